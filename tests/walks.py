@@ -1,0 +1,184 @@
+"""Walks a newcomer's two ways by the README alone, and says how long each takes.
+
+`fairness` goes from a checkout to a fairness table, by the README's first command. `answer` goes
+from a checkout to the first survey that is answered in a browser, by what the README says about
+installing, its block up to publishing, and the address that stands there. With `--installed`
+nothing is installed: the walks use the environment that runs this module.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ACTIVATE = ". .venv/bin/activate"
+SERVER = "127.0.0.1:8000"
+MARK = "walked so far"
+
+
+def readme() -> str:
+    return (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def first_command() -> str:
+    """The README's first command."""
+    return FENCE.search(readme())[2].split()[0]
+
+
+def installing() -> str:
+    """What the README's section on installing tells to do in a checkout, without the extra."""
+    (command,) = re.findall(r"`pip (install \. '\./server\[train\]')`", readme())
+    return f"python3 -m venv .venv && .venv/bin/pip {command}"
+
+
+def until_published() -> tuple[list[str], str]:
+    """The lines of the README's block on a server up to publishing, and the page's address."""
+    block = next(body for language, body in FENCE.findall(readme()) if "survey publish" in body)
+    lines = block.splitlines()
+    last = next(at for at, line in enumerate(lines) if "survey publish" in line)
+    (address,) = re.findall(r"http://\S+/s/\S+", lines[last])
+    return lines[: last + 1], address
+
+
+def checkout(folder: Path) -> Path:
+    """Copy what git knows of this checkout, as a clone has it."""
+    names = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+    for name in filter(None, names.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def environment(port: int, *, installed: bool) -> dict[str, str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("HUSHPOLL_")}
+    path = clean["PATH"]
+    if installed:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{path}"
+    else:
+        clean.pop("PYTHONPATH", None)
+    return clean | {"PATH": path, "HUSHPOLL_PORT": str(port)}
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
+def walk_to_fairness(*, installed: bool) -> float:
+    """Return the seconds from a checkout to a fairness table."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) if installed else checkout(Path(folder))
+        command = "hushpoll demo" if installed else first_command()
+        began = time.monotonic()
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=place,
+            env=environment(free_port(), installed=installed),
+            capture_output=True,
+            text=True,
+        )
+        seconds = time.monotonic() - began
+    if done.returncode or "DI: disparate impact" not in done.stdout:
+        raise SystemExit(f"{command} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return seconds
+
+
+def walk_to_an_answer(*, installed: bool) -> float:
+    """Return the seconds from a checkout to a survey that is answered in a browser."""
+    lines, address = until_published()
+    port = free_port()
+    if not installed:
+        lines = [installing(), ACTIVATE, *lines]
+    # No port of others is used; the shell stays while the page is answered, and its server with it.
+    script = "\n".join(["set -euo pipefail", *lines, f"echo {MARK}", "wait"])
+    script = script.replace(SERVER, f"127.0.0.1:{port}")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        place = Path(folder) if installed else checkout(Path(folder))
+        began = time.monotonic()
+        shell = subprocess.Popen(
+            ["bash", "-c", script],
+            cwd=place,
+            env=environment(port, installed=installed),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        said = []
+        try:
+            for line in shell.stdout:
+                said.append(line)
+                if line.strip() == MARK:
+                    break
+            else:
+                raise SystemExit("the README's block failed:\n" + "".join(said)[-4000:])
+            browser = playwright.chromium.launch(
+                executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"),
+                args=["--no-sandbox"],
+            )
+            answer(browser.new_page(), address.replace(SERVER, f"127.0.0.1:{port}"))
+            seconds = time.monotonic() - began
+            browser.close()
+        finally:
+            os.killpg(shell.pid, signal.SIGTERM)
+            shell.communicate()
+    return seconds
+
+
+def answer(page: Page, address: str) -> None:
+    """Answer every question of a hosted page, read what would be sent, and send it."""
+    page.goto(address)
+    # The form is there before its script: the button works once the page has checked the survey.
+    review = page.get_by_role("button", name="See what would be sent")
+    page.locator("#survey-form:not([hidden])").wait_for()
+    for group in page.locator("#survey-form [data-attribute]").all():
+        radios, menus = group.get_by_role("radio"), group.get_by_role("combobox")
+        numbers = group.get_by_role("spinbutton")
+        if radios.count():
+            radios.first.check()
+        elif menus.count():
+            menus.first.select_option(index=1)
+        elif numbers.count():
+            numbers.first.fill(numbers.first.get_attribute("min") or "20")
+    review.click()
+    page.get_by_role("button", name="Agree and send").click()
+    page.get_by_role("heading", name="Your answers have arrived").wait_for()
+
+
+WALKS: dict[str, tuple[str, Callable[..., float]]] = {
+    "answer": ("to the first survey answered in a browser", walk_to_an_answer),
+    "fairness": ("to a fairness table", walk_to_fairness),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("walks", nargs="*", metavar="WALK", help=f"of {', '.join(WALKS)}; both")
+    parser.add_argument("--installed", action="store_true", help="install nothing")
+    given = parser.parse_args()
+    for name in given.walks or WALKS:
+        words, walk = WALKS[name]
+        seconds = walk(installed=given.installed)
+        start = "the installed environment" if given.installed else "a checkout"
+        print(f"from {start} {words}: {seconds:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
