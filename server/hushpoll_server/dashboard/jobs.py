@@ -13,7 +13,7 @@ from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.jobs.kinds import KINDS
-from hushpoll_server.jobs.parameters import ExportParameters
+from hushpoll_server.jobs.parameters import ExportParameters, TableParameters
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
@@ -76,6 +76,31 @@ def ask_for_export(name: str, version: int) -> Response:
         survey=row.name,
         version=row.version,
         subject=job.id,
+    )
+    return see(url_for("dashboard.survey_jobs", name=name, version=version))
+
+
+@dashboard.post("/surveys/<name>/versions/<int:version>/tables")
+@private
+def ask_for_table(name: str, version: int) -> Response:
+    """Ask for the joint table of three questions."""
+    row = reached(name, version, Role.ANALYST)
+    parts, kind, form = services(), KINDS["table"], request.form
+    try:
+        parameters = TableParameters.model_validate(
+            {
+                "attributes": [form.get(key, "") for key in ("a", "b", "c")],
+                "confidence": float(form.get("confidence", "0.95")),
+            }
+        )
+    except ValueError:  # of pydantic too
+        raise Refused("invalid-request", "the form names no such table; choose again") from None
+    kind.check(parts, row, parameters)
+    job = parts.jobs.add(
+        row, kind.name, parameters.model_dump(exclude_none=True), token_id=member().id
+    )
+    parts.actions.record(
+        member().actor, "asked-for-table", survey=row.name, version=row.version, subject=job.id
     )
     return see(url_for("dashboard.survey_jobs", name=name, version=version))
 

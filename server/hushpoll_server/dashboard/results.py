@@ -35,6 +35,8 @@ ESTIMATORS: Final = tuple(
     name for name, terms in ESTIMATOR_TERMS.items() if not terms.needs_records
 )
 SHARES: Final = {"all": "of all people", "row": "of each row", "column": "of each column"}
+# Level of the test of independence beside a cross-table.
+ALPHA: Final = 0.05
 # Of one page; the others have their tables, and a page of their own.
 MOST_CHARTS: Final = 8
 # Refusals that say that there is nothing to show yet, or any more.
@@ -157,6 +159,8 @@ def cross_tables(name: str, version: int) -> Response:
         chart=chart,
         svg=inline(chart, "shows"),
         grid=_grid(table["cells"]),
+        independence=parts.relations.independence(row, a, b, alpha=ALPHA),
+        more=[name for name in names if name not in (a, b)],
         most=MOST_CELLS_A_SIDE,
     )
 

@@ -17,12 +17,14 @@ from hushpoll_server.dashboard.administration import operations, people
 from hushpoll_server.dashboard.auditing import fairness, quality
 from hushpoll_server.dashboard.drafts import views as drafts
 from hushpoll_server.dashboard.frame import dashboard, refused
+from hushpoll_server.dashboard.relating import comparison
 from hushpoll_server.dashboard.reporting import report
 
 VIEWS: Final = (
     signing,
     surveys,
     results,
+    comparison,
     weighting,
     models,
     fairness,

@@ -13,19 +13,21 @@ class OperationsAnswer(Answer):
     """How the server does."""
 
     version: str = Field(description="Of hushpoll-server.")
-    schema_version: str | None
+    schema_version: str
     database: Literal["sqlite", "postgresql"]
     database_bytes: int = Field(description="Size of the database.")
     disk_free_bytes: int | None = Field(
+        None,
         description="Free on the disk of the database's file; absent of PostgreSQL, whose disk "
-        "this server does not see."
+        "this server does not see.",
     )
     disk_bytes: int | None = Field(description="Size of that disk.")
     reports_waiting: int = Field(description="In all inboxes, not sealed yet.")
     reports_sealed: int = Field(description="In all, those of deleted records too.")
     reports_per_second: float | None = Field(
+        None,
         description="Reports that were stored per second, over `measured_seconds`; absent at the "
-        "first look."
+        "first look.",
     )
     measured_seconds: float = Field(description="At most about 60.")
     seal_lag_seconds: float = Field(
@@ -37,7 +39,8 @@ class OperationsAnswer(Answer):
         description="Versions that should have been sealed or released a minute ago."
     )
     queue_reports: int | None = Field(
+        None,
         description="Reports that wait for their commit in the ingest processes; absent where "
-        "metrics are off."
+        "metrics are off.",
     )
     jobs: dict[str, int] = Field(description="Background jobs by state.")

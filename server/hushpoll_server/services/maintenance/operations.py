@@ -86,7 +86,7 @@ class Operations:
             rate, seconds = self._rate(now, waiting + sealed)
         return {
             "version": version("hushpoll-server"),
-            "schema_version": migrate.current(self._database),
+            "schema_version": migrate.head(),
             "database": self._database.engine.dialect.name,
             "database_bytes": size,
             "disk_free_bytes": free,

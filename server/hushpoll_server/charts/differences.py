@@ -1,0 +1,47 @@
+"""The Vega-Lite specification of differences between two shares, each with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hushpoll_server.charts.specifications import Chart, estimates_chart
+
+
+def differences_chart(
+    rows: Sequence[Mapping[str, Any]], *, minuend: str, subtrahend: str, confidence: float
+) -> Chart:
+    """Return the chart of differences beside zero.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        ``label``, ``value``, ``lower`` and ``upper`` of each difference; at least one has all of
+        them.
+    minuend, subtrahend : str
+        What the difference is of, in words: the first minus the second.
+    confidence : float
+        Of the intervals, in (0, 1).
+    """
+    known = [
+        {
+            "category": row["label"],
+            "frequency": row["value"],
+            "lower": row["lower"],
+            "upper": row["upper"],
+        }
+        for row in rows
+        if None not in (row["value"], row["lower"], row["upper"])
+    ]
+    chart = estimates_chart("", known, confidence=confidence, total=len(rows))
+    apart = sum(row["lower"] > 0 or row["upper"] < 0 for row in known)
+    largest = max(known, key=lambda row: abs(row["frequency"]))
+    points = "{:+.1f} percentage points".format
+    sentence = (
+        f"{minuend} minus {subtrahend}: {apart} of {len(known)} intervals do not contain zero. The "
+        f"largest difference is that of {largest['category']}: an estimated "
+        f"{points(100 * largest['frequency'])}, with a {confidence:g} interval from "
+        f"{points(100 * largest['lower'])} to {points(100 * largest['upper'])}."
+    )
+    return replace(chart, sentence=sentence)

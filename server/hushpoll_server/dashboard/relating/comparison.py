@@ -1,0 +1,194 @@
+"""A question's shares in two groups, or in two waves or surveys, and the differences between them.
+
+The form is sent by GET, so that the address has all of it and can be shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from flask import Response
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.charts.differences import differences_chart
+from hushpoll_server.charts.specifications import Chart
+from hushpoll_server.dashboard.figures import download, inline
+from hushpoll_server.dashboard.frame import choice, dashboard, member, page, private
+from hushpoll_server.dashboard.results import CONFIDENCES, NOTHING_YET
+from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.services.people.roles import Role
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.tables.statistics import table_of
+
+PAGE: Final = "/surveys/<name>/versions/<int:version>/comparison"
+GROUPS: Final = "groups of "
+WAVE: Final = "wave "
+
+
+@dashboard.get(PAGE)
+@private
+def comparison(name: str, version: int) -> Response:
+    """Compare the answers to one question, or let the user choose what with."""
+    row = reached(name, version, Role.READER)
+    chosen, choices = _chosen(row)
+    answer, chart, refusal = None, None, None
+    if chosen["beside"]:
+        try:
+            answer = _answer(row, chosen)
+            chart = _chart(answer)
+        except InvalidParameter as error:
+            refusal = str(error)
+        except Refused as error:
+            if error.code not in NOTHING_YET:
+                raise
+            refusal = error.detail
+    return page(
+        "comparison.html",
+        **of_survey(row, "comparison"),
+        chosen=chosen,
+        choices=choices,
+        confidences=CONFIDENCES,
+        refusal=refusal,
+        answer=answer,
+        chart=chart,
+        svg=None if chart is None else inline(chart, "shows"),
+    )
+
+
+@dashboard.get(f"{PAGE}.<form>")
+@private
+def comparison_file(name: str, version: int, form: str) -> Response:
+    """Return the chart of the differences, or the data behind it, as a file."""
+    row = reached(name, version, Role.READER)
+    chosen, _ = _chosen(row)
+    if not chosen["beside"]:
+        raise Refused("not-found", "the address does not say what is compared")
+    answer = _answer(row, chosen)
+    chart = _chart(answer)
+    if chart is None:
+        raise Refused("not-found", "the reports cannot tell any of these differences")
+    table = table_of(answer["statistic"], answer["document"])
+    published = services().surveys.published(row)
+    return download(
+        form, f"{row.name}-{row.version}-{chosen['of']}-compared", chart, table, published
+    )
+
+
+def _chosen(row: VersionRow) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return what the address chooses, and what there is to choose from."""
+    parts = services()
+    published = parts.surveys.published(row)
+    names = [attribute.name for attribute in published.attributes]
+    of = choice("of", names)
+    waves = {
+        f"{WAVE}{other.name} {other.version}": other
+        for other in parts.surveys.all()
+        if other.id != row.id
+        and member().role(other.name) is not None
+        and any(one.name == of for one in parts.surveys.published(other).attributes)
+    }
+    groups = {f"{GROUPS}{name}": name for name in names if name != of}
+    beside = choice("beside", ["", *groups, *waves])
+    chosen = {"of": of, "beside": beside, "confidence": choice("confidence", CONFIDENCES, "0.95")}
+    categories: tuple[str, ...] = ()
+    if beside in groups:
+        categories = published.attribute(groups[beside]).domain
+        chosen["reference"] = choice("reference", categories)
+        rest = [one for one in categories if one != chosen["reference"]]
+        chosen["group"] = choice("group", categories, rest[0])
+    questions = {one.name: one.question or one.name for one in published.attributes}
+    return chosen, {
+        "questions": questions,
+        "groups": groups,
+        "waves": {key: f"{other.title} (version {other.version})" for key, other in waves.items()},
+        "categories": categories,
+    }
+
+
+def _answer(row: VersionRow, chosen: Mapping[str, str]) -> dict[str, Any]:
+    """Return the statistic that was asked for, with the rows of its table."""
+    beside = chosen["beside"]
+    if beside.startswith(GROUPS):
+        return _of_groups(row, chosen, beside.removeprefix(GROUPS))
+    name, _, version = beside.removeprefix(WAVE).rpartition(" ")
+    return _of_waves(row, chosen, reached(name, int(version), Role.READER))
+
+
+def _of_groups(row: VersionRow, chosen: Mapping[str, str], given: str) -> dict[str, Any]:
+    parts, group, reference = services(), chosen["group"], chosen["reference"]
+    if group == reference:
+        raise InvalidParameter("the two groups are the same one; choose another", field="reference")
+    document = parts.relations.conditional_shares(
+        row, chosen["of"], given, reference=reference, confidence=float(chosen["confidence"])
+    )
+    parts.actions.looked(member().actor, "conditional-shares", row.name, row.version)
+    shares = {(one["group"], one["category"]): one for one in document["shares"]}
+    rows = [
+        {
+            "label": one["category"],
+            "first": shares[group, one["category"]],
+            "second": shares[reference, one["category"]],
+            "difference": one,
+        }
+        for one in document["differences"]
+        if one["group"] == group
+    ]
+    return {
+        "statistic": "conditional-shares",
+        "document": document,
+        "rows": rows,
+        "first": f"{given} {group}",
+        "second": f"{given} {reference}",
+        "confidence": document["confidence"],
+        "intervals": document["intervals"],
+    }
+
+
+def _of_waves(row: VersionRow, chosen: Mapping[str, str], since: VersionRow) -> dict[str, Any]:
+    parts = services()
+    document = parts.relations.change(
+        since,
+        row,
+        (chosen["of"], chosen["of"]),
+        ({}, {}),
+        confidence=float(chosen["confidence"]),
+        simultaneous=False,
+    )
+    for seen in (since, row):
+        parts.actions.looked(member().actor, "changes", seen.name, seen.version)
+    rows = [
+        {
+            "label": one["label"],
+            "first": one["after"],
+            "second": one["before"],
+            "difference": one["difference"],
+        }
+        for one in document["changes"]
+    ]
+    return {
+        "statistic": "changes",
+        "document": document,
+        "rows": rows,
+        "first": f"{row.name} version {row.version}",
+        "second": f"{since.name} version {since.version}",
+        "confidence": document["confidence"],
+        "intervals": document["intervals"],
+        "assumption": document["assumption"],
+        "epsilon_of_both": document["epsilon_of_both"],
+    }
+
+
+def _chart(answer: Mapping[str, Any]) -> Chart | None:
+    """Return the chart of the differences; None where the reports can tell none of them."""
+    rows = [{**row["difference"], "label": row["label"]} for row in answer["rows"]]
+    if all(None in (row["value"], row["lower"], row["upper"]) for row in rows):
+        return None
+    return differences_chart(
+        rows,
+        minuend=answer["first"],
+        subtrahend=answer["second"],
+        confidence=answer["confidence"],
+    )
