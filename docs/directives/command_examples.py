@@ -15,6 +15,16 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "cross-table": ("hushpoll cross-table work-and-health gender health --out table.xlsx",),
     "data": ("hushpoll data adult --out adult.csv",),
     "demo": ("hushpoll demo", "hushpoll demo --look"),
+    "draft begin": ("hushpoll draft begin work-and-health",),
+    "draft check": ("hushpoll draft check survey.yaml",),
+    "draft delete": ("hushpoll draft delete 4 --yes",),
+    "draft list": ("hushpoll draft list",),
+    "draft publish": ("hushpoll draft publish 4 --revision 2",),
+    "draft save": (
+        "hushpoll draft save survey.yaml",
+        "hushpoll draft save survey.yaml --id 4 --revision 2",
+    ),
+    "draft show": ("hushpoll draft show 4",),
     "estimate": (
         "hushpoll estimate work-and-health --attribute health",
         "hushpoll estimate work-and-health --estimator projected --out estimates.csv",
