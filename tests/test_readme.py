@@ -49,7 +49,7 @@ def test_blocks_run_as_they_are_pasted(readme: str, data_dir: Path, tmp_path: Pa
         ("127.0.0.1:8000", f"127.0.0.1:{port}"),
         ("hushpoll data adult --out adult.csv", f"cp {data_dir}/adult_26k.csv adult.csv"),
     ):
-        assert pasted.count(shown) == 1
+        assert shown in pasted
         pasted = pasted.replace(shown, run)
     own = {key: value for key, value in os.environ.items() if not key.startswith("HUSHPOLL_")}
     done = subprocess.run(
