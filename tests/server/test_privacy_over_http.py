@@ -138,6 +138,8 @@ MOMENTS = {
     "aggregates": {"records_deleted_at"},
     "jobs": {"lease_until", "created_at", "started_at", "finished_at"},
     "counters": {"day"},
+    # as fine as the releases are
+    "release_days": {"day"},
     "releases": {"released_at"},
     # of analysts who sign in, never of a respondent
     "users": {"created_at"},

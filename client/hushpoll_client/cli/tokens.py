@@ -118,6 +118,7 @@ def _listed(entry: dict[str, Any]) -> str:
     line = f"{entry.get('id')}  {entry.get('state')}  {','.join(entry.get('scopes', []))}"
     if entry.get("surveys"):
         line += f"  for {','.join(entry['surveys'])}"
+    line += f"  last used {entry.get('last_used') or 'never'}"
     if entry.get("expires_at"):
         line += f"  until {entry['expires_at']}"
     if entry.get("replaced_by"):

@@ -256,7 +256,7 @@ class ApiTokenRow:
     """A bearer token, by its hash. Times are seconds since 1970, UTC.
 
     `replaced_by` is the public id of its successor. `surveys` are the names of those it is for;
-    None: every survey.
+    None: every survey. `last_used` is the day (YYYY-MM-DD, UTC) of its last use.
     """
 
     id: str
@@ -268,6 +268,7 @@ class ApiTokenRow:
     issued_at: int | None = None
     replaced_by: str | None = None
     surveys: frozenset[str] | None = None
+    last_used: str | None = None
 
 
 class TokenStore:
@@ -340,6 +341,18 @@ class TokenStore:
                 return False
             connection.execute(insert(api_tokens).values(**_columns(successor)))
             return True
+
+    def use(self, token_id: str, day: str) -> None:
+        """Note a bearer token's use on a day, unless a later one is noted."""
+        with self._database.writing() as connection:
+            connection.execute(
+                update(api_tokens)
+                .where(
+                    api_tokens.c.id == token_id,
+                    func.coalesce(api_tokens.c.last_used, "") < day,
+                )
+                .values(last_used=day)
+            )
 
     def revoke(self, token_id: str) -> bool:
         """Revoke a bearer token; return False if there is none of this id."""

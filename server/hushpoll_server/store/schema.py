@@ -195,6 +195,8 @@ api_tokens = Table(
     Column("replaced_by", String(16)),
     # Names of the surveys that it is for, separated by spaces; null: of every survey.
     Column("surveys", String),
+    # Day of its last use (YYYY-MM-DD, UTC).
+    Column("last_used", String(10)),
 )
 
 # People who sign in to the dashboard. ``password`` is argon2's own text, salt and costs included.

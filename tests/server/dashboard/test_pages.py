@@ -392,6 +392,19 @@ def test_administrator_adds_a_user_gives_and_takes_a_role_and_removes(filled, vi
     assert "added-user" in admin.get("/people").text
 
 
+def test_role_in_a_survey_that_is_not_there_is_refused(filled, visit):
+    visitor = visit("root", every="admin")
+    answer = visitor.send(
+        "/people", on="/people", name="bob", password=PASSWORD, survey="nowhere", role="reader"
+    )
+    assert answer.status_code == 422
+    assert "its surveys are: home, work" in answer.text
+    visit("ada", work="reader")
+    given = visitor.send("/people/ada/role", on="/people", survey="nowhere", role="reader")
+    assert given.status_code == 422
+    assert [user.name for user in filled.services.users.all()] == ["ada", "root"]
+
+
 def test_issued_token_is_shown_once_and_bound(filled, visit):
     admin = visit("root", every="admin")
     page = admin.send("/tokens", "/people", label="script", scope="read", surveys="work")

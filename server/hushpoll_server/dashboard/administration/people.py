@@ -9,7 +9,7 @@ from flask import Response, request, url_for
 from hushpoll_server.dashboard.frame import dashboard, member, page, private, see
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.services.people.roles import EVERY_SURVEY, ORDER
+from hushpoll_server.services.people.roles import EVERY_SURVEY, ORDER, check_published
 from hushpoll_server.services.surveys.access import SCOPES
 from hushpoll_server.services.surveys.surveys import timestamp
 
@@ -32,6 +32,7 @@ def add_user() -> Response:
     parts = services()
     survey, role = request.form.get("survey", "").strip(), request.form.get("role", "")
     name = request.form.get("name", "").strip()
+    _check_survey(survey)
     user = parts.users.add(name, request.form.get("password", ""), {survey: role})
     parts.actions.record(member().actor, "added-user", survey=survey, subject=user.name)
     return see(url_for("dashboard.people"))
@@ -46,6 +47,8 @@ def give_role(name: str) -> Response:
     survey, role = request.form.get("survey", "").strip(), request.form.get("role", "")
     if name == member().name and survey == EVERY_SURVEY:
         raise Refused("invalid-request", "nobody takes the administrator's role from themselves")
+    if role != "none":
+        _check_survey(survey)
     parts.users.set_role(name, survey, None if role == "none" else role)
     parts.actions.record(member().actor, f"gave-role-{role}", survey=survey, subject=name)
     return see(url_for("dashboard.people"))
@@ -101,6 +104,7 @@ def _page(**more: Any) -> Response:
             "scopes": sorted(row.scopes),
             "surveys": None if row.surveys is None else sorted(row.surveys),
             "state": parts.access.state(row).value,
+            "last_used": row.last_used,
             "expires_at": None if row.expires_at is None else timestamp(row.expires_at),
         }
         for row in parts.access.all()
@@ -115,6 +119,10 @@ def _page(**more: Any) -> Response:
         scopes=SCOPES,
         **{"issued": None} | more,
     )
+
+
+def _check_survey(survey: str) -> None:
+    check_published(survey, {row.name for row in services().surveys.all()})
 
 
 def _require_administrator() -> None:

@@ -68,6 +68,9 @@ class TokenSummary(Answer):
     surveys: list[str] | None = Field(
         None, description="Names of the surveys that it is for; absent if for every survey."
     )
+    last_used: str | None = Field(
+        None, description="Day of its last use, UTC, YYYY-MM-DD; absent if it was not used yet."
+    )
 
 
 class TokenList(Answer):

@@ -97,6 +97,7 @@ def list_tokens() -> Response:
             expires_at=_moment(row.expires_at),
             replaced_by=row.replaced_by,
             surveys=None if row.surveys is None else sorted(row.surveys),
+            last_used=row.last_used,
         )
         for row in access.all()
     ]

@@ -11,6 +11,7 @@ import hmac
 import re
 import secrets
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -249,6 +250,7 @@ class Access:
                 "send it as 'Authorization: Bearer <token>'",
                 field="Authorization",
             )
+        self._note_use(row)
         return Grant(row.id, row.scopes, row.surveys)
 
     def require(self, authorization: str | None, scope: str) -> Grant:
@@ -269,6 +271,16 @@ class Access:
                 scope=scope,
             )
         return grant
+
+    def _note_use(self, row: ApiTokenRow) -> None:
+        """Write the day of a use: one write for each token and day.
+
+        A request is answered also where it cannot be written; the next one writes it.
+        """
+        day = self._clock.now().strftime("%Y-%m-%d")
+        if row.last_used is None or row.last_used < day:
+            with suppress(Refused):
+                self._store.use(row.id, day)
 
     def _now(self) -> int:
         return int(self._clock.now().timestamp())

@@ -31,6 +31,31 @@ def listed(site):
     return {one["id"]: one for one in site.get("/api/v1/tokens").json["tokens"]}
 
 
+def test_day_of_the_last_use_is_listed_and_written_once_a_day(site):
+    site.publish()
+    token = issue(site)
+    assert "last_used" not in listed(site)[token["id"]]
+    assert works(site, token["token"])
+    assert listed(site)[token["id"]]["last_used"] == site.clock.now().strftime("%Y-%m-%d")
+    with site.services.database.writing() as connection:
+        connection.execute(api_tokens.update().values(last_used="2100-01-01"))
+    assert works(site, token["token"])
+    # A process whose clock is behind does not turn it back.
+    assert listed(site)[token["id"]]["last_used"] == "2100-01-01"
+    site.clock.advance(24 * 3600)
+    fresh = issue(site)
+    assert works(site, fresh["token"])
+    assert listed(site)[fresh["id"]]["last_used"] == site.clock.now().strftime("%Y-%m-%d")
+
+
+def test_refused_token_is_not_used(site):
+    site.publish()
+    token = issue(site, expires_in=1)
+    site.clock.advance(2)
+    assert not works(site, token["token"])
+    assert "last_used" not in listed(site)[token["id"]]
+
+
 def test_each_token_is_worth_one_report(site):
     published = site.publish(submission="token")
     first, second = site.tokens(2)
