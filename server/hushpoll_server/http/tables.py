@@ -5,7 +5,7 @@ A request names the form by ``format``, or by ``Accept`` where it does not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
 from flask import Response, request
@@ -51,18 +51,47 @@ def statistic_answer(
     InvalidParameter
         For XLSX of more than `MOST_ROWS_OF_XLSX` rows.
     """
+    return answer_in_form(
+        model,
+        lambda document: table_of(statistic, document),
+        form=form,
+        name=f"{published.name}-{published.version}-{statistic}",
+        published=published,
+    )
+
+
+def answer_in_form(
+    model: BaseModel,
+    table: Callable[[Mapping[str, Any]], ResultTable],
+    *,
+    form: Format | None,
+    name: str,
+    published: Published | None = None,
+) -> Response:
+    """Render an answer as JSON or as its table; raises as :func:`statistic_answer`.
+
+    Parameters
+    ----------
+    model : BaseModel
+        The answer.
+    table : callable
+        Makes its table of its JSON form.
+    form : str or None
+        What the request names; None: by its ``Accept``, and JSON by default.
+    name : str
+        Of the file, without its ending.
+    published : Published, optional
+        The survey, whose guarantee a sheet of methods has.
+    """
     form = form or _accepted()
     if form == "json":
-        answer = json_answer(model, nulls=True)
-    else:
-        table = table_of(statistic, model.model_dump(exclude_unset=True))
-        name = f"{published.name}-{published.version}-{statistic}"
-        answer = table_file(form, name, table, published)
-        answer.headers["Cache-Control"] = "no-store"
+        return json_answer(model, nulls=True)
+    answer = table_file(form, name, table(model.model_dump(exclude_unset=True)), published)
+    answer.headers["Cache-Control"] = "no-store"
     return answer
 
 
-def table_file(form: str, name: str, table: ResultTable, published: Published) -> Response:
+def table_file(form: str, name: str, table: ResultTable, published: Published | None) -> Response:
     """Return a table as a file; raises as :func:`statistic_answer`.
 
     Parameters
@@ -72,7 +101,7 @@ def table_file(form: str, name: str, table: ResultTable, published: Published) -
     name : str
         Of the file, without its ending.
     table, published
-        What it shows, and the survey.
+        What it shows, and the survey, where there is one.
     """
     if form == "xlsx" and len(table.rows) > MOST_ROWS_OF_XLSX:
         raise InvalidParameter(
@@ -81,7 +110,7 @@ def table_file(form: str, name: str, table: ResultTable, published: Published) -
             field="format",
         )
     encoded = TABLE_FORMATS[form]
-    if encoded.has_methods:
+    if encoded.has_methods and published is not None:
         table = table.with_methods(guarantee(published))
     answer = Response(encoded.encode(table), mimetype=encoded.media_type)
     answer.headers["Content-Disposition"] = f'attachment; filename="{name}.{form}"'

@@ -6,9 +6,12 @@ from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
-from hushpoll_server.http.endpoint import endpoint, json_answer, services
+from hushpoll_server.http.endpoint import endpoint, services
+from hushpoll_server.http.models.common import TableQuery
 from hushpoll_server.http.models.plans import PlanAnswer, PlanBody
 from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.tables import answer_in_form
+from hushpoll_shared.tables.plans import verdicts_table
 
 api = APIBlueprint(
     "plans",
@@ -21,14 +24,19 @@ api = APIBlueprint(
 
 @api.post("", responses={200: PlanAnswer, **problems(400, 401, 403, 413, 415, 422, 503)})
 @endpoint("read")
-def plan(body: PlanBody) -> Response:
+def plan(body: PlanBody, query: TableQuery) -> Response:
     """Say whether a draft could answer what is wanted, and with which n or epsilon it could.
 
     Nothing is stored. A plan takes up to some seconds, so a server computes one at a time and
-    answers 503 to others meanwhile.
+    answers 503 to others meanwhile. The table has a row for each goal.
     """
     asked = body.model_dump()
     answer = services().plans.plan(
         asked.pop("manifest"), asked.pop("goals"), asked.pop("population") or {}, **asked
     )
-    return json_answer(PlanAnswer.model_validate(answer), nulls=True)
+    return answer_in_form(
+        PlanAnswer.model_validate(answer),
+        verdicts_table,
+        form=query.format,
+        name=f"{answer['survey']}-plan",
+    )

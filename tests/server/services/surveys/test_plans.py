@@ -6,6 +6,8 @@ from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.planning.verdicts import verdicts
 from hushpoll_shared import Manifest
+from hushpoll_shared.tables.plans import verdicts_table
+from hushpoll_shared.tables.table_files import TABLE_FORMATS
 
 pytestmark = pytest.mark.sqlite
 
@@ -44,6 +46,26 @@ def test_plan_is_that_of_python_and_stores_nothing(site):
     assert answer.json["verdict"].startswith("No: this survey cannot answer all that is wanted")
     assert answer.json["shuffled"]["local_epsilon"] == "2"
     assert site.get("/api/v1/surveys").json == {"surveys": []}
+
+
+@pytest.mark.parametrize(
+    ("form", "query", "accept"),
+    [("csv", "?format=csv", "*/*"), ("csv", "", "text/csv"), ("xlsx", "?format=xlsx", "*/*")],
+)
+def test_plan_is_a_table_where_that_is_asked_for(site, form, query, accept):
+    document = asked(site).json
+    answer = site.post(
+        PLANS + query,
+        json={"manifest": DRAFT, "goals": [WIDTH], "n": 500},
+        headers={**site.admin, "Accept": accept},
+    )
+    table = TABLE_FORMATS[form]
+    assert (answer.status_code, answer.mimetype) == (200, table.media_type)
+    assert f'filename="draft-plan.{form}"' in answer.headers["Content-Disposition"]
+    if form == "csv":
+        assert answer.data == table.encode(verdicts_table(document))
+    else:
+        assert answer.data.startswith(b"PK")
 
 
 def test_plan_without_n_says_how_many_respondents_it_takes(site):
