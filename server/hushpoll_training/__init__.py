@@ -6,7 +6,11 @@ Collected records become features (:class:`Features`), a learner is fitted to th
 
 import hushpoll_training.learners.installed  # noqa: F401  it must come before what it checks for
 from hushpoll_training.audits.predictions import cross_fit, external_predictions
-from hushpoll_training.audits.records_fairness import RecordsFairness, fairness_of_records
+from hushpoll_training.audits.records_fairness import (
+    RecordsFairness,
+    fairness_of_model,
+    fairness_of_records,
+)
 from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.data.coded import describe_codes, override, read_codes
 from hushpoll_training.data.rows import read_rows
@@ -68,6 +72,7 @@ __all__ = [
     "describe_codes",
     "evaluate",
     "external_predictions",
+    "fairness_of_model",
     "fairness_of_records",
     "fit_clear",
     "fit_records",

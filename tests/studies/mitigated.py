@@ -112,6 +112,8 @@ def study_skipped(surveys: int, seed: int) -> Iterator[Row]:
         rates = (answering * positive).sum(axis=1) / answering.sum(axis=1)
         truth = {
             "accuracy": float((answering * RIGHT).sum()),
+            "accuracy less that of a constant": float((answering * RIGHT).sum())
+            - float(answering[:, 0].sum()),
             "share of group 1 with a positive label": float(answering[1, 1]),
             "difference of positive rates": float(rates[1] - rates[0]),
         }
@@ -154,16 +156,24 @@ def _skipped(setting: Skipped, rng: np.random.Generator) -> Draw:
         *replace(target, missing_code=None).answered_weights(reported[kept]),
     )
     naive = disparities(alone, seen[kept], [{0: scores[kept]}, {1: scores[kept]}], RULE)[0]
-    names = ("accuracy", "share of group 1 with a positive label", "difference of positive rates")
+    gain = judged.gain(False, 0.95)
+    names = (
+        "accuracy",
+        "accuracy less that of a constant",
+        "share of group 1 with a positive label",
+        "difference of positive rates",
+    )
     ends = [gap.value + sign * 1.96 * gap.standard_error for sign in (-1, 1)]
     joint = Reweighing.of(evidence, seen).joint[1, 1]
     values = (
         (accuracy.value, accuracy.lower, accuracy.upper),
+        (gain.value, gain.lower, gain.upper),
         (float(joint), None, None),
         (gap.value, ends[0], ends[1]),
     )
     without = (
         answers.accuracy(0.95).value,
+        answers.gain(False, 0.95).value,
         float(Reweighing.of(alone, seen[kept]).joint[1, 1]),
         naive.value,
     )

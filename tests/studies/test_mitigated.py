@@ -7,7 +7,7 @@ from studies.mitigated import markdown, study_intersections, study_skipped
 def test_numbers_are_those_of_who_answered_and_covered(monkeypatch):
     monkeypatch.setattr(mitigated, "SKIPPED_SETTINGS", mitigated.SKIPPED_SETTINGS[1:2])
     rows = list(study_skipped(40, 1))
-    assert len(rows) == 3
+    assert len(rows) == 4
     assert all(abs(row.error) < 5 * row.spread / 40**0.5 for row in rows)
     assert all(row.covered is None or row.covered >= 0.8 for row in rows)
     assert rows[0].alone is not None

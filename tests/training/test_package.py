@@ -43,6 +43,7 @@ PUBLIC = {
     "describe_codes",
     "evaluate",
     "external_predictions",
+    "fairness_of_model",
     "fairness_of_records",
     "fit_clear",
     "fit_records",

@@ -112,8 +112,14 @@ def _accuracy(measured: Mapping[str, Any]) -> str:
     return (
         f"accuracy on perturbed records {accuracy['value']:.4f} "
         f"[{accuracy['lower']:.4f}, {accuracy['upper']:.4f}], always the more frequent class "
-        f"{constant['value']:.4f}"
+        f"{constant['value']:.4f}{_verdict(measured)}"
     )
+
+
+def _verdict(measured: Mapping[str, Any]) -> str:
+    """Return whether the model predicts better than a constant; cards of before do not say it."""
+    verdict = str(measured.get("verdict", ""))
+    return f": {verdict}" if verdict and not verdict.startswith("better") else ""
 
 
 def _learners(answer: Mapping[str, Any]) -> str:

@@ -52,6 +52,14 @@ READING: Final = (
 )
 
 
+VERDICTS: Final = (
+    "better than always the more frequent class",
+    "not shown to be better than always the more frequent class",
+    "worse than always the more frequent class",
+)
+"""By the interval of the gain: all of it is above 0, it holds 0, or all of it is below 0."""
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """An estimated share with its interval, whose ends may lie outside [0, 1].
@@ -75,6 +83,9 @@ class RecordsAccuracy:
         Of the respondents who answered the target, those whose class is predicted.
     constant : Share
         The same of always predicting the more frequent class.
+    gain : Share
+        Accuracy less that of the constant prediction, of the same records: a difference, in
+        [-1, 1]. Its interval is the estimate plus or minus normal quantiles of standard errors.
     n, folds : int
         Records that count, and parts that they were cross-fitted in. They are those with a label,
         or all of them where a perturbed target may be skipped.
@@ -84,13 +95,21 @@ class RecordsAccuracy:
 
     accuracy: Share
     constant: Share
+    gain: Share
     n: int
     folds: int
     confidence: float
 
+    @property
+    def verdict(self) -> str:
+        """Whether it predicts better than a constant, in words: one of `VERDICTS`."""
+        if self.gain.lower > 0:
+            return VERDICTS[0]
+        return VERDICTS[2] if self.gain.upper < 0 else VERDICTS[1]
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
-        return {**asdict(self), "reading": READING}
+        return {**asdict(self), "verdict": self.verdict, "reading": READING}
 
 
 def accuracy_of_records(
@@ -132,11 +151,16 @@ def accuracy_of_records(
     ]
     judged = Judged.joined(parts)
     share = judged.share_positive(confidence)
-    constant = share
-    if share.value < 0.5:
+    constant, often = share, share.value >= 0.5
+    if not often:
         constant = Share(1 - share.value, share.standard_error, 1 - share.upper, 1 - share.lower)
     return RecordsAccuracy(
-        judged.accuracy(confidence), constant, judged.predicted.size, folds, confidence
+        judged.accuracy(confidence),
+        constant,
+        judged.gain(often, confidence),
+        judged.predicted.size,
+        folds,
+        confidence,
     )
 
 
@@ -226,6 +250,36 @@ class Judged:
             As :meth:`accuracy`.
         """
         return replace(self, predicted=np.ones_like(self.predicted)).accuracy(confidence)
+
+    def gain(self, positive: bool, confidence: float) -> Share:
+        """Return the accuracy less that of always predicting one class, on the same records.
+
+        Parameters
+        ----------
+        positive : bool
+            Whether it is the positive class that is always predicted.
+        confidence : float
+            In (0, 1).
+
+        Raises
+        ------
+        InvalidParameter
+            As :meth:`accuracy`.
+        """
+        always = self.positive if positive else self.answered - self.positive
+        apart, z, n = self.right - always, normal_quantile(confidence), self.answered.size
+        if not self.target.skippable:
+            value, scale = float(apart.mean()), 1.0
+        else:
+            self.value()  # it refuses where nobody seems to have answered
+            scale = float(self.answered.mean())
+            value = float(apart.mean()) / scale
+        error = math.inf
+        if n > 1:
+            error = float((apart - value * self.answered).std(ddof=1)) / scale / math.sqrt(n)
+        if n == 1 or scale <= z * float(self.answered.std()) / math.sqrt(n):
+            return Share(value, error, -1.0, 1.0)
+        return Share(value, error, value - z * error, value + z * error)
 
 
 def predicted_fold(

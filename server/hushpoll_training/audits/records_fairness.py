@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.groups import GroupsAudit, Together, audit_groups, regrouped
+from hushpoll_analysis.auditing.predictions import AuditPredictions
 from hushpoll_analysis.auditing.report import FairnessAudit
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.planning.power import AuditAssumptions
@@ -16,8 +17,9 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import CONFIDENCE, FOLDS
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.audits.dealing import in_order
-from hushpoll_training.audits.predictions import cross_fit
+from hushpoll_training.audits.predictions import cross_fit, external_predictions
 from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.models.model import Model
 from hushpoll_training.models.recipe import Recipe
 
 DECLARED = ("unprivileged", "positive", "base")
@@ -101,21 +103,8 @@ def fairness_of_records(
     records = in_order(records, options.seed)
     compared = records.under(compared_survey(records.published, groups, reference))
     predictions = cross_fit(compared, recipe, options, folds=folds, protected_input=protected_input)
-    estimates: FairnessAudit | GroupsAudit
-    if groups is None:
-        estimates = audit(records, predictions, confidence=confidence, expected=declared)
-    else:
-        estimates = audit_groups(
-            records,
-            predictions,
-            attribute=groups,
-            reference=reference,
-            confidence=confidence,
-            expected=declared,
-            together=together,
-        )
     return RecordsFairness(
-        estimates,
+        _audited(records, predictions, groups, reference, confidence, declared, together),
         {
             "folds": folds,
             "seed": options.seed,
@@ -123,6 +112,71 @@ def fairness_of_records(
             "versions": recipe.learner.versions(),
         },
         protected_input,
+    )
+
+
+def fairness_of_model(
+    model: Model,
+    records: Records,
+    *,
+    name: str,
+    protected_input: str = "dropped",
+    groups: str | None = None,
+    reference: str | None = None,
+    confidence: float = CONFIDENCE,
+    expected: Mapping[str, float] | None = None,
+    together: Together = "each",
+    threads: int = 1,
+) -> RecordsFairness:
+    """Estimate a fitted model's group fairness from records that it was fitted to none of.
+
+    Parameters
+    ----------
+    model, records, protected_input, threads
+        See :func:`hushpoll_training.audits.predictions.external_predictions`. The attribute that is
+        not to be an input is that of `groups`, where they are given.
+    name : str
+        Of the model, for the report.
+    groups, reference, confidence, expected, together
+        See :func:`fairness_of_records`.
+
+    Raises
+    ------
+    InvalidParameter
+        As :func:`fairness_of_records`, and for a model of other questions.
+    """
+    declared = declared_shares(expected)
+    check_together(together, groups)
+    compared = records.under(compared_survey(records.published, groups, reference))
+    predictions = external_predictions(
+        model, compared, protected_input=protected_input, threads=threads
+    )
+    return RecordsFairness(
+        _audited(records, predictions, groups, reference, confidence, declared, together),
+        {"model": name, "versions": model.fitted.learner.versions()},
+        protected_input,
+    )
+
+
+def _audited(
+    records: Records,
+    predictions: AuditPredictions,
+    groups: str | None,
+    reference: str | None,
+    confidence: float,
+    declared: AuditAssumptions | None,
+    together: Together,
+) -> FairnessAudit | GroupsAudit:
+    if groups is None:
+        return audit(records, predictions, confidence=confidence, expected=declared)
+    return audit_groups(
+        records,
+        predictions,
+        attribute=groups,
+        reference=reference,
+        confidence=confidence,
+        expected=declared,
+        together=together,
     )
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.records.records import Records
 from hushpoll_shared.cli.fairness_options import (
     audit_options,
@@ -19,10 +18,9 @@ from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.statistic_commands import FAIRNESS
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_shared.tables.guarantee import guarantee
-from hushpoll_training.audits.predictions import external_predictions
 from hushpoll_training.audits.records_fairness import (
     RecordsFairness,
-    declared_shares,
+    fairness_of_model,
     fairness_of_records,
 )
 from hushpoll_training.cli.options import (
@@ -76,8 +74,7 @@ def records(
     record is predicted by a model that never saw it. Where the records cannot tell, the answer says
     so.
     """
-    if reference is not None and groups is None:
-        raise click.UsageError("--reference needs --groups, the attribute that it is a category of")
+    _check_reference(groups, reference)
     collected = Records.read(file)
     recipe = Recipe.of(given_parameters(params), learner=learner, encoding=encoding)
     with shown(recipe.learner, FitOptions(seed, threads), fits=folds) as options:
@@ -109,12 +106,13 @@ def model(
     model: Path,
     file: Path,
     unseen: bool,
-    protected_input: str,
-    confidence: float,
+    groups: str | None,
+    reference: str | None,
     expect: tuple[str, ...],
     threads: int,
     out: Path | None,
     as_json: bool,
+    **settings: Any,
 ) -> None:
     """Audit MODEL, which train --out wrote, on randomised records of FILE that it has not seen.
 
@@ -125,16 +123,24 @@ def model(
             "a model is audited only on records that it was not fitted to; declare that with "
             "--unseen, or cross-fit models with: hushpoll fairness records"
         )
+    _check_reference(groups, reference)
     collected = Records.read(file)
-    loaded = load_model(model, trial=True)
-    predicted = external_predictions(
-        loaded, collected, protected_input=protected_input, threads=threads
+    report = fairness_of_model(
+        load_model(model, trial=True),
+        collected,
+        name=model.name,
+        groups=groups,
+        reference=reference,
+        expected=given_parameters(expect),
+        threads=threads,
+        **settings,
     )
-    shares = declared_shares(given_parameters(expect))
-    audited = audit(collected, predicted, confidence=confidence, expected=shares)
-    fitting = {"model": model.name, "versions": loaded.fitted.learner.versions()}
-    report = RecordsFairness(audited, fitting, protected_input)
     _show(report, collected, file, out, as_json=as_json)
+
+
+def _check_reference(groups: str | None, reference: str | None) -> None:
+    if reference is not None and groups is None:
+        raise click.UsageError("--reference needs --groups, the attribute that it is a category of")
 
 
 def _show(

@@ -48,7 +48,7 @@ def training_report(record: Mapping[str, Any]) -> str:
         lines.append(f"{rows['unanswered']} of them have no target and are left out.")
     columns = {"NonDP": record["baseline"], "LDP": record["ldp"]}
     lines.append(
-        metrics_table(columns, _limits(record), f"{100 * record['confidence']:g} % of LDP")
+        metrics_table(columns, _intervals(record), f"{100 * record['confidence']:g} % of LDP")
     )
     for report in record["fairness"]["ldp"]:
         # the manifest's own groups are in the table
@@ -59,39 +59,43 @@ def training_report(record: Mapping[str, Any]) -> str:
 
 def metrics_table(
     columns: Mapping[str, Mapping[str, Any]],
-    limits: Mapping[str, tuple[float, float]] | None = None,
+    intervals: Mapping[str, Mapping[str, Any]] | None = None,
     heading: str = "interval",
 ) -> str:
-    """Lay out metrics, one column per model, and say below why any is undefined.
+    """Lay out metrics, one column per model, and say below why any is undefined or has no interval.
 
     Parameters
     ----------
     columns : mapping of str to mapping
         By heading: per metric a number, or ``{"undefined": reason}``.
-    limits : mapping of str to pair of float, optional
-        Per metric, for a last column.
+    intervals : mapping of str to mapping, optional
+        Per metric, for a last column: ``lower`` and ``upper``, which is None without a bound, or
+        the ``reason`` why there is none.
     heading : str
         Of that column.
     """
     reasons: dict[str, int] = {}
     table = Table()
     table.add_column("metric", overflow="fold")
-    for name in (*columns, *([] if limits is None else [heading])):
+    for name in (*columns, *([] if intervals is None else [heading])):
         table.add_column(name, justify="right", no_wrap=True)
     for section in _SECTIONS:
         table.add_section()
         for name in section:
             cells = [_cell(metrics[name], reasons) for metrics in columns.values()]
-            if limits is not None:
-                between = limits.get(name)
-                cells.append("" if between is None else f"{between[0]:.4f} to {between[1]:.4f}")
+            if intervals is not None:
+                cells.append(_between(intervals.get(name), reasons))
             table.add_row(_LABELS.get(name, name), *cells)
-    notes = [f"({number}) undefined: {reason}" for reason, number in reasons.items()]
+    notes = [f"({number}) {reason}" for reason, number in reasons.items()]
     return "\n".join([rendered(table), *notes])
 
 
-def _limits(record: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    """Return the limits of the LDP model's metrics, those of its groups' rates included."""
+def _intervals(record: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return the LDP model's intervals, those of its groups' rates included, or why there is none.
+
+    Groups' metrics of few rows have a value, which is arithmetic, and no interval, so that nobody
+    reads a few people as a finding.
+    """
     intervals = {n: interval for n, interval in record["intervals"]["ldp"].items() if interval}
     for report in record["fairness"]["ldp"]:
         if report["reference_is"] == BY_MANIFEST:
@@ -103,20 +107,23 @@ def _limits(record: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
             ]
             for part in parts:
                 intervals |= {
-                    name: result["closed_form"]
-                    for name, result in part.items()
-                    if "closed_form" in result
+                    name: result.get("closed_form", result) for name, result in part.items()
                 }
-    return {
-        name: (interval["lower"], interval["upper"])
-        for name, interval in intervals.items()
-        if interval["upper"] is not None
-    }
+    return intervals
+
+
+def _between(interval: Mapping[str, Any] | None, reasons: dict[str, int]) -> str:
+    if interval is None:
+        return ""
+    if "reason" in interval:
+        number = reasons.setdefault(f"no interval: {interval['reason']}", len(reasons) + 1)
+        return f"none ({number})"
+    return _range(interval)
 
 
 def _cell(value: Any, reasons: dict[str, int]) -> str:
     if isinstance(value, Mapping):
-        number = reasons.setdefault(value["undefined"], len(reasons) + 1)
+        number = reasons.setdefault(f"undefined: {value['undefined']}", len(reasons) + 1)
         return f"undefined ({number})"
     return f"{value:.4f}"
 

@@ -67,10 +67,11 @@ _TOGETHER = click.option(
 
 
 def audit_options(command: _Command) -> _Command:
-    """Add ``--protected-input``, ``--confidence`` and ``--expect``."""
-    return _PROTECTED_INPUT(confidence_option(_EXPECT(command)))
+    """Add those of several groups, ``--protected-input``, ``--confidence`` and ``--expect``."""
+    own = _PROTECTED_INPUT(confidence_option(_EXPECT(command)))
+    return _GROUPS(_REFERENCE(_TOGETHER(own)))
 
 
 def cross_fitting_options(command: _Command) -> _Command:
-    """Add ``--params``, ``--folds``, those of several groups, and the `audit_options`."""
-    return params_option(_FOLDS(_GROUPS(_REFERENCE(_TOGETHER(audit_options(command))))))
+    """Add ``--params``, ``--folds`` and the `audit_options`."""
+    return params_option(_FOLDS(audit_options(command)))

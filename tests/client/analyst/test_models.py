@@ -59,6 +59,11 @@ def test_run_in_words_says_parameters_privacy_and_accuracy():
         f"{line}, central epsilon 1\n  accuracy on perturbed records 0.8125 [0.7900, 0.8300], "
         "always the more frequent class 0.6000"
     )
+    verdict = "worse than always the more frequent class"
+    flagged = {**about, "on_records": {**measured, "verdict": verdict}}
+    assert models._run({"job": job, "model": flagged}).endswith(f"class 0.6000: {verdict}")
+    better = {**measured, "verdict": "better than always the more frequent class"}
+    assert models._accuracy(better).endswith("class 0.6000")
 
 
 def test_learners_in_words_say_intervals_and_why_some_cannot_run():

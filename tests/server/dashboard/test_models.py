@@ -82,6 +82,11 @@ def test_analyst_trains_measures_compares_reads_the_card_and_deletes(filled, vis
     assert reader.get(f"{MODELS}/compare?model={job}").status_code == 422
     assert reader.get(f"{MODELS}/compare?model={job}&model={'0' * 32}").status_code == 404
     card = reader.get(f"{MODELS}/{job}").text
+    # three trees of a few records know no more than the shares of the classes, and pages say so
+    verdict = run["model"]["on_records"]["verdict"]
+    assert verdict == "not shown to be better than always the more frequent class"
+    assert f"<strong>{verdict}</strong>" in reader.get(MODELS).text
+    assert f"This learner is {verdict}, on perturbed records" in card
     assert "everybody, the server included" in card
     assert "--panel panel.csv --learner lightgbm --encoding indicator" in card
     assert "Delete this model" not in card

@@ -10,8 +10,13 @@ from hushpoll_protocols import create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import indicators, perturb
 from hushpoll_training import FitOptions, Recipe, evaluate, fit_records
-from hushpoll_training.audits.records_accuracy import Judged, Share, accuracy_of_records
-from hushpoll_training.data.target import Target
+from hushpoll_training.audits.records_accuracy import (
+    Judged,
+    RecordsAccuracy,
+    Share,
+    accuracy_of_records,
+)
+from hushpoll_training.data.target import Target, with_missing
 from hushpoll_training.tuning.from_records import RecordsProblem
 
 CLEAR = Target("y", "yes", "no", 0, None)
@@ -112,6 +117,38 @@ def test_accuracy_of_a_target_that_may_be_skipped_is_that_of_who_answered(
     assert evaluate(model, tested).metrics["accuracy"].number() > share
     search = RecordsProblem.of(records, recipe.encoding, folds=2, seed=1)
     assert list(search.scores(recipe)) == pytest.approx([deployed] * 2, abs=0.1)
+
+
+@pytest.mark.parametrize("target", [CLEAR, OF_THREE, skippable(2, "3")[0]])
+def test_gain_over_a_constant_is_covered_and_judged(target):
+    rng, n, truth = np.random.default_rng(3), 1500, 0.3
+    said, covered = {}, 0
+    for better in (True, False):
+        for _ in range(150):
+            label = rng.random(n) < truth
+            predicted = label ^ (rng.random(n) < (0.15 if better else 0.45))
+            p, q = with_missing(target.p, target.q) if target.skippable else (target.p, target.q)
+            chance = np.where(label, p, q)
+            draw = rng.random(n)
+            reported = np.where(draw < chance, 0, 1)
+            if target.skippable:  # all answered, and some report that they did not
+                reported = np.where(draw > 1 - q, 2, reported)
+            gain = judged(target, predicted, reported).gain(False, 0.9)
+            covered += gain.lower <= ((0.85 if better else 0.55) - 0.7) <= gain.upper
+        said[better] = RecordsAccuracy(gain, gain, gain, n, 2, 0.9).verdict
+    assert said[True].startswith("better than always")
+    assert said[False].startswith("worse than always")
+    assert 0.84 <= covered / 300 <= 0.96
+
+
+def test_a_constant_is_not_shown_to_be_better_than_a_constant():
+    made = judged(CLEAR, np.zeros(50, bool), np.repeat([0, 1], [20, 30]))
+    gain = made.gain(False, 0.95)
+    assert (gain.value, gain.lower, gain.upper) == (0, 0, 0)
+    said = RecordsAccuracy(gain, gain, gain, 50, 2, 0.95).to_dict()
+    assert said["verdict"] == "not shown to be better than always the more frequent class"
+    alone = judged(CLEAR, np.array([True]), np.array([0])).gain(True, 0.95)
+    assert (alone.lower, alone.upper) == (-1, 1)
 
 
 def test_records_that_do_not_tell_who_answered_give_no_bound():

@@ -120,6 +120,22 @@ def test_too_few_records_are_said_to_be_too_few(files):
     assert "no bound" in result.output
 
 
+def test_an_external_model_is_audited_for_every_group_together(files):
+    options = ("--protected-input", "each-value", "--unseen", "--groups", "age")
+    arguments = (files["model"], files["few"], *options, "--reference", "6")
+    result = audit_model(*arguments, "--together", "simultaneous", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    assert (found["origin"], found["model"]) == ("external", "model")
+    assert [one["group"] for one in found["groups"]] == ["1", "2", "3", "4", "5"]
+    assert found["protected"]["attribute"] == "age"
+    assert set(found["largest"]) >= {"DI", "SPD", "EOD", "OAD", "FPRD", "PPD", "EODDS"}
+    assert all("smallest_detectable" in one["metrics"]["SPD"] for one in found["groups"])
+    result = audit_model(files["model"], files["few"], "--unseen", "--reference", "6")
+    assert result.exit_code == 2
+    assert "--reference needs --groups" in " ".join(result.output.split())
+
+
 def test_an_external_model_is_audited_once_it_is_declared(files):
     arguments = (files["model"], files["records"], "--protected-input", "each-value")
     result = audit_model(*arguments, "--unseen", "--json")

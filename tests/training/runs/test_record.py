@@ -84,6 +84,16 @@ def test_undefined_metrics_carry_their_reason(survey, people):
     assert "(2)" not in text
 
 
+def test_groups_of_few_rows_have_no_interval_and_the_report_says_why(survey, people):
+    outcome = train_simulated(survey(), people(200), Recipe.of(PARAMETERS), FitOptions(3))
+    text = training_report(run_record(outcome, {}))
+    rows = {line.split("│")[1].split()[0]: line for line in text.splitlines() if "│" in line}
+    (reason,) = [line for line in text.splitlines() if line.startswith("(1) no interval: ")]
+    assert "rows" in reason
+    assert rows["SPD"].count("none (") == 1
+    assert " to " in rows["accuracy"]
+
+
 def test_the_report_shows_every_metric_of_both_models(record):
     text = training_report(record)
     lines = text.splitlines()

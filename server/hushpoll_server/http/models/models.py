@@ -41,8 +41,10 @@ class ModelSummary(Answer):
     protections: list[Protection]
     on_records: dict[str, Any] | None = Field(
         None,
-        description="`accuracy` and `constant` with intervals, and `fairness`, as predictions on "
-        "perturbed records have them; null unless the training was asked for with `folds`.",
+        description="`accuracy`, `constant` (always the more frequent class) and `gain`, their "
+        "difference, with intervals, `verdict`, whether it predicts better than a constant, and "
+        "`fairness`, as predictions on perturbed records have them; null unless the training was "
+        "asked for with `folds`.",
     )
 
 

@@ -47,6 +47,8 @@ def test_model_is_measured_listed_read_and_fetched(site):
     assert (measured["n"], measured["folds"]) == (80, 2)
     accuracy = measured["accuracy"]
     assert accuracy["lower"] <= accuracy["value"] <= accuracy["upper"]
+    assert measured["gain"]["lower"] <= measured["gain"]["value"] <= measured["gain"]["upper"]
+    assert measured["verdict"].endswith("than always the more frequent class")
     assert set(measured["fairness"]) >= {"DI", "SPD", "EOD", "OAD"}
     answer = site.get(f"/api/v1/models/{job}").json
     assert answer["card"]["survey"]["digest"] == published.digest
