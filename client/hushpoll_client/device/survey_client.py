@@ -1,7 +1,6 @@
 """`SurveyClient`: fetches and pins a survey, previews, randomises once, and sends those bytes.
 
-With ``storage`` a device's file keeps all of it; `hushpoll_client.device.answering` has the methods
-that a host app then calls.
+With ``storage`` a device's file keeps all of it; `device.answering` has a host app's methods.
 """
 
 from __future__ import annotations
@@ -398,6 +397,5 @@ class SurveyClient(Answering):
     def _accept(self, offered: Published) -> Published:
         check_pin(offered, survey=self.survey, digest=self._digest, known=self._published)
         self._limits.check(offered)
-        self._digest = offered.digest
-        self._published = offered
+        self._digest, self._published = offered.digest, offered
         return offered

@@ -36,7 +36,6 @@ from hushpoll_server.store.schema import (
     surveys,
     versions,
 )
-from hushpoll_shared.survey.terms import IMMEDIATE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,12 +203,6 @@ def _before(cutoff: Cutoff) -> ColumnElement[bool]:
         ),
         or_(versions.c.closes.is_(None), versions.c.closes > cutoff.closes),
     )
-
-
-def releases_immediately(connection: Connection, version_id: int) -> bool:
-    """Return whether analysts are given a version's reports whenever they ask."""
-    statement = select(versions.c.release).where(versions.c.id == version_id)
-    return bool(connection.execute(statement).scalar() == IMMEDIATE)
 
 
 def end(connection: Connection, version_id: int) -> None:

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection, insert, select, update
 
-from hushpoll_server.store.schema import release_days
+from hushpoll_server.store.schema import release_days, versions
+from hushpoll_shared.survey.terms import IMMEDIATE
 
 
 def read_totals(connection: Connection, version_id: int) -> list[tuple[str, int]]:
@@ -43,3 +44,10 @@ def note_total(connection: Connection, version_id: int, *, at: int, reports: int
         connection.execute(
             insert(release_days).values(version_id=version_id, day=day, reports=reports)
         )
+
+
+def note_sealed(connection: Connection, version_id: int, *, at: int, reports: int) -> None:
+    """Do as `note_total` for a version whose sealed reports are released at once."""
+    release = select(versions.c.release).where(versions.c.id == version_id)
+    if connection.execute(release).scalar() == IMMEDIATE:
+        note_total(connection, version_id, at=at, reports=reports)

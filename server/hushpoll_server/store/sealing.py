@@ -27,7 +27,7 @@ from hushpoll_server.store import catalogue, counts, segments
 from hushpoll_server.store.backend import Inbox
 from hushpoll_server.store.counts import Aggregate, Aggregator, Sealed
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.release_days import note_total
+from hushpoll_server.store.release_days import note_sealed
 from hushpoll_server.store.schema import ID_SIZE, OLD, TAG_SIZE, YOUNG, inbox, sealed_ids
 from hushpoll_server.store.schema import aggregates as aggregates_table
 from hushpoll_server.store.schema import releases as releases_table
@@ -129,8 +129,7 @@ class SegmentStore:
                 counts.write_release(connection, version_id, at=self._now(), aggregate=total)
             elif rows is not None:
                 segments.insert_rows(connection, version_id, rows, released=False)
-                if catalogue.releases_immediately(connection, version_id):
-                    note_total(connection, version_id, at=self._now(), reports=total.reports)
+                note_sealed(connection, version_id, at=self._now(), reports=total.reports)
             if rows is not None and not self._database.inbox.EMPTIES_FIRST:
                 self._database.inbox.empty_inbox(connection, version_id)
         self._database.vacuum()
