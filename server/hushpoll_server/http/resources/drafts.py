@@ -36,6 +36,7 @@ from hushpoll_server.http.models.surveys import PublishAnswer, PublishQuery, Pub
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.services.surveys.drafts import Draft
 from hushpoll_server.services.surveys.launch import launch_plan
+from hushpoll_server.services.surveys.plans import require_few_categories
 from hushpoll_server.services.surveys.validation import named, validate
 from hushpoll_server.services.surveys.warnings import publishing_warnings
 from hushpoll_shared.survey.manifest import Manifest
@@ -92,6 +93,7 @@ def plan_draft(body: LaunchBody) -> Response:
     """
     parts = services()
     with parts.surveys.turn_to_publish():
+        require_few_categories(body.manifest)
         try:
             published = Manifest.from_dict(body.manifest).resolve()
         except InvalidParameter as error:

@@ -176,6 +176,17 @@ def test_validation_has_problems_warnings_and_the_form_that_would_be_published(s
     assert site.get(DRAFTS).json == {"drafts": []}
 
 
+def test_a_plan_of_too_many_categories_is_refused_before_a_range_is_expanded(site):
+    ranges = [
+        {"name": f"q{place}", "role": "sensitive", "range": [0, 65_535]} for place in range(256)
+    ]
+    # Were the manifest read, its epsilon would be refused first.
+    body = {"manifest": make_draft(attributes=ranges, epsilon="lots", protected=None), "n": 1000}
+    answer = site.post(f"{DRAFTS}/plan", json=body)
+    assert site.problem(answer)[2] == "attributes"
+    assert "16777216 categories" in answer.json["detail"]
+
+
 def test_the_launch_plan_has_every_question_a_verdict_and_the_audit(site):
     def planned(**changes):
         body = {"manifest": make_draft(), "n": 1000, **changes}
