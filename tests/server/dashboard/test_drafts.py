@@ -8,6 +8,8 @@ import re
 import pytest
 
 from hushpoll_client.samples import sample_manifest
+from hushpoll_server.dashboard.drafts import views
+from hushpoll_server.dashboard.drafts.outlook import outlook_of
 from sample_survey import make_draft
 
 pytestmark = pytest.mark.sqlite
@@ -303,3 +305,27 @@ def test_a_draft_of_a_busy_server_is_shown_without_its_plan(site, visit):
     assert page.status_code == 200
     assert "another survey is being published" in page.text
     assert 'value="First"' in page.text
+
+
+def test_a_draft_is_not_published_where_its_warnings_could_not_be_told(site, visit, monkeypatch):
+    ada = visit("ada", every="editor")
+    path = of_yaml(ada)
+    assert "I have read the warnings" in ada.get(f"{path}/publish").text
+    token = token_on(ada, path)
+    looks = []
+
+    def busy_at_first(manifest, form):
+        looks.append(manifest)
+        if len(looks) > 1:
+            return outlook_of(manifest, form)
+        with site.services.surveys.turn_to_publish():
+            return outlook_of(manifest, form)
+
+    monkeypatch.setattr(views, "outlook_of", busy_at_first)
+    sent = ada.client.post(
+        f"/dashboard{path}/publish", data={"form_token": token, "revision": "1"}
+    )
+    assert sent.status_code == 422
+    assert "another survey is being published" in sent.text
+    assert "I have read the warnings" in sent.text
+    assert site.services.surveys.all() == []

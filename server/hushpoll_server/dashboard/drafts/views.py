@@ -136,7 +136,9 @@ def publish_draft(draft_id: str) -> Response:
     kept = _reached(draft_id)
     parts = services()
     outlook = outlook_of(kept.manifest, form_of(kept.manifest))
-    weak = outlook.validation is not None and outlook.validation.hardly_protected is not None
+    if outlook.validation is None:  # nothing is known of its warnings, so nothing is agreed to
+        return _publishing(kept, refusal=Refused("unavailable", str(outlook.busy)))
+    weak = outlook.validation.hardly_protected is not None
     if outlook.warnings and not request.form.get("read"):
         return _publishing(kept, fault="read")
     if weak and not request.form.get("weak"):
