@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 import re
 from typing import Final
@@ -14,6 +13,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import not_modified, services
 from hushpoll_server.pages.survey import POLICY as NOTICE_POLICY
 from hushpoll_server.pages.survey import asset_root
+from hushpoll_server.reports.bundle import read_file
 from hushpoll_server.services.results.public_results import BUNDLE, Snapshot
 from hushpoll_shared.wire.problems import PROBLEMS
 
@@ -60,7 +60,7 @@ def results(name: str, version: int) -> Response:
         answer.set_etag(snapshot.etag)
         answer.headers["Vary"] = "Accept-Encoding"
         if request.accept_encodings.quality("gzip") > 0:
-            answer.data = gzip.compress(snapshot.page, mtime=0)
+            answer.data = snapshot.compressed
             answer.headers["Content-Encoding"] = "gzip"
         else:
             answer.data = snapshot.page
@@ -76,7 +76,7 @@ def file(name: str, version: int, path: str) -> Response:
         if path == BUNDLE:
             body: bytes | None = snapshot.bundle
         elif path.startswith(("tables/", "figures/")):
-            body = snapshot.files.get(path)
+            body = read_file(snapshot.bundle, path)
         else:
             body = None
         if body is None:

@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -27,6 +28,11 @@ PAGE: Final = "report.html"
 SUMS: Final = "SHA256SUMS"
 MOST_BYTES: Final = 64 * 2**20
 """Of all files of a bundle, expanded; a larger bundle is refused."""
+
+DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
+"""What reading a ZIP raises where it is damaged, encrypted, or of a kind that is not read."""
+
+_COMPRESSIONS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 # The least that ZIP can say, so that a bundle is the same whenever it is made.
 _MOMENT: Final = (1980, 1, 1, 0, 0, 0)
@@ -121,24 +127,35 @@ def read_bundle(data: bytes) -> tuple[Basis, dict[str, bytes]]:
         raise
     except (HushpollError, InvalidJson) as error:
         raise InvalidParameter(f"the bundle is refused: {error}", field="from") from error
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise InvalidParameter(
-            "the file is no bundle of a report, or damaged; fetch it again with hushpoll report "
-            "--bundle",
-            field="from",
-        ) from error
+    except (*DAMAGED, KeyError, TypeError, ValueError, OverflowError) as error:
+        raise no_bundle() from error
     return basis, files
 
 
-def read_files(data: bytes) -> dict[str, bytes]:
-    """Return the files of a bundle that this program has made."""
+def no_bundle() -> InvalidParameter:
+    """Return the refusal of a file that is none."""
+    return InvalidParameter(
+        "the file is no bundle of a report, or damaged; fetch it again with hushpoll report "
+        "--bundle",
+        field="from",
+    )
+
+
+def read_file(data: bytes, path: str) -> bytes | None:
+    """Return one file of a bundle that this program has made; None if it has none of this path."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return _expanded(archive)
+        try:
+            return archive.read(path)
+        except KeyError:
+            return None
 
 
 def _expanded(archive: zipfile.ZipFile) -> dict[str, bytes]:
     files, left = {}, MOST_BYTES
     for entry in archive.infolist():
+        if entry.compress_type not in _COMPRESSIONS:
+            # Others may ask for gigabytes before they give a byte.
+            raise zipfile.BadZipFile
         with archive.open(entry) as file:
             files[entry.filename] = file.read(left + 1)
         left -= len(files[entry.filename])

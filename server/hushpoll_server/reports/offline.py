@@ -6,9 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Final
 
+from jinja2 import TemplateError
+
+from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.charts.drawing import Drawing
-from hushpoll_server.reports.bundle import files_of, read_bundle
+from hushpoll_server.reports.bundle import files_of, no_bundle, read_bundle
 from hushpoll_server.reports.report import FORMS, Report
 
 
@@ -58,7 +62,7 @@ def remade(data: bytes) -> Iterator[Remade]:
     drawing = Drawing()
     try:
         report = Report(basis, lambda specification: drawing.draw(specification, "svg"))
-        own = files_of(basis, report.results, report.figures, report.html)
+        own = _files(report)
         same = tuple(path for path in sorted(own) if files.get(path) == own[path])
         others = tuple(
             f"{program} {made} there, {version(program)} here"
@@ -69,6 +73,19 @@ def remade(data: bytes) -> Iterator[Remade]:
     finally:
         drawing.stop()
 
+
+def _files(report: Report) -> dict[str, bytes]:
+    """Return the files of a report whose facts may be of any form."""
+    try:
+        return files_of(report.basis, report.results, report.figures, report.html)
+    except HushpollError:
+        raise
+    except (*WRONG_FORM, TemplateError) as error:
+        raise no_bundle() from error
+
+
+# What a document of another form than expected raises where it is used.
+WRONG_FORM: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 # The distributions whose versions a bundle names; its words are not looked up.
 _PROGRAMS = frozenset({"hushpoll", "numpy", "vl-convert-python"})

@@ -245,6 +245,46 @@ def test_bundle_is_refused_where_it_is_not_consistent(draw):
             read_bundle(data)
 
 
+def test_zip_that_is_damaged_or_of_another_kind_is_refused(draw):
+    bundle = Report(basis_of(ODD), draw).bundle
+    body = bundle.index(b"README.txt") + len("README.txt")
+    encrypted = bytearray(bundle)
+    for head, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        encrypted[bundle.index(head) + flags] |= 1
+    other = io.BytesIO()
+    with zipfile.ZipFile(other, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("manifest.json", b"{}")
+    for data in (
+        bundle[:body] + b"\xff" * 40 + bundle[body + 40 :],
+        bytes(encrypted),
+        other.getvalue(),
+    ):
+        with pytest.raises(InvalidParameter, match="no bundle of a report"):
+            read_bundle(data)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {},
+        {"release": "never"},
+        {"released_at": 5},
+        {"made_with": {}},
+        {"rejected": [1]},
+        {"audits": [{"parameters": {}, "result": {"groups": [1]}}]},
+        None,
+    ],
+)
+def test_bundle_whose_facts_are_none_is_refused(draw, facts):
+    report = Report(basis_of(ODD), draw)
+    files = read_bundle(report.bundle)[1]
+    basis = json.loads(files["basis.json"])
+    wrong = {**basis["facts"], **facts} if facts else facts
+    data = zipped({**files, "basis.json": json.dumps({**basis, "facts": wrong})})
+    with pytest.raises(InvalidParameter, match="no bundle of a report"), remade(data):
+        pass
+
+
 def test_bundle_that_was_changed_is_told(draw):
     report = Report(basis_of(ODD), draw)
     files = read_bundle(report.bundle)[1]

@@ -7,18 +7,17 @@ differences would tell more than either.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import secrets
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from hushpoll_server.charts.drawing import NotDrawn
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
-from hushpoll_server.reports.bundle import read_files
 from hushpoll_server.reports.choices import Choices
 from hushpoll_server.reports.page import page_of
 from hushpoll_server.services.results.survey_reports import RETRY_AFTER_SECONDS, SurveyReports
@@ -43,19 +42,17 @@ class Snapshot:
 
     Parameters
     ----------
-    page : bytes
-        HTML.
+    page, compressed : bytes
+        HTML, as it is and by gzip.
     bundle : bytes
         The ZIP behind it.
-    files : mapping of str to bytes
-        The bundle's files by path.
     etag : str
         Names the publication's content.
     """
 
     page: bytes
+    compressed: bytes
     bundle: bytes
-    files: Mapping[str, bytes]
     etag: str
 
 
@@ -211,7 +208,7 @@ class PublicResults:
             )
         page, bundle = files
         etag = hashlib.sha256(page + bundle).hexdigest()
-        snapshot = Snapshot(page, bundle, read_files(bundle), etag)
+        snapshot = Snapshot(page, gzip.compress(page, mtime=0), bundle, etag)
         with self._lock:
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
