@@ -123,7 +123,7 @@ def test_audit_that_cannot_be_done_is_refused_in_words(filled, visit):
     analyst, reader = visit("ada", work="analyst"), visit("eve", work="reader")
     assert reader.send(AUDITS, AUDITS.removesuffix("/fairness"), **AUDIT).status_code == 403
     for changes, words in (
-        ({"folds": "1"}, "olds: Input should be greater than or equal to 2"),
+        ({"folds": "1"}, "olds is 1; give at least 2"),
         ({"folds": "x"}, "olds is &#39;x&#39;; give a whole number"),
         ({"confidence": "x"}, "onfidence is &#39;x&#39;; give a number"),
         ({"groups": "age"}, "give one as reference"),

@@ -23,6 +23,7 @@ from hushpoll_server.dashboard.frame import (
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
+from hushpoll_server.http.wording import words_of
 from hushpoll_server.jobs.kinds import KINDS
 from hushpoll_server.jobs.learners import learners as learners_of
 from hushpoll_server.jobs.parameters import FairnessParameters
@@ -75,9 +76,8 @@ def ask_for_audit(name: str, version: int) -> Response:
     try:
         parameters = FairnessParameters.model_validate(_chosen(row))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise Refused("invalid-request", f"{field}: {first['msg']}; go back", field=field) from None
+        field, words = words_of(error)
+        raise Refused("invalid-request", words, field=field) from None
     kind.check(parts, row, parameters)
     job = parts.jobs.add(
         row, kind.name, parameters.model_dump(exclude_none=True), token_id=member().id
