@@ -13,7 +13,7 @@ CHART_PIXELS: Final = 640
 DAY_PIXELS: Final = 90
 
 
-def days_chart(days: Sequence[Mapping[str, Any]]) -> Chart:
+def releases_chart(days: Sequence[Mapping[str, Any]]) -> Chart:
     """Return the chart of the newest days.
 
     Parameters

@@ -253,8 +253,8 @@ def cross_table_chart(
     )
 
 
-def days_chart(days: Sequence[Mapping[str, Any]]) -> Chart:
-    """Return the chart of reports by day; each has ``day`` (YYYY-MM-DD) and ``reports``."""
+def refusals_chart(days: Sequence[Mapping[str, Any]]) -> Chart:
+    """Return the chart of refused reports; each day has ``day`` (YYYY-MM-DD) and ``reports``."""
     drawn = days[-MOST_ROWS:]
     specification = base([{key: day[key] for key in ("day", "reports")} for day in drawn]) | {
         "width": 520,

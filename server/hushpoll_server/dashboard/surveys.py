@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from flask import Response, request, url_for
 
-from hushpoll_server.charts.days import days_chart
+from hushpoll_server.charts.days import releases_chart
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import dashboard, member, page, private, see
 from hushpoll_server.dashboard.qr_code import qr_code
@@ -95,7 +95,7 @@ def days_file(name: str, version: int, form: str) -> Response:
     methods = {"survey": row.name, "version": row.version, "digest": row.digest}
     table = ResultTable.of("reports by day", _DAYS, days, methods)
     published = parts.surveys.published(row)
-    return download(form, f"{row.name}-{row.version}-days", days_chart(days), table, published)
+    return download(form, f"{row.name}-{row.version}-days", releases_chart(days), table, published)
 
 
 @dashboard.post("/surveys/<name>/versions/<int:version>/close")
@@ -120,7 +120,7 @@ def _days(days: list[dict[str, Any]]) -> dict[str, Any] | None:
     """Return the figure of released reports by day; None before the first release."""
     if not days:
         return None
-    chart = days_chart(days)
+    chart = releases_chart(days)
     return {"chart": chart, "svg": inline(chart, "shows-days"), "rows": days[::-1]}
 
 

@@ -15,9 +15,9 @@ from hushpoll_server.charts.specifications import (
     MOST_CELLS_A_SIDE,
     MOST_ROWS,
     cross_table_chart,
-    days_chart,
     estimates_chart,
     facts_of,
+    refusals_chart,
     with_light_colours,
 )
 from waiting import wait_until
@@ -111,7 +111,7 @@ def test_sentences_give_the_figures():
         "points."
     )
     days = [{"day": "2026-03-01", "reports": 2}, {"day": "2026-03-02", "reports": 1500}]
-    assert days_chart(days).sentence == (
+    assert refusals_chart(days).sentence == (
         "1,502 reports on 2 days; the most came on 2026-03-02: 1,500."
     )
 
@@ -127,12 +127,12 @@ def test_picture_is_drawn_once_for_the_same_data(drawing):
 def test_killed_process_is_started_again_with_the_next_chart():
     drawing = Drawing()
     try:
-        chart = days_chart([{"day": "2026-03-01", "reports": 2}])
+        chart = refusals_chart([{"day": "2026-03-01", "reports": 2}])
         drawing.draw(chart.specification, "svg")
         process = drawing._process
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        other = days_chart([{"day": "2026-03-01", "reports": 3}])
+        other = refusals_chart([{"day": "2026-03-01", "reports": 3}])
         assert b"<svg" in drawing.draw(other.specification, "svg")
         assert drawing._process.pid != process.pid
     finally:
@@ -140,23 +140,23 @@ def test_killed_process_is_started_again_with_the_next_chart():
 
 
 def test_interrupt_of_the_terminal_is_its_server_s_to_handle(drawing):
-    drawing.draw(days_chart([{"day": "2026-03-01", "reports": 6}]).specification, "svg")
+    drawing.draw(refusals_chart([{"day": "2026-03-01", "reports": 6}]).specification, "svg")
     process = drawing._process
     process.send_signal(signal.SIGINT)
-    drawing.draw(days_chart([{"day": "2026-03-01", "reports": 7}]).specification, "svg")
+    drawing.draw(refusals_chart([{"day": "2026-03-01", "reports": 7}]).specification, "svg")
     assert drawing._process is process
 
 
 def test_chart_that_cannot_be_drawn_is_refused_and_the_next_one_is_drawn(drawing):
     with pytest.raises(NotDrawn):
         drawing.draw({"mark": "nonsense"}, "svg")
-    chart = days_chart([{"day": "2026-03-01", "reports": 4}])
+    chart = refusals_chart([{"day": "2026-03-01", "reports": 4}])
     assert b"<svg" in drawing.draw(chart.specification, "svg")
 
 
 def test_chart_that_takes_too_long_is_given_up():
     drawing = Drawing(draw_seconds=0.0)
-    chart = days_chart([{"day": "2026-03-01", "reports": 5}])
+    chart = refusals_chart([{"day": "2026-03-01", "reports": 5}])
     try:
         with pytest.raises(NotDrawn):
             drawing.draw(chart.specification, "svg")
@@ -168,7 +168,7 @@ def test_chart_that_takes_too_long_is_given_up():
 def test_pictures_are_kept_in_bounded_memory(drawing):
     small = Drawing(kept_bytes=1)
     small._ask = drawing._ask
-    chart = days_chart([{"day": "2026-03-01", "reports": 6}])
+    chart = refusals_chart([{"day": "2026-03-01", "reports": 6}])
     small.draw(chart.specification, "svg")
     assert small._pictures == {}
     small.stop()

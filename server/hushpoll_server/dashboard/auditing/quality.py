@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from flask import Response, url_for
 
-from hushpoll_server.charts.specifications import Chart, days_chart
+from hushpoll_server.charts.specifications import Chart, refusals_chart
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import dashboard, finished, member, page, private, see
 from hushpoll_server.dashboard.surveys import of_survey, reached
@@ -124,7 +124,7 @@ def _chart(days: Sequence[Mapping[str, Any]]) -> Chart | None:
     ]
     if not totals:
         return None
-    chart = days_chart(totals)
+    chart = refusals_chart(totals)
     return replace(chart, sentence=f"Repeated and refused reports: {chart.sentence}")
 
 
