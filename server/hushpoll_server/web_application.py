@@ -96,7 +96,10 @@ def build(settings: Settings, services: Services, *, testing: bool = False) -> F
     app.register_blueprint(views.dashboard)
     app.register_error_handler(405, _not_allowed)
     app.add_url_rule("/api/v1/openapi.json", "openapi", lambda: _document(app))
-    app.add_url_rule("/docs", "docs", lambda: api_reference.page(documented(app)))
+    reference = survey.RenderedPages()
+    app.add_url_rule(
+        "/docs", "docs", lambda: api_reference.page(lambda: documented(app), reference)
+    )
     if services.metrics is not None and settings.metrics_token is not None:
         app.register_blueprint(metrics.blueprint(services.metrics, settings.metrics_token))
     return app

@@ -5,16 +5,14 @@ It needs no script and loads nothing but the style sheet and the icon of this se
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from flask import Response, render_template, request
 
 from hushpoll_server.http.endpoint import not_modified
-from hushpoll_server.pages.survey import asset_root
+from hushpoll_server.pages.survey import RenderedPages, asset_root, encoded
 
 Json = Mapping[str, Any]
 _PREFIX = "#/components/schemas/"
@@ -68,27 +66,34 @@ class Form:
     members: tuple[Value, ...]
 
 
-def page(document: Json) -> Response:
-    """Return the page of an OpenAPI document, compressed if the browser takes that."""
-    html = render_template(
+def page(document: Callable[[], Json], kept: RenderedPages) -> Response:
+    """Return the page of an OpenAPI document, compressed if the browser takes that.
+
+    Parameters
+    ----------
+    document : callable
+        Makes the document, which is the same each time.
+    kept : RenderedPages
+        Of one application; the page is rendered once for each address that leads to it.
+    """
+    reference = kept.get(asset_root(), lambda: _rendered(document()))
+    answer = not_modified(reference.etag)
+    if answer is None:
+        answer = encoded(reference, "text/html")
+    answer.set_etag(reference.etag)
+    answer.headers["Cache-Control"] = "no-cache"
+    answer.headers["Content-Security-Policy"] = _POLICY
+    return answer
+
+
+def _rendered(document: Json) -> str:
+    return render_template(
         "api_reference.html",
         sections=sections(document),
         forms=forms(document),
         root=asset_root(),
         document=f"{request.script_root}/api/v1/openapi.json",
-    ).encode()
-    etag = hashlib.sha256(html).hexdigest()[:32]
-    answer = not_modified(etag)
-    if answer is None:
-        answer = Response(html, mimetype="text/html")
-        if request.accept_encodings.quality("gzip") > 0:
-            answer.data = gzip.compress(html, mtime=0)
-            answer.headers["Content-Encoding"] = "gzip"
-    answer.set_etag(etag)
-    answer.headers["Vary"] = "Accept-Encoding"
-    answer.headers["Cache-Control"] = "no-cache"
-    answer.headers["Content-Security-Policy"] = _POLICY
-    return answer
+    )
 
 
 def sections(document: Json) -> dict[str, list[Operation]]:

@@ -220,7 +220,7 @@ def asset(build: str, path: str) -> Response:
     file = assets().files.get(path) if build == assets().build else None
     if file is None:
         raise Refused("not-found", "the page has no such file; load the page again")
-    answer = _encoded(file, file.media_type)
+    answer = encoded(file, file.media_type)
     answer.headers["Cache-Control"] = FOR_EVER
     answer.headers["Content-Security-Policy"] = POLICY
     if path == WORKER:
@@ -242,7 +242,7 @@ def _form(row: VersionRow) -> Response:
         (row.digest, asset_root(), language),
         lambda: rendered(published, published.wording(language)),
     )
-    answer = _page(not_modified(page.etag) or _encoded(page, "text/html"))
+    answer = _page(not_modified(page.etag) or encoded(page, "text/html"))
     answer.set_etag(page.etag)
     if published.translations:
         answer.headers.add("Vary", "Accept-Language")
@@ -294,7 +294,7 @@ def _notice(refusal: Refused) -> Response:
     return answer
 
 
-def _encoded(content: Asset | Rendered, media_type: str) -> Response:
+def encoded(content: Asset | Rendered, media_type: str) -> Response:
     """Return a file or page, compressed if the browser takes that; none of them holds a secret."""
     compressed = request.accept_encodings.quality("gzip") > 0
     answer = Response(content.compressed if compressed else content.body, mimetype=media_type)

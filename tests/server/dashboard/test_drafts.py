@@ -322,9 +322,7 @@ def test_a_draft_is_not_published_where_its_warnings_could_not_be_told(site, vis
             return outlook_of(manifest, form)
 
     monkeypatch.setattr(views, "outlook_of", busy_at_first)
-    sent = ada.client.post(
-        f"/dashboard{path}/publish", data={"form_token": token, "revision": "1"}
-    )
+    sent = ada.client.post(f"/dashboard{path}/publish", data={"form_token": token, "revision": "1"})
     assert sent.status_code == 422
     assert "another survey is being published" in sent.text
     assert "I have read the warnings" in sent.text

@@ -8,7 +8,8 @@ import re
 
 import pytest
 
-from hushpoll_server.pages.api_reference import kind
+from hushpoll_server.pages import api_reference
+from hushpoll_server.pages.api_reference import kind, sections
 
 pytestmark = pytest.mark.sqlite
 
@@ -52,6 +53,19 @@ def test_a_browser_that_has_the_page_is_not_sent_it_again(site):
     assert gzip.decompress(first.data) == site.get("/docs", headers={}).data
     again = site.get("/docs", headers={"If-None-Match": first.headers["ETag"]})
     assert (again.status_code, again.data) == (304, b"")
+
+
+def test_the_page_is_rendered_once(site, monkeypatch):
+    rendered = []
+
+    def counted(document):
+        rendered.append(document)
+        return sections(document)
+
+    monkeypatch.setattr(api_reference, "sections", counted)
+    for headers in ({}, {"Accept-Encoding": "gzip"}, {"If-None-Match": '"other"'}):
+        assert site.get("/docs", headers=headers).status_code == 200
+    assert len(rendered) == 1
 
 
 @pytest.mark.parametrize(
