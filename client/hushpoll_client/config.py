@@ -73,8 +73,9 @@ class ClientConfig:
         variable ``HUSHPOLL_DISABLED`` does so as well, for every client of a process.
     send_jitter : float
         Seconds, in [0, 604800]. A report that a device keeps is first sent after a time that is
-        drawn uniformly from [0, `send_jitter`], over restarts too, so that the moment of arrival
-        does not tell when the respondent answered. `SurveyClient.submit` and `send` do not wait.
+        drawn uniformly from [0, `send_jitter`], over restarts too. If the device was online, the
+        moment of arrival then tells that the respondent answered in the `send_jitter` seconds
+        before it, and no more. Fetching a survey, `SurveyClient.submit` and `send` do not wait.
 
     Raises
     ------

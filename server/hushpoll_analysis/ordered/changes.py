@@ -28,7 +28,7 @@ from hushpoll_analysis.records.counts import count
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.relations.changes import ASSUMPTION, Wave, epsilon_of_both
 from hushpoll_protocols.estimation.frequencies import normal_quantile
-from hushpoll_shared.spelling.intervals import HOLD_TOGETHER, how_to_read
+from hushpoll_shared.spelling.intervals import DIFFERENCES_HOLD_TOGETHER, how_to_read
 from hushpoll_shared.spelling.scores import Score
 from hushpoll_shared.survey.published import Published
 
@@ -73,7 +73,7 @@ class OrderedChange(Tabular):
             "threshold": self.threshold,
             "confidence": self.confidence,
             "simultaneous": self.simultaneous,
-            "intervals": HOLD_TOGETHER
+            "intervals": DIFFERENCES_HOLD_TOGETHER
             if self.simultaneous
             else how_to_read(3 * len(self.statistics), self.confidence),
             "assumption": ASSUMPTION,

@@ -29,7 +29,7 @@ from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
-from hushpoll_shared.spelling.intervals import HOLD_TOGETHER, how_to_read
+from hushpoll_shared.spelling.intervals import DIFFERENCES_HOLD_TOGETHER, how_to_read
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
@@ -143,7 +143,7 @@ class Change(Tabular):
             "after": self.after.to_dict(),
             "confidence": self.confidence,
             "simultaneous": self.simultaneous,
-            "intervals": HOLD_TOGETHER
+            "intervals": DIFFERENCES_HOLD_TOGETHER
             if self.simultaneous
             else how_to_read(3 * len(self.shares), self.confidence),
             "assumption": ASSUMPTION,

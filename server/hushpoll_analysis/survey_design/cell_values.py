@@ -73,6 +73,11 @@ class CellValues:
                 f"{field}.attributes is {show(names)}; give the names of attributes", field=field
             )
         if "rows" in source:
+            if not names:
+                raise InvalidParameter(
+                    f"{field} names no attribute, and its rows are of some; name one or several",
+                    field=field,
+                )
             return cls(tuple(names), _nested(source["rows"], len(names), field))
         return cls(tuple(names), source[inside])
 

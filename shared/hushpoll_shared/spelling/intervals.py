@@ -13,6 +13,12 @@ HOLD_TOGETHER: Final = (
     "results, decided on beforehand."
 )
 
+DIFFERENCES_HOLD_TOGETHER: Final = (
+    "All of the differences hold together with this confidence. Each interval of one of the two "
+    "sides holds by itself. They hold for one look at the results, decided on beforehand."
+)
+"""Of two sides and their differences, where only these share the level."""
+
 CANNOT_CONCLUDE: Final = (
     "“Cannot conclude” means that there are too few reports for their noise. Either nobody may "
     "have answered, or be in the group, as far as they tell, so that there is no estimate; or the "

@@ -92,3 +92,13 @@ def test_bad_comparison_is_refused(asked, field):
     with pytest.raises(InvalidParameter) as refused:
         ordered_change(before, after, "a", **asked)
     assert refused.value.field == field
+
+
+def test_answer_says_that_only_differences_hold_together():
+    before, after = waves("GRR", 3, "2", n=200)
+    for answer in (
+        ordered_change(before, after, "a", simultaneous=True).to_dict(),
+        change(before, after, "a", simultaneous=True).to_dict(),
+    ):
+        assert "All of the differences hold together" in answer["intervals"]
+        assert "one of the two sides holds by itself" in answer["intervals"]

@@ -311,6 +311,7 @@ def test_margins_that_need_an_empty_cell_are_refused(clear):
         ({"margins": {"b": {}}}, "margins must be a list"),
         ({"margins": [{"b": {}}]}, r"margins\[0\] must be an object"),
         ({"strata": {"attributes": 1, "sizes": {}}}, "give the names of attributes"),
+        ({"weights": {"attributes": [], "rows": [[3]]}}, "weights names no attribute"),
         ({"bounds": 3}, "give the smallest and the largest"),
     ],
 )

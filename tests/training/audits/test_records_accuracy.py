@@ -144,11 +144,32 @@ def test_gain_over_a_constant_is_covered_and_judged(target):
 def test_a_constant_is_not_shown_to_be_better_than_a_constant():
     made = judged(CLEAR, np.zeros(50, bool), np.repeat([0, 1], [20, 30]))
     gain = made.gain(False, 0.95)
-    assert (gain.value, gain.lower, gain.upper) == (0, 0, 0)
+    assert gain.value == 0
+    assert -0.08 < gain.lower < 0 < gain.upper < 0.08
     said = RecordsAccuracy(gain, gain, gain, 50, 2, 0.95).to_dict()
     assert said["verdict"] == "not shown to be better than always the more frequent class"
     alone = judged(CLEAR, np.array([True]), np.array([0])).gain(True, 0.95)
     assert (alone.lower, alone.upper) == (-1, 1)
+
+
+@pytest.mark.parametrize(("n", "found", "wrong"), [(200, 0.01, 0.0), (200, 0.01, 0.005)])
+def test_gain_is_covered_where_few_predictions_differ_from_a_constant(n, found, wrong):
+    rng, covered, surveys = np.random.default_rng(8), 0, 1000
+    for _ in range(surveys):
+        kind = rng.choice(3, n, p=[found, wrong, 1 - found - wrong])
+        # of the people who are predicted to be positive, those of kind 0 are
+        made = judged(CLEAR, kind < 2, np.where(kind == 0, 0, 1))
+        gain = made.gain(False, 0.95)
+        covered += gain.lower <= found - wrong <= gain.upper
+    assert covered / surveys > 0.93
+
+
+def test_four_people_do_not_show_a_model_to_be_better():
+    # by the exact test of equally many the chance of 4 of 4 is 1 in 8
+    made = judged(CLEAR, np.arange(200) < 4, np.where(np.arange(200) < 4, 0, 1))
+    gain = made.gain(False, 0.95)
+    assert gain.value == 0.02
+    assert RecordsAccuracy(gain, gain, gain, 200, 2, 0.95).verdict.startswith("not shown")
 
 
 def test_records_that_do_not_tell_who_answered_give_no_bound():
