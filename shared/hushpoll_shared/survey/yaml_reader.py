@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from hushpoll_protocols import InvalidParameter, MissingExtra
 
@@ -47,6 +47,15 @@ _Reader.add_implicit_resolver(
     list("-0123456789"),
 )
 
+
+def _refuse(_: _Reader, node: yaml.Node) -> NoReturn:
+    problem = f"the tag {node.tag!r} is none of JSON's types"
+    raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+
+
+for _type in ("binary", "omap", "pairs", "set", "timestamp"):  # which JSON does not have
+    _Reader.add_constructor(f"tag:yaml.org,2002:{_type}", _refuse)
+
 RESOLVERS: Final[Mapping[str, Any]] = _Reader.yaml_implicit_resolvers
 """How plain words are told from texts, by their first character."""
 
@@ -69,6 +78,11 @@ def parse_yaml(data: bytes) -> Any:
         ) from None
     except RecursionError:
         raise InvalidParameter("YAML nested too deeply; flatten it", field="manifest") from None
+    except ValueError as error:  # a number of thousands of digits, or that is none
+        raise InvalidParameter(
+            f"not YAML: {str(error).split(';')[0]}; correct the number, or write it in quotes",
+            field="manifest",
+        ) from None
     except yaml.YAMLError as error:
         raise InvalidParameter(
             f"not YAML: {str(error).splitlines()[0]}; save it as UTF-8 text", field="manifest"

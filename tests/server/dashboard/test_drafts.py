@@ -327,3 +327,39 @@ def test_a_draft_is_not_published_where_its_warnings_could_not_be_told(site, vis
     assert "another survey is being published" in sent.text
     assert "I have read the warnings" in sent.text
     assert site.services.surveys.all() == []
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("title: !!binary aGVsbG8=", "tag:yaml.org,2002:binary"),
+        ("title: !!set {a, b}", "tag:yaml.org,2002:set"),
+        ("title: !!timestamp 2026-01-01", "tag:yaml.org,2002:timestamp"),
+        ("epsilon: !!float .nan", "give a finite one"),
+        ("epsilon: 1e999", "give a finite one"),
+        ("epsilon: " + "9" * 5_000, "correct the number"),
+        ('title: "\\ud800"', "cannot be written in UTF-8"),
+        # 3 GB as JSON
+        (f"a: &a {'x' * 200_000}\nb: [{','.join(['*a'] * 15_000)}]", "each counted where"),
+        ("a: &a [*a]", "more than 262,144 values"),
+    ],
+)
+def test_yaml_that_is_no_json_or_stands_for_too_much_is_refused(site, visit, line, words):
+    ada = visit("ada", every="editor")
+    fields = {"from": "yaml", "yaml": f"name: work\n{line}\n"}
+    answer = ada.send("/drafts/new", on="/drafts/new", **fields)
+    assert answer.status_code == 422
+    assert words in answer.text
+    assert site.services.drafts.all() == []
+
+
+def test_a_draft_whose_questions_have_no_names_is_shown_with_its_problems(site, visit):
+    ada = visit("ada", every="editor")
+    path = of_yaml(ada, attributes=[{"name": ["a"]}, {"name": {}, "categories": [1]}])
+    page = ada.get(path)
+    assert page.status_code == 200
+    assert "before it can be published" in page.text
+    assert change(ada, path, do="add").status_code == 303
+    # what a form cannot have been given is not stored
+    change(ada, path, **{"s-kept": '{"title": "\\ud800"}'})
+    assert ada.get(path).status_code == 200

@@ -138,7 +138,8 @@ def new_question(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question that a form adds, under a name that no other has."""
     attributes = manifest.get("attributes")
     questions = attributes if isinstance(attributes, list) else []
-    taken = {one.get("name") for one in questions if isinstance(one, Mapping)}
+    # A list is no name, and in no set.
+    taken = [one.get("name") for one in questions if isinstance(one, Mapping)]
     number = len(questions) + 1
     while f"question-{number}" in taken:
         number += 1
@@ -301,6 +302,8 @@ def _lines(text: str) -> list[str]:
 def _kept(text: str) -> dict[str, Any]:
     try:
         kept = json.loads(text) if text else {}
+        # Halves of surrogate pairs can be stored and not shown; nan is no JSON.
+        json.dumps(kept, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         return {}  # the form was not sent as the page gave it
     return kept if isinstance(kept, dict) else {}

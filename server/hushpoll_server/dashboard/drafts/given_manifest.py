@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, Final
 
 from flask import request
@@ -10,6 +11,7 @@ from flask import request
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_server.http.endpoint import services
 from hushpoll_shared.spelling.canonical import parse_json
+from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.yaml_reader import parse_yaml
 
 MOST_YAML_BYTES: Final = 2**18
@@ -52,7 +54,7 @@ def given_manifest() -> dict[str, Any]:
             "the manifest is no mapping; begin with a line such as name: work-and-health",
             field="manifest",
         )
-    _require_few_values(document)
+    _require_few_values(document, services().settings.max_manifest_bytes)
     manifest: dict[str, Any] = json.loads(json.dumps(document))
     return manifest
 
@@ -67,17 +69,46 @@ def _json_of(data: bytes) -> Any:
         return parse_yaml(data)
 
 
-def _require_few_values(document: object) -> None:
-    left, count = [document], 0
+def _require_few_values(document: object, most: int) -> None:
+    """Refuse a document that is larger as JSON than `most` bytes, or that JSON cannot say.
+
+    In YAML, a short text can stand for very many and very long ones, and for itself.
+    """
+    left, values, characters = [document], 0, 0
     while left:
         value = left.pop()
-        count += 1
-        if count + len(left) > MOST_VALUES:
+        values += 1
+        if isinstance(value, dict):
+            left.extend(value.values())
+            left.extend(value)
+        elif isinstance(value, list):
+            left.extend(value)
+        elif isinstance(value, str):
+            characters += len(value)
+            _require_writable(value)
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise InvalidParameter(
+                f"the manifest has the number {value}; give a finite one", field="manifest"
+            )
+        if values + len(left) > MOST_VALUES:
             raise InvalidParameter(
                 f"the manifest has more than {MOST_VALUES:,} values; declare fewer categories",
                 field="manifest",
             )
-        if isinstance(value, dict):
-            left.extend(value.values())
-        elif isinstance(value, list):
-            left.extend(value)
+        if characters > most:
+            raise InvalidParameter(
+                f"the texts of the manifest have more than {most:,} characters, each counted where "
+                "it is referred to; declare fewer or shorter categories",
+                field="manifest",
+            )
+
+
+def _require_writable(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidParameter(
+            f"the manifest has the text {show(text)}, which cannot be written in UTF-8; write it "
+            "without halves of surrogate pairs",
+            field="manifest",
+        ) from None

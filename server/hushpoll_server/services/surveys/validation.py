@@ -168,7 +168,8 @@ def _question(
 def _stand_in(draft: object, position: int) -> str:
     """Return a name for a question without a valid one, which no other question has."""
     questions = draft["attributes"] if isinstance(draft, Mapping) else ()
-    taken = {one.get("name") for one in questions if isinstance(one, Mapping)}
+    # A list is no name, and in no set.
+    taken = [one.get("name") for one in questions if isinstance(one, Mapping)]
     name = f"question-{position + 1}"
     while name in taken:
         name += "-"
