@@ -29,9 +29,11 @@ SECURITY: Final[Mapping[str, str]] = {
 STRICT_TRANSPORT: Final = "max-age=31536000"
 
 # A keyed hash of the client's address, whose key only the ingest process has; by it the web process
-# counts wrong passwords. It goes with requests that sign in, and with no other.
+# counts failures. It goes with requests that sign in, and with no other.
 CLIENT_HEADER: Final = "X-Hushpoll-Client"
 SIGN_IN_PATH: Final = "/dashboard/sign-in"
+# To which the OpenID Connect provider sends the browser back.
+PROVIDER_RETURN_PATH: Final = f"{SIGN_IN_PATH}/return"
 # Of a form whose body was refused: the web process answers it with a page. No client can send it.
 REFUSED_BODY_HEADER: Final = "X-Hushpoll-Refused-Body"
 DASHBOARD_PATH: Final = "/dashboard/"

@@ -36,6 +36,7 @@ from hushpoll_server.http.resources import (
 from hushpoll_server.http.resources.administration import operations, users
 from hushpoll_server.logs import get_logger
 from hushpoll_server.pages import api_reference, public_results, survey
+from hushpoll_server.services.people.provider import require_oidc
 from hushpoll_server.services.services import Services
 
 log = get_logger(__name__)
@@ -71,7 +72,13 @@ def build(settings: Settings, services: Services, *, testing: bool = False) -> F
         What answers.
     testing : bool
         Flask's own switch.
+
+    Raises
+    ------
+    MissingExtra
+        The settings name an OpenID Connect provider, and Authlib is not installed.
     """
+    require_oidc(settings)
     app = OpenAPI(
         "hushpoll_server",
         info=INFO,

@@ -62,6 +62,9 @@ ROUTES = [
     Route("dashboard.start", "GET", "/dashboard", None, 303),
     Route("dashboard.sign_in", "GET", "/dashboard/sign-in", None, 200),
     Route("dashboard.begin_session", "POST", "/dashboard/sign-in", None, 403),
+    # where no OpenID Connect provider is configured
+    Route("dashboard.to_provider", "GET", "/dashboard/sign-in/provider", None, 404),
+    Route("dashboard.from_provider", "GET", "/dashboard/sign-in/return", None, 404),
     *(
         Route(f"dashboard.{endpoint}", method, f"/dashboard{path}", None, 303)
         for method, path, endpoint in (

@@ -17,6 +17,7 @@ try:
     from hushpoll_server.processes import serving
     from hushpoll_server.processes.children import raise_descriptor_limit
     from hushpoll_server.processes.files import metrics_folder, private_file
+    from hushpoll_server.services.people.provider import require_oidc
     from hushpoll_server.store.lock import acquire
 except ModuleNotFoundError as error:
     if error.name is None or error.name.startswith("hushpoll"):
@@ -43,6 +44,7 @@ def serve(configuration: Configuration) -> None:
     serving.check_workers(settings)
     if settings.rate_limit_url is not None:
         check_url(settings.rate_limit_url)
+    require_oidc(settings)
     raise_descriptor_limit()
     token_file = settings.admin_token_file
     # The first start happens once, so all refusals come before its token is made.

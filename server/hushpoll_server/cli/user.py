@@ -56,10 +56,20 @@ _password_option = click.option(
 @click.argument("name")
 @_role_option
 @_password_option
+@click.option(
+    "--oidc",
+    is_flag=True,
+    help="Add a user without a password, who signs in at the OpenID Connect provider of the "
+    "settings oidc_*; NAME is what the provider tells (oidc_name_claim).",
+)
 @reports_errors
 @partial(configured, used=("database_url",))
 def add(
-    configuration: Configuration, name: str, roles: tuple[str, ...], password_file: Path | None
+    configuration: Configuration,
+    name: str,
+    roles: tuple[str, ...],
+    password_file: Path | None,
+    oidc: bool,
 ) -> None:
     """Add the user NAME, who can then sign in at /dashboard/.
 
@@ -67,9 +77,14 @@ def add(
     survey; an admin also cancels jobs of others. An admin of every survey also manages users and
     API tokens.
     """
+    if oidc and password_file is not None:
+        raise InvalidParameter(
+            "--oidc adds a user without a password, and --password-file gives one; leave one out",
+            field="password_file",
+        )
     wanted = _parsed(roles)
     with _opened(configuration, wanted) as (users, actions):
-        member = users.add(name, _password(password_file), wanted)
+        member = users.add(name, None if oidc else _password(password_file), wanted)
         actions.record(ACTOR, "added-user", subject=member.name)
     click.echo(_line(member))
 
@@ -172,4 +187,5 @@ def _parsed(roles: tuple[str, ...]) -> dict[str, str]:
 
 def _line(member: Member) -> str:
     roles = ", ".join(f"{survey}={role}" for survey, role in member.roles.items())
-    return f"{member.name}  {roles or 'no role yet'}"
+    account = "  (signs in at the provider)" if member.provider else ""
+    return f"{member.name}  {roles or 'no role yet'}{account}"

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError
 
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.config.setting import Setting, unknown_key
 from hushpoll_shared.spelling.clock import Clock, SystemClock
 
@@ -146,6 +147,34 @@ class Settings(BaseModel):
         "keep to that for a year (Strict-Transport-Security).",
     )
 
+    # sign-in at an OpenID Connect provider
+    oidc_issuer: Text | None = Field(
+        None,
+        max_length=255,
+        pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])[^\s?#\x00]+$",
+        description="OpenID Connect provider at which users can sign in to the dashboard, exactly "
+        "as its metadata name it; over HTTP on this machine alone. Needs the extra `oidc` and "
+        "`oidc_client_id`.",
+        json_schema_extra={"form": "https://HOST/PATH"},
+    )
+    oidc_client_id: Text | None = Field(
+        None, description="This server's id at the provider, whose tokens must name it."
+    )
+    oidc_client_secret: Text | None = Field(
+        None,
+        description="This server's secret at the provider; without it the client is a public one.",
+        json_schema_extra={"secret": True},
+    )
+    oidc_name_claim: Text = Field(
+        "email",
+        description="Claim that is compared with a user's name at the first sign-in; `email` is "
+        "taken with `email_verified` alone.",
+    )
+    oidc_label: Text = Field(
+        "Sign in with your organisation",
+        description="Text of the button that leads to the provider.",
+    )
+
     # commits
     group_commit_reports: int = Field(
         100, ge=1, le=10_000, description="Most reports of one commit, unless a batch has more."
@@ -259,6 +288,13 @@ class Settings(BaseModel):
             value, most = getattr(self, name), getattr(self, setting.bound or name)
             if setting.bound is not None and value > most:
                 raise setting.refused(value, most=most, outside=True)
+        if (self.oidc_issuer is None) != (self.oidc_client_id is None):
+            missing, present = ("OIDC_CLIENT_ID", "OIDC_ISSUER")
+            if self.oidc_issuer is None:
+                missing, present = present, missing
+            raise InvalidParameter(
+                f"{present} is set and {missing} is not; give both, or neither", field=missing
+            )
 
     @classmethod
     def from_mapping(cls, config: Mapping[str, Any] | None) -> Self:

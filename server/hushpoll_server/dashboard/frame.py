@@ -146,11 +146,15 @@ def finished(answer: Response) -> Response:
     return answer
 
 
-def set_cookie(answer: Response, name: str, value: str) -> None:
-    """Give the browser a cookie that no script reads and no other site's form carries."""
+def set_cookie(answer: Response, name: str, value: str, *, seconds: int | None = None) -> None:
+    """Give the browser a cookie that no script reads and no other site's form carries.
+
+    Without `seconds` the browser keeps it until it is closed.
+    """
     answer.set_cookie(
         name,
         value,
+        max_age=seconds,
         path=f"{request.script_root}/dashboard",
         httponly=True,
         samesite="Lax",

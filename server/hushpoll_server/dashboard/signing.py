@@ -29,9 +29,9 @@ from hushpoll_shared.wire.problems import PROBLEMS
 def sign_in() -> Response:
     """Show the sign-in form, or the surveys to a user who is signed in already."""
     if services().sign_in.recognise(request.cookies.get(COOKIE)) is not None:
-        return see(_next())
+        return see(page_of_dashboard(request.args.get("next", "")))
     services().drawing.expect()
-    return _form()
+    return sign_in_form(wanted=request.args.get("next", ""))
 
 
 @dashboard.post("/sign-in")
@@ -39,14 +39,14 @@ def begin_session() -> Response:
     """Begin a session, and go on to where the user wanted to go."""
     require_form(request.cookies.get(FORM_COOKIE, ""))
     name, password = request.form.get("name", ""), request.form.get("password", "")
-    address = request.headers.get(CLIENT_HEADER)
+    wanted, address = request.form.get("next", ""), request.headers.get(CLIENT_HEADER)
     try:
         _, secret = services().sign_in.begin(name, password, address=address)
     except Refused as refusal:
         if refusal.code not in ("unauthorized", "rate-limited", "unavailable"):
             raise
-        return _form(name=name, refusal=refusal)
-    answer = see(_next())
+        return sign_in_form(name=name, refusal=refusal, wanted=wanted)
+    answer = see(page_of_dashboard(wanted))
     set_cookie(answer, COOKIE, secret)
     return answer
 
@@ -120,7 +120,9 @@ def end_session(session_id: str) -> Response:
     return see(url_for("dashboard.account"))
 
 
-def _form(*, name: str = "", refusal: Refused | None = None) -> Response:
+def sign_in_form(*, name: str = "", refusal: Refused | None = None, wanted: str = "") -> Response:
+    """Show the sign-in form, which leads to the page that is wanted."""
+    provider = services().provider
     token = request.cookies.get(FORM_COOKIE) or new_form_token()
     answer = page(
         "sign_in.html",
@@ -128,7 +130,8 @@ def _form(*, name: str = "", refusal: Refused | None = None) -> Response:
         name=name[:64],
         refusal=None if refusal is None else refusal.detail,
         token=token,
-        next=_next(),
+        next=page_of_dashboard(wanted),
+        provider=None if provider is None else provider.label,
     )
     set_cookie(answer, FORM_COOKIE, token)
     if refusal is not None and refusal.retry_after is not None:
@@ -136,9 +139,8 @@ def _form(*, name: str = "", refusal: Refused | None = None) -> Response:
     return answer
 
 
-def _next() -> str:
-    """Return the page that was asked for, if it is one of the dashboard's."""
+def page_of_dashboard(wanted: str) -> str:
+    """Return the page that is wanted, if it is one of the dashboard's; the surveys otherwise."""
     home = url_for("dashboard.surveys")
-    wanted = request.values.get("next", "")
     plain = wanted.isascii() and wanted.isprintable() and not set(wanted) & set("\\ \"'<>")
     return wanted if plain and wanted.startswith(home) and "//" not in wanted else home

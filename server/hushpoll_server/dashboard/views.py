@@ -8,6 +8,7 @@ from hushpoll_server.dashboard import (
     curves,
     jobs,
     models,
+    provider,
     results,
     signing,
     surveys,
@@ -22,6 +23,7 @@ from hushpoll_server.dashboard.reporting import report
 
 VIEWS: Final = (
     signing,
+    provider,
     surveys,
     results,
     comparison,

@@ -12,6 +12,7 @@ import structlog
 
 from hushpoll_server.answering import (
     DASHBOARD_PATH,
+    PROVIDER_RETURN_PATH,
     SECURITY,
     SIGN_IN_PATH,
     STRICT_TRANSPORT,
@@ -43,6 +44,10 @@ PREFLIGHT_SECONDS: Final = 600
 ASSETS: Final = "/page/"
 # Not limited either: it has a token of its own, and its reader asks every few seconds.
 METRICS: Final = "/metrics"
+# What signs in, and is counted by the address where it fails.
+SIGNS_IN: Final = frozenset(
+    {("POST", SIGN_IN_PATH), ("GET", PROVIDER_RETURN_PATH), ("HEAD", PROVIDER_RETURN_PATH)}
+)
 
 
 class IngestApplication:
@@ -165,7 +170,7 @@ class IngestApplication:
         asset = path.startswith(ASSETS)
         if not asset and path != METRICS:
             await self.rates.count(request, "read")
-        signs_in = request.method == "POST" and path == SIGN_IN_PATH
+        signs_in = (request.method, path) in SIGNS_IN
         answer = await self._forwarding.open(
             request, client=self.rates.address_key(request) if signs_in else None
         )

@@ -10,6 +10,7 @@ from hushpoll_server.services.maintenance.retention import Retention
 from hushpoll_server.services.maintenance.sampling import Sampler
 from hushpoll_server.services.maintenance.sealing import Sealing
 from hushpoll_server.services.people.actions import Actions
+from hushpoll_server.services.people.provider import Provider
 from hushpoll_server.services.people.sign_in import SignIn
 from hushpoll_server.services.people.users import Users
 from hushpoll_server.services.results.analysis import Analysis, counted
@@ -94,6 +95,9 @@ class Services(DeviceServices):
         self.actions = Actions(ActionStore(self.database), settings.clock)
         self.users = Users(user_store, settings.clock)
         self.sign_in = SignIn(self.users, user_store, self.actions, settings.clock)
+        self.provider = None
+        if settings.oidc_issuer is not None:
+            self.provider = Provider(settings.oidc_issuer, settings)
         self.drawing = Drawing()
         self.jobs = Jobs(self.job_store, self.surveys, per_token=settings.jobs_per_token)
         model_store = ModelStore(self.database)

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Column,
     Connection,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -199,7 +200,9 @@ api_tokens = Table(
     Column("last_used", String(10)),
 )
 
-# People who sign in to the dashboard. ``password`` is argon2's own text, salt and costs included.
+# People who sign in to the dashboard. ``password`` is argon2's own text, salt and costs included,
+# or a mark that no password fits: then they sign in at an OpenID Connect provider. ``issuer`` and
+# ``subject`` are its names of itself and of the account, known after the first sign-in there.
 users = Table(
     "users",
     metadata,
@@ -207,6 +210,9 @@ users = Table(
     Column("name", String(64), nullable=False, unique=True),
     Column("password", String(255), nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("issuer", String(255)),
+    Column("subject", String(255)),
+    Index("users_identity", "issuer", "subject", unique=True),
 )
 
 # By name: a role may be given before its survey is published. ``*`` is every survey.

@@ -14,13 +14,18 @@ from hushpoll_server.store.schema import actions, user_roles, user_sessions, use
 
 @dataclass(frozen=True, kw_only=True)
 class UserRow:
-    """A user. `roles` are names of roles by names of surveys; ``*`` is every survey."""
+    """A user. `roles` are names of roles by names of surveys; ``*`` is every survey.
+
+    `issuer` and `subject` are those of an account at an OpenID Connect provider.
+    """
 
     id: str
     name: str
     password: str
     created_at: int
     roles: Mapping[str, str]
+    issuer: str | None = None
+    subject: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,11 +94,40 @@ class UserStore:
             connection.execute(delete(users).where(users.c.id == user_id))
 
     def set_password(self, user_id: str, password: str, *, end_sessions: bool) -> None:
-        """Replace a password's hash, and end the user's sessions where the password is another."""
+        """Replace a password's hash, and end the user's sessions where the password is another.
+
+        An account at a provider that the user had signs nobody in any more.
+        """
         with self._database.writing() as connection:
-            connection.execute(update(users).where(users.c.id == user_id).values(password=password))
+            connection.execute(
+                update(users)
+                .where(users.c.id == user_id)
+                .values(password=password, issuer=None, subject=None)
+            )
             if end_sessions:
                 connection.execute(delete(user_sessions).where(user_sessions.c.user_id == user_id))
+
+    def of_account(self, issuer: str, subject: str) -> UserRow | None:
+        """Return the user to whom an account at a provider is bound."""
+        return self._find(and_(users.c.issuer == issuer, users.c.subject == subject))
+
+    def bind_account(self, user_id: str, *, password: str, issuer: str, subject: str) -> bool:
+        """Bind an account to a user who has none yet, and whose password is still this mark.
+
+        Returns
+        -------
+        bool
+            False if the user has one, or has another password, or another user has the account.
+        """
+        with self._database.writing(catalogue=True) as connection:
+            account = and_(users.c.issuer == issuer, users.c.subject == subject)
+            if connection.execute(select(users.c.id).where(account)).first() is not None:
+                return False
+            free = and_(
+                users.c.id == user_id, users.c.password == password, users.c.subject.is_(None)
+            )
+            bound = update(users).where(free).values(issuer=issuer, subject=subject)
+            return connection.execute(bound).rowcount == 1
 
     def set_role(self, user_id: str, survey: str, role: str | None) -> None:
         """Give a user a role in a survey; None takes it away."""

@@ -60,6 +60,18 @@ def test_user_is_added_given_a_role_listed_and_removed(run, new_database_url, tm
 
 
 @pytest.mark.sqlite
+def test_user_of_the_provider_has_no_password_until_given_one(run, tmp_path):
+    file = ("--password-file", str(tmp_path / "password"))
+    line = "ada@example.org  *=admin  (signs in at the provider)\n"
+    assert run(user.add, "ada@example.org", "--role", "*=admin", "--oidc") == (0, line)
+    assert run(user.list_users) == (0, line)
+    code, output = run(user.add, "bob", "--oidc", *file)
+    assert (code, "leave one out" in output) == (1, True), output
+    assert run(user.password, "ada@example.org", *file)[0] == 0
+    assert run(user.list_users) == (0, "ada@example.org  *=admin\n")
+
+
+@pytest.mark.sqlite
 def test_password_is_asked_for_twice(run):
     typed = "correct horse battery\n"
     assert run(user.add, "ada", given=typed * 2)[0] == 0

@@ -16,7 +16,10 @@ def added(site, name="ada", **roles):
 def test_user_is_added_listed_given_a_role_and_removed(site):
     site.publish()
     answer = added(site, work="reader")
-    assert (answer.status_code, answer.json) == (201, {"name": "ada", "roles": {"work": "reader"}})
+    assert (answer.status_code, answer.json) == (
+        201,
+        {"name": "ada", "provider": False, "roles": {"work": "reader"}},
+    )
     assert site.get(USERS).json == {"users": [answer.json]}
     given = site.put(f"{USERS}/ada/roles/*", json={"role": "admin"})
     assert given.json["roles"] == {"work": "reader", "*": "admin"}
@@ -26,6 +29,13 @@ def test_user_is_added_listed_given_a_role_and_removed(site):
     assert site.get(USERS).json == {"users": []}
     acts = [line["act"] for line in site.get("/api/v1/actions").json["actions"]]
     assert acts[:4] == ["removed-user", "gave-role-none", "gave-role-admin", "added-user"]
+
+
+def test_user_of_the_provider_is_added_without_a_password(site):
+    answer = site.post(USERS, json={"name": "ada@example.org", "provider": True})
+    assert answer.status_code == 201
+    assert answer.json == {"name": "ada@example.org", "provider": True, "roles": {}}
+    assert site.get(USERS).json == {"users": [answer.json]}
 
 
 def test_password_is_set_and_ends_every_session(site):
@@ -46,6 +56,7 @@ def test_password_is_set_and_ends_every_session(site):
         ({"name": "ada", "password": PASSWORD, "roles": {"*": "king"}}, "role"),
         ({"name": "ada", "password": PASSWORD, "roles": {"nowhere": "reader"}}, "survey"),
         ({"name": "ada"}, "password"),
+        ({"name": "ada", "password": PASSWORD, "provider": True}, "password"),
     ],
 )
 def test_bad_user_is_refused_by_field(site, body, field):

@@ -33,7 +33,10 @@ def add_user() -> Response:
     survey, role = request.form.get("survey", "").strip(), request.form.get("role", "")
     name = request.form.get("name", "").strip()
     _check_survey(survey)
-    user = parts.users.add(name, request.form.get("password", ""), {survey: role})
+    password: str | None = request.form.get("password", "")
+    if parts.provider is not None and not password:
+        password = None
+    user = parts.users.add(name, password, {survey: role})
     parts.actions.record(member().actor, "added-user", survey=survey, subject=user.name)
     return see(url_for("dashboard.people"))
 
@@ -117,6 +120,7 @@ def _page(**more: Any) -> Response:
         lines=lines,
         role_names=ORDER,
         scopes=SCOPES,
+        provider=None if parts.provider is None else parts.provider.label,
         **{"issued": None} | more,
     )
 

@@ -28,7 +28,12 @@ class UserBody(Strict):
     name: str = Field(
         description="1 to 64 letters, digits and `. _ @ + -`; the first is a letter or a digit."
     )
-    password: str = Field(description="12 to 1024 characters.")
+    password: str | None = Field(None, description="12 to 1024 characters.")
+    provider: bool = Field(
+        False,
+        description="Whether the user signs in at the OpenID Connect provider, without a password: "
+        "then `name` is what the provider tells at the first sign-in.",
+    )
     roles: dict[str, str] = Field(
         default_factory=dict, description=f"Roles by survey. {_SURVEY} {_ROLE}"
     )
@@ -50,6 +55,9 @@ class UserAnswer(Answer):
     """A user, without the password, which the server does not have."""
 
     name: str
+    provider: bool = Field(
+        description="Whether the user signs in at the OpenID Connect provider, without a password."
+    )
     roles: dict[str, str] = Field(description=f"By survey. {_SURVEY}")
 
 
@@ -72,10 +80,10 @@ class ActionLine(Answer):
     at: str = Field(description="UTC.")
     actor: str = Field(description="`user:NAME`, `token:PUBLIC_ID` or `command-line`.")
     act: str
-    survey: str | None
-    version: int | None
+    survey: str | None = None
+    version: int | None = None
     subject: str | None = Field(
-        description="A further name: a user, a token's public id, a job's id, a format."
+        None, description="A further name: a user, a token's public id, a job's id, a format."
     )
 
 

@@ -1,4 +1,4 @@
-"""Signing in and out: passwords under a limit of failures, and sessions in the database.
+"""Signing in and out: under a limit of failures, and sessions in the database.
 
 Failures are counted in memory, for each address, for each account and for each account at one
 address, by hashes that are keyed with random bytes of this process. So no name that was tried and
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -19,7 +19,8 @@ from typing import Final
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.people.actions import Actions
-from hushpoll_server.services.people.users import Member, Users
+from hushpoll_server.services.people.provider import Identity
+from hushpoll_server.services.people.users import Member, Users, member_of
 from hushpoll_server.services.surveys.access import hash_token
 from hushpoll_server.store.users import SessionRow, UserStore
 from hushpoll_shared.spelling.clock import Clock
@@ -171,14 +172,7 @@ class SignIn:
         if address is not None:
             counted.append(("address", address, ADDRESS_FAILURES))
         now = self._now()
-        seconds = max(self._failures.left(kind, value, most, now) for kind, value, most in counted)
-        if seconds:
-            raise Refused(
-                "rate-limited",
-                "there were too many wrong passwords with this name or from this address; try "
-                f"again in {-(-seconds // 60)} minutes",
-                retry_after=seconds,
-            )
+        self._refuse_locked(counted, "wrong passwords with this name or from this address", now)
         with self._place():
             # Counted before the check, so that many requests at once get no more tries.
             for kind, value, _ in counted:
@@ -189,10 +183,75 @@ class SignIn:
             log.warning("sign-in-refused")
             raise Refused("unauthorized", "the name or the password is wrong; try again")
         # A right password gives neither its address nor another one new tries elsewhere.
-        for kind, value, _ in counted:
-            self._failures.take_back(kind, value)
+        self._take_back(counted)
         self._failures.clear(*at_address)
         return member
+
+    def begin_at_provider(
+        self, identity: Callable[[], Identity], *, address: str | None
+    ) -> tuple[Member, str]:
+        """Begin a session of the user whom the OpenID Connect provider has signed in.
+
+        Parameters
+        ----------
+        identity : callable
+            Asks the provider who it is; called unless the address is locked.
+        address : str or None
+            As of `begin`. A refusal counts like a wrong password from this address.
+
+        Returns
+        -------
+        tuple of Member and str
+            As of `begin`.
+
+        Raises
+        ------
+        Refused
+            As `identity` does; ``unauthorized``: no user signs in with this account;
+            ``rate-limited``: too many failures from this address.
+        """
+        counted = [] if address is None else [("address", address, ADDRESS_FAILURES)]
+        now = self._now()
+        self._refuse_locked(counted, "failed sign-ins from this address", now)
+        for kind, value, _ in counted:
+            self._failures.add(kind, value, now)
+        try:
+            member, bound = self._of_account(identity())
+        except Refused as refusal:
+            if refusal.code == "unavailable":  # which is no fault of the one who signs in
+                self._take_back(counted)
+            raise
+        self._take_back(counted)
+        if bound:
+            self._actions.record(member.actor, "bound-to-provider")
+        secret = self._begin(member)
+        self._actions.record(member.actor, "signed-in")
+        return member, secret
+
+    def _of_account(self, identity: Identity) -> tuple[Member, bool]:
+        match = self._users.of_account(identity)
+        if match is None:
+            log.warning("provider-sign-in-refused", reason="no-user")
+            raise Refused(
+                "unauthorized",
+                "the provider signed you in, and no user of this server has your account there; "
+                "ask an administrator to add one whose name is the one that the provider tells",
+            )
+        return match
+
+    def _refuse_locked(self, counted: Sequence[tuple[str, str, int]], what: str, now: int) -> None:
+        left = (self._failures.left(kind, value, most, now) for kind, value, most in counted)
+        seconds = max(left, default=0)
+        if seconds:
+            raise Refused(
+                "rate-limited",
+                f"there were too many {what}; try again in {-(-seconds // 60)} minutes",
+                retry_after=seconds,
+            )
+
+    def _take_back(self, counted: Sequence[tuple[str, str, int]]) -> None:
+        for kind, value, _ in counted:
+            self._failures.take_back(kind, value)
 
     def _begin(self, member: Member) -> str:
         now = self._now()
@@ -234,7 +293,7 @@ class SignIn:
             return None
         if now >= session.used_at + USED_SECONDS:
             self._store.use_session(session.id, at=now)
-        return SignedIn(Member(user.id, user.name, user.roles), session, form_token(secret))
+        return SignedIn(member_of(user), session, form_token(secret))
 
     def sessions(self, member: Member) -> list[SessionRow]:
         """Return a user's sessions that are not over, the newest first."""

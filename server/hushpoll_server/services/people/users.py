@@ -14,6 +14,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
+from hushpoll_server.services.people.provider import Identity
 from hushpoll_server.services.people.roles import EVERY_SURVEY, Role, parse_role, role_in
 from hushpoll_server.store.users import UserRow, UserStore
 from hushpoll_shared.spelling.clock import Clock
@@ -22,16 +23,23 @@ from hushpoll_shared.spelling.text import show
 SHORTEST_PASSWORD: Final = 12
 LONGEST_PASSWORD: Final = 1024
 
+# In place of a hash, of a user who signs in at the provider: no password fits it.
+NO_PASSWORD: Final = "!provider"  # noqa: S105
+
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Member:
-    """A user who is signed in, without the password's hash."""
+    """A user, without the password's hash.
+
+    `provider` says whether the user signs in at the OpenID Connect provider and has no password.
+    """
 
     id: str
     name: str
     roles: Mapping[str, str]
+    provider: bool = False
 
     @property
     def actor(self) -> str:
@@ -84,15 +92,15 @@ class Users:
         self._clock = clock
         self._hasher = PasswordHasher()
 
-    def add(self, name: str, password: str, roles: Mapping[str, str]) -> Member:
+    def add(self, name: str, password: str | None, roles: Mapping[str, str]) -> Member:
         """Add a user.
 
         Parameters
         ----------
         name : str
             1 to 64 letters, digits and ``. _ @ + -``; the first is a letter or digit.
-        password : str
-            12 to 1024 characters.
+        password : str or None
+            12 to 1024 characters; None for a user who signs in at the OpenID Connect provider.
         roles : mapping of str to str
             Roles by survey name; ``*`` is every survey.
 
@@ -111,7 +119,7 @@ class Users:
         row = UserRow(
             id=secrets.token_hex(8),
             name=name,
-            password=self._hash(password),
+            password=NO_PASSWORD if password is None else self._hash(password),
             created_at=int(self._clock.now().timestamp()),
             roles=checked,
         )
@@ -119,11 +127,11 @@ class Users:
             raise InvalidParameter(
                 f"name is {show(name)}, which a user has; give another", field="name"
             )
-        return _member(row)
+        return member_of(row)
 
     def all(self) -> list[Member]:
         """Return every user by name."""
-        return [_member(row) for row in self._store.all()]
+        return [member_of(row) for row in self._store.all()]
 
     def named(self, name: str) -> Member:
         """Return the user of a name.
@@ -133,19 +141,22 @@ class Users:
         InvalidParameter
             There is none.
         """
-        return _member(self._row(name))
+        return member_of(self._row(name))
 
     def remove(self, name: str) -> Member:
         """Remove a user with all sessions; raises as `named`."""
         row = self._row(name)
         self._store.remove(row.id)
-        return _member(row)
+        return member_of(row)
 
     def set_password(self, name: str, password: str) -> Member:
-        """Replace a password, and end every session of its user; raises as `add` and `named`."""
+        """Replace a password, and end every session of its user; raises as `add` and `named`.
+
+        A user of the provider signs in with the password from now on, and no more there.
+        """
         row = self._row(name)
         self._store.set_password(row.id, self._hash(password), end_sessions=True)
-        return _member(row)
+        return member_of(row)
 
     def set_role(self, name: str, survey: str, role: str | None) -> Member:
         """Give a user a role in a survey, None takes it away; raises as `add` and `named`."""
@@ -157,6 +168,8 @@ class Users:
     def verified(self, name: str, password: str) -> Member | None:
         """Return the user of a name if the password is right; it takes as long if there is none."""
         row = self._store.named(name) if _NAME.fullmatch(name) else None
+        if row is not None and row.password == NO_PASSWORD:
+            row = None
         nobody = self._nobody
         try:
             self._hasher.verify(nobody if row is None else row.password, password)
@@ -166,7 +179,30 @@ class Users:
             return None
         if self._hasher.check_needs_rehash(row.password):
             self._store.set_password(row.id, self._hasher.hash(password), end_sessions=False)
-        return _member(row)
+        return member_of(row)
+
+    def of_account(self, identity: Identity) -> tuple[Member, bool] | None:
+        """Return the user whom an account at the provider signs in, None if there is none.
+
+        The account's issuer and subject decide. An account that has no user yet is bound to the
+        one who has the account's name, was added for the provider, and has no account so far.
+
+        Returns
+        -------
+        tuple of Member and bool, or None
+            The user, and whether the account was bound just now.
+        """
+        row = self._store.of_account(identity.issuer, identity.subject)
+        if row is not None:
+            return (member_of(row), False) if row.password == NO_PASSWORD else None
+        name = identity.name or ""
+        row = self._store.named(name) if _NAME.fullmatch(name) else None
+        if row is None or row.password != NO_PASSWORD:
+            return None
+        bound = self._store.bind_account(
+            row.id, password=NO_PASSWORD, issuer=identity.issuer, subject=identity.subject
+        )
+        return (member_of(row), True) if bound else None
 
     @cached_property
     def _nobody(self) -> str:
@@ -197,5 +233,6 @@ class Users:
         return self._hasher.hash(password)
 
 
-def _member(row: UserRow) -> Member:
-    return Member(row.id, row.name, row.roles)
+def member_of(row: UserRow) -> Member:
+    """Return a row of the store without the password's hash."""
+    return Member(row.id, row.name, row.roles, provider=row.password == NO_PASSWORD)

@@ -41,10 +41,16 @@ def list_users() -> Response:
 @api.post("/users", responses={201: UserAnswer, **_CHANGES}, security=BEARER)
 @endpoint("admin", every_survey=True)
 def add_user(body: UserBody) -> Response:
-    """Add a user. The password is kept as an argon2id hash."""
+    """Add a user. The password is kept as an argon2id hash; a user of the provider has none."""
     parts = services()
     for survey in body.roles:
         _check_survey(survey)
+    if body.provider != (body.password is None):
+        raise InvalidParameter(
+            "password goes with a user who signs in with it; give a password, or provider true and "
+            "no password",
+            field="password",
+        )
     user = parts.users.add(body.name, body.password, body.roles)
     parts.actions.record(current_grant().actor, "added-user", subject=user.name)
     return json_answer(_answer(user), 201)
@@ -123,7 +129,7 @@ def list_actions(query: ActionsQuery) -> Response:
 
 
 def _answer(user: Member) -> UserAnswer:
-    return UserAnswer(name=user.name, roles=dict(user.roles))
+    return UserAnswer(name=user.name, provider=user.provider, roles=dict(user.roles))
 
 
 def _check_survey(survey: str) -> None:
