@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
 from hushpoll_fleet.audit.certificate import FEWEST_DRAWS, MOST_DRAWS, Finding, audit
 from hushpoll_fleet.audit.devices import SDKS
 from hushpoll_protocols import PROTOCOLS, parse_epsilon
+from hushpoll_shared.cli.table_out import save_table, table_out_option
 from hushpoll_shared.cli.terminal import emit, json_option, progress, reports_errors
+from hushpoll_shared.tables.result_table import ResultTable, columns
+
+_FINDINGS: Final = columns(
+    sdk="text",
+    protocol="text",
+    epsilon="number",
+    realized_epsilon="number",
+    lower_bound="number",
+    share="number",
+    reachable="number",
+    draws="whole",
+    verdict="text",
+)
 
 # A lower bound below this share of what is spent proves little.
 SHARP = 0.95
@@ -57,6 +73,7 @@ def _epsilons(_: click.Context, _option: click.Parameter, value: str) -> tuple[s
     show_default=True,
     help="Chance of each finding to accuse an SDK that spends no more than it says.",
 )
+@table_out_option
 @json_option
 @reports_errors
 @click.pass_context
@@ -67,6 +84,7 @@ def command(
     epsilons: tuple[str, ...],
     draws: int,
     alpha: float,
+    out: Path | None,
     as_json: bool,
 ) -> None:
     """Measure from outside what the SDKs on this machine spend, and print a certificate.
@@ -84,7 +102,10 @@ def command(
         for sdk, name, epsilon in runs:
             findings.append(audit(SDKS[sdk], name, epsilon, sdk=sdk, draws=draws, alpha=alpha))
             advance(1)
-    emit(_document(findings, draws, alpha), certificate(findings, draws, alpha), as_json=as_json)
+    document = _document(findings, draws, alpha)
+    if out is not None:
+        save_table(document, lambda: findings_table(document), out)
+    emit(document, certificate(findings, draws, alpha), as_json=as_json)
     if any(finding.overspends for finding in findings):
         ctx.exit(1)
 
@@ -111,6 +132,18 @@ def certificate(findings: list[Finding], draws: int, alpha: float) -> str:
             else f"None of {len(findings)} was seen to spend more than its law.",
         ]
     )
+
+
+def findings_table(document: Mapping[str, Any]) -> ResultTable:
+    """Return the findings as a table.
+
+    Parameters
+    ----------
+    document : mapping
+        As ``hushpoll audit --json`` gives it.
+    """
+    about = {name: document[name] for name in ("hushpoll", "draws", "alpha")}
+    return ResultTable.of("audit of devices", _FINDINGS, document["findings"], about)
 
 
 def verdict(finding: Finding) -> str:

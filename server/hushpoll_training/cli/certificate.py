@@ -7,12 +7,14 @@ from typing import Any
 
 import click
 
+from hushpoll_shared.cli.table_out import save_table, table_out_option
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_training.certificates.margins import TIGHTNESS
 from hushpoll_training.certificates.private_model import FAILURE, certify_model
 from hushpoll_training.cli.options import FILE, ignore_option
 from hushpoll_training.data.rows import read_rows
 from hushpoll_training.models.saved import load_model
+from hushpoll_training.reports.tables import certificate_table
 
 
 @click.command()
@@ -36,6 +38,7 @@ from hushpoll_training.models.saved import load_model
     help="The least one, or the paper's looser ones.",
 )
 @ignore_option
+@table_out_option
 @json_option
 @reports_errors
 def certificate(
@@ -45,6 +48,7 @@ def certificate(
     failure: float,
     bound: Any,
     ignore: tuple[str, ...],
+    out: Path | None,
     as_json: bool,
 ) -> None:
     """Bound the fairness that MODEL would have without its noise, on the rows in clear of FILE.
@@ -62,6 +66,8 @@ def certificate(
         "inputs": {"model": model.name, "rows": file.name},
         "versions": loaded.fitted.learner.versions(),
     }
+    if out is not None:
+        save_table(document, lambda: certificate_table(document), out)
     emit(document, lambda: _text(document), as_json=as_json)
 
 

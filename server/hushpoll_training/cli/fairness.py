@@ -9,15 +9,19 @@ from typing import Any
 import click
 
 from hushpoll_analysis.records.records import Records
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.fairness_options import (
     audit_options,
     confidence_option,
     cross_fitting_options,
 )
 from hushpoll_shared.cli.given_parameters import given_parameters
+from hushpoll_shared.cli.out_file import out_option
 from hushpoll_shared.cli.statistic_commands import FAIRNESS
+from hushpoll_shared.cli.table_out import is_json, save_table
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_shared.tables.guarantee import guarantee
+from hushpoll_shared.tables.table_files import format_of
 from hushpoll_training.audits.records_fairness import (
     RecordsFairness,
     fairness_of_model,
@@ -39,6 +43,7 @@ from hushpoll_training.learners.registry import create_learner
 from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.models.saved import load_model
 from hushpoll_training.reports.pages import fairness_page
+from hushpoll_training.reports.tables import reports_table
 from hushpoll_training.reports.training_report import report_text
 
 
@@ -150,6 +155,21 @@ def _show(
     FAIRNESS.show(document, out, as_json=as_json, guarantee=lambda: guarantee(collected.published))
 
 
+def _is_page(out: Path) -> bool:
+    return out.suffix.lower() in (".html", ".htm")
+
+
+def _check_ending(out: Path) -> None:
+    if _is_page(out) or is_json(out):
+        return
+    try:
+        format_of(out)
+    except InvalidParameter as error:
+        raise InvalidParameter(
+            f"--out is {str(out)!r}; its ending must be .html, .csv, .xlsx or .json", field="out"
+        ) from error
+
+
 @click.command()
 @click.argument("file", type=FILE)
 @click.option(
@@ -195,10 +215,10 @@ def _show(
 )
 @seed_option("Of the bootstrap.")
 @confidence_option
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="An HTML file to write as well.",
+@out_option(
+    "Write the reports into this file as well; its ending says how: .html for a page, .csv or "
+    ".xlsx for a table, or .json.",
+    check=_check_ending,
 )
 @json_option
 @reports_errors
@@ -252,7 +272,9 @@ def predictions(
         "inputs": {"predictions": file.name},
         "versions": create_learner().versions(),
     }
-    if out is not None:
+    if out is not None and not _is_page(out):
+        save_table(document, lambda: reports_table(document), out)
+    elif out is not None:
         introduction = (
             f"Predictions of {file.name} beside the truth, in clear. Intervals are about other "
             "people drawn like these, with the same model."

@@ -132,13 +132,19 @@ def test_the_survey_audited_is_one_that_a_device_takes():
     assert len(randomize(published, {"answer": "answer 3"}).record) == 1
 
 
-def test_the_command_prints_a_certificate(hushpoll):
+def test_the_command_prints_a_certificate(hushpoll, tmp_path):
     arguments = ["--sdk", "python", "--protocols", "GRR,THE", "--epsilons", "2", "--draws", 20000]
     code, out, _ = hushpoll("audit", *arguments, "--alpha", ALPHA)
     assert code == 0
     assert "20000 draws each, alpha 1e-06" in out
     assert "None of 2 was seen to spend more than its law." in out
-    code, out, _ = hushpoll("audit", *arguments, "--alpha", ALPHA, "--json")
+    file = tmp_path / "audit.csv"
+    code, out, _ = hushpoll("audit", *arguments, "--alpha", ALPHA, "--json", "--out", file)
+    assert [line.split(",")[1] for line in file.read_text().splitlines()] == [
+        '"protocol"',
+        '"GRR"',
+        '"THE"',
+    ]
     findings = json.loads(out)["findings"]
     assert [one["protocol"] for one in findings] == ["GRR", "THE"]
     assert all(0 < one["lower_bound"] <= one["realized_epsilon"] for one in findings)

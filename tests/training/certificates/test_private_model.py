@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -134,6 +135,11 @@ def test_command_prints_the_intervals_and_the_same_as_json(run):
     document = json.loads(run("model", "panel.csv", "--json", "--groups", "job").output)
     assert document["inputs"] == {"model": "model", "rows": "panel.csv"}
     assert document["attribute"] == "job"
+    table = run("model", "panel.csv", "--json", "--groups", "job", "--out", "levels.csv")
+    assert json.loads(table.output) == document
+    lines = Path("levels.csv").read_text().splitlines()
+    assert lines[0].startswith('"notion","group","label","private","lower","upper"')
+    assert len(lines) == 1 + len(document["levels"])
     loose = json.loads(run("model", "panel.csv", "--json", "--bound", "markov").output)
     assert loose["bound"] == "markov"
 

@@ -115,6 +115,41 @@ def test_the_page_stands_alone_and_shows_names_as_text(run, files):
     assert "are expected to miss" in page.text
 
 
+def test_reports_are_tables_where_the_ending_says_so(run, files):
+    options = ("--groups", "gender", "--groups", "race", "--resamples", 0)
+    for name in ("report.csv", "report.json", "report.xlsx"):
+        found = run(*GOOD, *options, "--out", name, "--json")
+        assert found.exit_code == 0, found.output
+    document = json.loads(found.output)
+    assert json.loads((files / "report.json").read_text()) == document
+    assert (files / "report.xlsx").read_bytes().startswith(b"PK")
+    with (files / "report.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    by_gender, by_race = document["reports"]
+    metric = by_gender["comparisons"][0]["metrics"]["SPD"]
+    (row,) = [one for one in rows if (one["groups_by"], one["name"]) == ("gender", "SPD")]
+    assert [float(row[name]) for name in ("value", "standard_error", "lower", "upper")] == [
+        metric["value"],
+        metric["standard_error"],
+        metric["closed_form"]["lower"],
+        metric["closed_form"]["upper"],
+    ]
+    assert (row["statistic"], row["group"], row["reference"]) == (
+        "metric",
+        by_gender["comparisons"][0]["group"],
+        by_gender["reference"],
+    )
+    # two groups of five rates and seven metrics; three of each, and spreads of those by race
+    assert len([one for one in rows if one["groups_by"] == "gender"]) == 2 * 5 + 7
+    assert len(rows) == 17 + 3 * 5 + 2 * 7 + len(by_race["spreads"])
+    assert "must be .html, .csv, .xlsx or .json" in str(
+        run(*GOOD, *options, "--out", "report.txt").exception
+    )
+    withheld = [one for one in rows if one["withheld"]]
+    assert withheld
+    assert not any(one["value"] for one in withheld)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
