@@ -16,8 +16,8 @@ import hushpoll_shared
 HERE = Path(__file__).resolve().parent
 ADDED = HERE / "adding"
 PACKAGE = Path(hushpoll_protocols.__file__).parent
-LAST_IMPORT = "from hushpoll_protocols.oracles.unary import OUE, RAPPOR\n"
-LAST_LINE = '        "THE": Registration(THE, "hushpoll_protocols.kernels.unary"),\n'
+IMPORT = "from hushpoll_protocols.oracles.grr import GRR\n"
+END_OF_THE_TABLE = "    }\n)\n"
 
 
 def _with_the_three_files(folder: Path) -> Path:
@@ -29,11 +29,14 @@ def _with_the_three_files(folder: Path) -> Path:
     registry = copy / "registry.py"
     text = registry.read_text(encoding="utf-8")
     for mark, line in (
-        (LAST_IMPORT, "from hushpoll_protocols.oracles.pairs import Pairs\n"),
-        (LAST_LINE, '        "PAIRS": Registration(Pairs, "hushpoll_protocols.kernels.pairs"),\n'),
+        (IMPORT, "from hushpoll_protocols.oracles.pairs import Pairs\n"),
+        (
+            END_OF_THE_TABLE,
+            '        "PAIRS": Registration(Pairs, "hushpoll_protocols.kernels.pairs"),\n',
+        ),
     ):
         assert text.count(mark) == 1
-        text = text.replace(mark, mark + line)
+        text = text.replace(mark, line + mark)
     registry.write_text(text, encoding="utf-8")
     return folder
 

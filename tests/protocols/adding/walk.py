@@ -134,7 +134,7 @@ def fakes(source, survey, answers, folder) -> None:
 
 
 def main(folder: Path) -> None:
-    assert list(PROTOCOLS)[-1] == "PAIRS"
+    assert "PAIRS" in PROTOCOLS
     follow_the_law()
     perturb_many()
     write_vectors(folder)
