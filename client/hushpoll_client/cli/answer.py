@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _STATEMENT: Final = """\
 The survey {survey!r} of {server} asks for your answers:
-{title}
+{introduction}
 If you agree, this computer asks its questions. What the survey calls sensitive is
 randomised here, before anything is sent; the rest is sent as you answer it. You see all of it
 before it leaves, and can stop until then. What was sent stays with the server: nobody can take it
@@ -104,11 +104,14 @@ def answer(
         # The survey to which the respondent agrees is the one whose title they have read.
         options["digest"] = offered.digest
     with SurveyClient.from_link(link, **options, **kept) as client:
-        if offered is not None and not _agrees(client, offered.wording(language), path, console):
+        if offered is not None and not _agrees(client, offered, language, path, console):
             click.echo("Nothing was asked, kept or sent.", err=True)
             sys.exit(1)
         published = client.published
         if _entry(client) is None:
+            if offered is None:
+                introduction = _introduction(published, published.wording(language))
+                console.print(introduction, markup=False, highlight=False)
             answers = _ask(client, console, language)
             if answers is None:
                 click.echo("Nothing was randomised, spent or sent.", err=True)
@@ -147,24 +150,35 @@ def _offered(link: str, options: dict[str, Any]) -> Published:
         return client.published
 
 
-def _agrees(client: SurveyClient, wording: Wording, path: Path, console: Any) -> bool:
+def _agrees(
+    client: SurveyClient, offered: Published, language: str | None, path: Path, console: Any
+) -> bool:
+    # Respondents agree to an operator and a purpose, so the statement that is kept has both.
     statement = _STATEMENT.format(
-        survey=client.survey, server=client.server, title=printable(wording.title), path=path
+        survey=client.survey,
+        server=client.server,
+        introduction=_introduction(offered, offered.wording(language)),
+        path=path,
     )
     console.print(statement, markup=False, highlight=False)
     return _yes("Do you agree?", console) and client.give_consent(statement)
 
 
+def _introduction(published: Published, wording: Wording) -> str:
+    """Say what the survey is, who asks, and what for."""
+    lines = [printable(wording.title)]
+    if published.operator:
+        lines.append(f"Asked by: {printable(published.operator)}")
+    if wording.purpose:
+        lines.append(f"Purpose: {printable_lines(wording.purpose)}")
+    if wording.description:
+        lines.append(printable_lines(wording.description))
+    return "\n".join(lines)
+
+
 def _ask(client: SurveyClient, console: Any, language: str | None) -> dict[str, str | None] | None:
     published = client.published
     wording = published.wording(language)
-    console.print()
-    console.print(printable(wording.title), style="bold", markup=False)
-    if published.operator:
-        console.print(f"Asked by: {printable(published.operator)}", markup=False, highlight=False)
-    for text in (wording.purpose, wording.description):
-        if text:
-            console.print(printable_lines(text), markup=False, highlight=False)
     others = [tag for tag in published.languages if tag != wording.language]
     if others:
         console.print(f"Also in: {', '.join(others)} (--language)", style="dim", markup=False)

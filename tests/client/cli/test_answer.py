@@ -278,6 +278,19 @@ def test_a_survey_is_asked_in_another_language_and_answered_in_its_own_codes(
     assert "Also in: en, zh-Hans" in err
 
 
+def test_the_operator_and_the_purpose_are_read_and_kept_with_the_consent(call, offer, server, path):
+    published = Manifest.from_dict(WORDED).resolve()
+    purpose = f"Asked by: The Institute\nPurpose: {published.wording('de').purpose}"
+    offer(published)
+    link = f"{server.url}/s/worded"
+    _, _, err = call("answer", link, "--language", "de", typed="n\n")
+    assert purpose in err[: err.index("Do you agree")]
+    offer(published)
+    call("answer", link, "--language", "de", typed="y\n")
+    (kept,) = json.loads(call("ledger", "export")[1])["consents"]
+    assert purpose in kept["statement"]
+
+
 def test_a_language_that_a_survey_does_not_have_is_refused(call, server, steps, published, link):
     server.play(steps.respond(200, published.canonical))
     code, _, err = call("answer", link, "--language", "de", typed="y\n")
