@@ -283,7 +283,10 @@ def test_draft_commands(hushpoll, analyst, draft, tmp_path):
     draft_id = json.loads(out)["id"]
     assert (code, json.loads(out)["revision"]) == (0, 1)
     write(tmp_path / "survey.json", draft)
-    assert hushpoll("draft", "check", file)[0] == 0
+    code, out, _ = hushpoll("draft", "check", file)
+    assert code == 0
+    # A draft with warnings can be published, and the first line says so.
+    assert out.startswith("It can be published.\nwarning: ")
     assert analyst.launch_plan(draft, 1000, width=1.0)["verdict"]["answer"] == "yes"
     code, _, err = hushpoll("draft", "save", file, "--id", draft_id)
     assert (code, "--revision together" in err) == (2, True)

@@ -12,7 +12,7 @@ from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 
-_DRAFT_ID = re.compile(r"[0-9a-f]{1,16}", re.ASCII)
+_DRAFT_ID = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
 
 class DraftCalls(Calls):

@@ -139,6 +139,16 @@ def hushpoll() -> None:
     """
 
 
+def _with_its_variable(error: click.MissingParameter) -> click.MissingParameter:
+    """Return the error with the variable of the environment that the option may stand in."""
+    variable = error.param.envvar if error.param is not None else None
+    if not isinstance(variable, str):
+        return error
+    return click.MissingParameter(
+        f"Give it, or set {variable}.", error.ctx, error.param, error.param_hint, error.param_type
+    )
+
+
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
@@ -146,6 +156,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # Without click's standalone mode every error comes here, those of other packages too.
         result = hushpoll.main(words, "hushpoll", standalone_mode=False)
     except click.ClickException as error:
+        if isinstance(error, click.MissingParameter):
+            error = _with_its_variable(error)
         if "--json" in words:
             message = " ".join(printable(error.format_message()).split())
             say_error(message, error, error.exit_code, as_json=True)

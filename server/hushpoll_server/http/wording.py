@@ -6,6 +6,7 @@ speak of the field, and end with the remedy.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -17,6 +18,10 @@ from hushpoll_shared.spelling.text import show
 # Names of the alternatives of a field, which pydantic adds to the field's path.
 _ALTERNATIVES: Final = frozenset({"bool", "constrained-str", "float", "int", "str"})
 _MOST_ALTERNATIVES: Final = 8
+
+# The two kinds of patterns that requests have: so many characters of a set, and one of some words.
+_CHARACTERS: Final = re.compile(r"\^\[(?P<set>[^]^]+)\]\{(?P<counts>\d+(?:,\d+)?)\}\$")
+_WORDS: Final = re.compile(r"\^\((?P<words>[\w|-]+)\)\$")
 
 WANTED: Final[Mapping[str, str]] = {
     "bool_parsing": "give true or false",
@@ -38,7 +43,7 @@ WANTED: Final[Mapping[str, str]] = {
     "less_than_equal": "give at most {le}",
     "list_type": "give a list",
     "literal_error": "give {expected}",
-    "string_pattern_mismatch": "give a text of the form {pattern}",
+    "string_pattern_mismatch": "give {form}",
     "string_too_long": "give at most {max_length} characters",
     "string_too_short": "give at least {min_length} characters",
     "string_type": "give a text, in quotes",
@@ -88,6 +93,33 @@ def _wanted(problem: ErrorDetails) -> str:
             key: f"{term:g}" if isinstance(term, float) else term
             for key, term in problem.get("ctx", {}).items()
         }
+        if "pattern" in terms:
+            terms["form"] = form_of(terms["pattern"])
         return words.format_map(terms)
     reason = problem.get("ctx", {}).get("error")
     return str(reason) if isinstance(reason, ValueError) else "give a value as the API describes it"
+
+
+def form_of(pattern: str) -> str:
+    """Say in words which texts a pattern allows.
+
+    Parameters
+    ----------
+    pattern : str
+        Of a request's field: so many characters of a set, or one of some words. A test sees to it
+        that requests have no other ones.
+
+    Returns
+    -------
+    str
+        Such as ``16 characters out of 0-9 and a-f``.
+    """
+    characters = _CHARACTERS.fullmatch(pattern)
+    if characters:
+        *others, last = re.findall(r"\w-\w|.", characters["set"])
+        allowed = f"{', '.join(others)} and {last}" if others else last
+        return f"{characters['counts'].replace(',', ' to ')} characters out of {allowed}"
+    words = _WORDS.fullmatch(pattern)
+    if words:
+        return " or ".join(words["words"].split("|"))
+    return f"a text of the form {pattern}"

@@ -83,10 +83,12 @@ def test_every_command_has_help(capsys, name):
         (["--nothing"], "No such option"),
         (["survey", "show"], "Missing argument 'NAME'"),
         (["simulate", "--url", "x"], "Missing option '--manifest'"),
+        (["estimate", "s"], "Missing option '--url'. Give it, or set HUSHPOLL_URL."),
         (["estimate", "s", "--version", "0", "--url", "x"], "0 is not in the range"),
     ],
 )
-def test_wrong_usage_is_2(capsys, arguments, words):
+def test_wrong_usage_is_2(capsys, monkeypatch, arguments, words):
+    monkeypatch.delenv("HUSHPOLL_URL", raising=False)
     code, out, err = call(capsys, *arguments)
     assert (code, out) == (2, "")
     assert words in err

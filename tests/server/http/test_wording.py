@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
@@ -9,9 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import core_schema
 
 from hushpoll_server.http.models import drafts, plans, surveys, tokens, weighting
-from hushpoll_server.http.wording import WANTED, words_of
+from hushpoll_server.http.wording import WANTED, form_of, words_of
 from hushpoll_server.jobs import parameters
 
+ROOT = Path(__file__).resolve().parents[3]
 Word = Annotated[str, Field(min_length=1, max_length=3)]
 
 
@@ -25,6 +28,9 @@ class Asked(BaseModel):
     either: dict[str, int | float | Word] = Field(default_factory=dict)
     raw: bool = False
     even: int = 0
+    draft: str = Field("0" * 16, pattern=r"^[0-9a-f]{16}$")
+    name: str = Field("a", pattern=r"^[a-z0-9_-]{1,64}$")
+    kind: str = Field("seal", pattern=r"^(seal|train)$")
 
     @field_validator("even")
     @classmethod
@@ -56,6 +62,9 @@ class Asked(BaseModel):
         ({"raw": 7}, "raw is 7; give true or false"),
         ({"odd": 1}, "odd is 1; there is no such field; leave it out"),
         ({"even": 3}, "even is 3; it is odd; give 4"),
+        ({"draft": "1"}, "draft is '1'; give 16 characters out of 0-9 and a-f"),
+        ({"name": "A b"}, "name is 'A b'; give 1 to 64 characters out of a-z, 0-9, _ and -"),
+        ({"kind": "fold"}, "kind is 'fold'; give seal or train"),
         ([], "body is []; give an object"),
     ],
 )
@@ -63,6 +72,25 @@ def test_a_refused_field_is_told_in_words(body, words):
     with pytest.raises(ValidationError) as error:
         Asked.model_validate(body)
     assert words_of(error.value) == (words.split(" is ")[0], words)
+
+
+def patterns(schema):
+    """Yield the patterns of a JSON Schema, wherever they are in it."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("pattern"), str):
+            yield schema["pattern"]
+        for part in schema.values():
+            yield from patterns(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from patterns(part)
+
+
+def test_no_request_is_refused_with_a_raw_pattern():
+    document = json.loads((ROOT / "docs/reference/openapi.json").read_text())
+    found = set(patterns(document))
+    assert len(found) > 3
+    assert [pattern for pattern in found if pattern in form_of(pattern)] == []
 
 
 def kinds_of_errors(schema, found):

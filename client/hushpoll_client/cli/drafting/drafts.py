@@ -109,7 +109,7 @@ def publish(
             [
                 f"{told.get('survey')} version {told.get('version')} is published",
                 f"digest: {told.get('digest')}",
-                *(f"warning: {one.get('message')}" for one in told.get("warnings", [])),
+                *(f"warning: {warning.get('message')}" for warning in told.get("warnings", [])),
             ]
         ),
         as_json=as_json,
@@ -162,5 +162,7 @@ def _checked(answer: dict[str, Any]) -> str:
     lines = [str(problem.get("message")) for problem in answer["problems"]]
     if answer.get("hardly_protected") is not None:
         lines.append(f"only with --allow-weak: {answer['hardly_protected']}")
+    if not lines:
+        lines.append("It can be published.")
     lines += [f"warning: {warning.get('message')}" for warning in answer["warnings"]]
-    return "\n".join(lines) or "It can be published."
+    return "\n".join(lines)

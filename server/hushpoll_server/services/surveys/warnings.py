@@ -112,10 +112,11 @@ def _singled_out(published: Published) -> list[PublishingWarning]:
             PublishingWarning(
                 "release-immediate",
                 None,
-                "release: immediate gives analysts each report soon after it came: who asks before "
-                "and after can single it out, answers in clear and the moment included, by sending "
-                f"{published.minimum_batch - 1} reports of their own; it is for trials, and a "
-                "survey of real people releases daily, weekly or at its end",
+                "release: immediate gives analysts each report soon after it came: an analyst who "
+                "asks before and after, and sends "
+                f"{published.minimum_batch - 1} reports of their own, can single it out, with its "
+                "answers in clear and its time; it is for trials, and a survey of real people "
+                "releases daily, weekly or at its end",
             )
         )
     if published.minimum_batch < SMALL_BATCH:
