@@ -11,33 +11,22 @@ from hushpoll_client import ClientConfig
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.commandline import main
 from hushpoll_fleet.demo.processes import Server
+from hushpoll_shared.survey.yaml_reader import parse_yaml
 
 FENCE = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SURVEY = {
-    "name": "work-and-health",
-    "version": 1,
-    "title": "Work and health",
-    "epsilon": "4",
-    "split": "uniform",
-    "protocol": "GRR",
-    "attributes": [
-        {"name": "smoker", "role": "sensitive", "categories": ["yes", "no"], "missing": "skipped"},
-        {"name": "age", "role": "sensitive", "range": [17, 90]},
-        {"name": "trade", "role": "plain", "categories": ["shop", "office"]},
-        {"name": "town", "role": "plain", "categories": ["Oslo", "Bergen"]},
-    ],
-}
+MANIFEST = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def test_the_page_runs(root, tmp_path, monkeypatch, capsys):
     page = (root / "docs" / "how-to" / "embed-the-client.md").read_text(encoding="utf-8")
     blocks = FENCE.findall(page)
     assert len(blocks) == 14
+    (manifest,) = MANIFEST.findall(page)
     monkeypatch.chdir(tmp_path)
     with Server(tmp_path) as server:
         hasty = ClientConfig(attempts=1)
         with AnalystClient(server.url, server.token, config=hasty) as analyst:
-            analyst.publish(SURVEY)
+            analyst.publish(parse_yaml(manifest.encode()))
         names: dict[str, object] = {"__name__": "app", "TOKEN": server.token}
         for language, block in blocks:
             if language == "python":

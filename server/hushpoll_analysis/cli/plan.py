@@ -159,6 +159,14 @@ def _saved(out: Path | None) -> str:
     return "" if out is None else f"\n\nThe table is in {out}."
 
 
+LEGEND: Final = (
+    "Per attribute: the mean width of a category's 95 % interval / the smallest difference between "
+    "two halves of the respondents that is found with power 0.8. Below them, variance is the sum "
+    "over the attributes, times the number of respondents; each group metric has the chance that "
+    "an audit from the records alone finds the gap. own: as the draft says."
+)
+
+
 def _verdicts_text(document: dict[str, Any]) -> str:
     lines = [document["verdict"]]
     told = [one["sentence"] for one in document["goals"]]
@@ -193,6 +201,8 @@ def _text(document: dict[str, Any]) -> str:
     lines.append(f"{document['survey']}, {document['n']} respondents")
     tables = []
     names = [attribute["name"] for attribute in possible[0]["attributes"]] if possible else []
+    if possible:
+        lines.append(LEGEND)
     for start in range(0, len(names), ATTRIBUTES):
         tables.append(_attributes_table(document, names, slice(start, start + ATTRIBUTES)))
     tables.append(

@@ -176,7 +176,8 @@ def _reason(best: dict[str, Any], given: AuditAssumptions, metric: str) -> str:
     gap = f"a gap of {given.gap:g} in {metric}"
     if power >= POWER:
         return (
-            f"{least} among those that find {gap} with a power of at least {POWER:g}: {power:.2f}"
+            f"{least} among those that find {gap} with a power of at least {POWER:g}; its power is "
+            f"{power:.2f}"
         )
     return (
         f"none finds {gap} with a power of {POWER:g}: this one has the most, {power:.2f}, and more "

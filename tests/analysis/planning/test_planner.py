@@ -142,6 +142,7 @@ def test_the_command_prints_a_table_or_json(tmp_path):
     text = subprocess.run(run, capture_output=True, text=True, check=True).stdout
     assert "Recommended: protocol" in text
     assert "less than k-based" in text
+    assert "the mean width of a category's 95 % interval / the smallest" in " ".join(text.split())
     document = subprocess.run([*run, "--json"], capture_output=True, text=True, check=True).stdout
     assert json.loads(document)["n"] == 5000
 
