@@ -5,20 +5,25 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+import threading
 from typing import Final
 
 from hushpoll_protocols.errors import HushpollError, MissingExtra
 
 LONGEST_SECONDS: Final = 60.0
+AT_ONCE: Final = 2
+"""Pages that are laid out at a time in a process; each may take gigabytes and a core."""
+WAIT_SECONDS: Final = 1.0
 NO_LIBRARY: Final = 3
 """Exit code of the process where a library of the system is missing."""
 
 _FEATURE: Final = "a report as PDF"
+_PLACES: Final = threading.BoundedSemaphore(AT_ONCE)
 _PANGO: Final = ("libpango-1.0.so.0", "libpango-1.0-0 libpangoft2-1.0-0")
 
 
 class NotPrinted(HushpollError):
-    """The page could not be laid out as PDF, in time or in the memory that there is."""
+    """The page was not laid out as PDF: for want of time, of memory, or of a free place."""
 
 
 def require_pdf() -> None:
@@ -48,9 +53,14 @@ def pdf_of(html: str, *, seconds: float = LONGEST_SECONDS) -> bytes:
     MissingExtra
         Without WeasyPrint, or without the system's library Pango.
     NotPrinted
-        It takes too long, or too much memory.
+        It takes too long, or too much memory, or others are being laid out.
     """
     require_pdf()
+    if not _PLACES.acquire(timeout=WAIT_SECONDS):
+        raise NotPrinted(
+            f"{AT_ONCE} other reports are being laid out as PDF; ask again in some seconds, or "
+            "print the HTML from a browser"
+        )
     try:
         ended = subprocess.run(
             [sys.executable, "-P", "-m", "hushpoll_server.reports.pdf_process"],
@@ -64,6 +74,8 @@ def pdf_of(html: str, *, seconds: float = LONGEST_SECONDS) -> bytes:
             f"the report was not laid out as PDF within {seconds:g} s; ask for fewer questions or "
             "cross-tables, ask for a job, or print the HTML from a browser"
         ) from None
+    finally:
+        _PLACES.release()
     if ended.returncode == NO_LIBRARY:
         raise MissingExtra("pdf", _FEATURE, library=_PANGO)
     if ended.returncode != 0 or not ended.stdout.startswith(b"%PDF-"):

@@ -10,6 +10,7 @@ import sys
 import zipfile
 import zlib
 from html.parser import HTMLParser
+from threading import BoundedSemaphore
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from dashboard_server import HOSTILE, LARGE, MARKUP, ODD
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.drawing import Drawing
+from hushpoll_server.reports import pdf
 from hushpoll_server.reports.basis import Basis
 from hushpoll_server.reports.bundle import MOST_BYTES, files_of, read_bundle
 from hushpoll_server.reports.choices import Choices
@@ -311,6 +313,14 @@ def test_pdf_has_pages_and_the_title_of_the_survey(draw):
     assert len(re.findall(rb"/Type /Page\b(?!s)", content)) >= 3
     assert b"/Title" in content
     assert b"/ToUnicode" in content  # so that text is text, and can be found
+
+
+def test_few_pages_are_laid_out_as_pdf_at_a_time(monkeypatch):
+    monkeypatch.setattr(pdf, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(pdf, "_PLACES", BoundedSemaphore(1))
+    with pdf._PLACES, pytest.raises(pdf.NotPrinted, match="other reports are being laid out"):
+        pdf.pdf_of("<p>Text")
+    assert pdf.pdf_of("<p>Text").startswith(b"%PDF-")
 
 
 def test_pdf_without_the_extra_names_it(site, monkeypatch):
