@@ -33,7 +33,7 @@ def releases_chart(days: Sequence[Mapping[str, Any]]) -> Chart:
         "field": "added",
         "type": "quantitative",
         "title": None,
-        "axis": {"format": ",", "tickCount": 4, "tickMinStep": 1},
+        "axis": {"format": ",d", "tickCount": 4, "tickMinStep": 1},
     }
     specification = base(values) | {
         "width": {"step": min(DAY_PIXELS, CHART_PIXELS / len(drawn))},

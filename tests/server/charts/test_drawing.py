@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from hushpoll_server.charts.days import releases_chart
 from hushpoll_server.charts.drawing import Drawing, NotDrawn
 from hushpoll_server.charts.labels import short_labels, with_full_names
 from hushpoll_server.charts.specifications import (
@@ -114,6 +115,13 @@ def test_sentences_give_the_figures():
     assert refusals_chart(days).sentence == (
         "1,502 reports on 2 days; the most came on 2026-03-02: 1,500."
     )
+
+
+def test_numbers_of_reports_are_written_out_at_the_axis(drawing):
+    chart = releases_chart([{"day": "2026-03-01", "added": 1500, "reports": 1500}])
+    numbers = texts(drawing.draw(chart.specification, "svg").decode())
+    assert "1,500" in numbers or "1,000" in numbers
+    assert not [number for number in numbers if "e+" in number]
 
 
 def test_picture_is_drawn_once_for_the_same_data(drawing):

@@ -22,7 +22,7 @@ def test_report_s_page_says_what_to_wait_for(site, visit):
     page = visit("ada", work="editor").get(f"{PATH}/report")
     assert "There is nothing to report yet" in page.text
     assert "1 report, fewer than its minimum batch of 3" in page.text
-    assert "Work version 1 is open; its results can be published once it is closed" in page.text
+    assert ">work version 1 is open; its results can be published once it is closed" in page.text
     assert "Make the report" not in page.text
 
 
