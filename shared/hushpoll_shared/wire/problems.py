@@ -90,7 +90,12 @@ _TABLE: Final = (
         "Lower epsilon; or publish with allow_weak=true (hushpoll survey publish --allow-weak), "
         "and respondents will read that they are hardly protected.",
     ),
-    Problem("unauthorized", 401, "No valid token", "Send a token that is known and unspent."),
+    Problem(
+        "unauthorized",
+        401,
+        "No valid token",
+        "Give a token that this server knows; it may have expired, or be revoked or used.",
+    ),
     Problem("forbidden", 403, "The token does not allow this", "Use a token with the named scope."),
     Problem("survey-not-open", 403, "The survey is not open yet", "Wait until the survey opens."),
     Problem("unknown-survey", 404, "No survey of this name", "Check its name and version."),
