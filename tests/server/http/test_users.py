@@ -101,6 +101,8 @@ def test_lines_of_one_survey_are_listed_alone(site):
     site.publish(name="home")
     added(site)
     site.put(f"{USERS}/ada/roles/home", json={"role": "reader"})
+    # which PostgreSQL takes in no text
+    assert site.problem(site.get("/api/v1/actions?survey=%00"))[2] == "survey"
     lines = site.get("/api/v1/actions?survey=home&limit=5").json["actions"]
     assert lines[0]["act"] == "gave-role-reader"
     assert {line["survey"] for line in lines} == {"home"}

@@ -71,7 +71,9 @@ class ActionsQuery(Strict):
     """Which lines of the action log."""
 
     limit: int = Field(100, ge=1, le=1000, description="At most so many, the newest first.")
-    survey: str | None = Field(None, description="Of one survey alone.")
+    survey: str | None = Field(
+        None, pattern=r"^[a-z0-9_-]{1,64}$", description="Of one survey alone."
+    )
 
 
 class ActionLine(Answer):
