@@ -28,7 +28,7 @@ from hushpoll_shared.cli.terminal import waiting
     "--encoding", metavar="NAME", help="How records become features.  [default: the server's]"
 )
 @timeout_option("Seconds to wait for the worker.")
-@statistic_command(FAIRNESS)
+@statistic_command(FAIRNESS, waits=True)
 def survey(
     client: AnalystClient,
     name: str,

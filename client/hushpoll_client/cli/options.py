@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS
 from hushpoll_client.config import ClientConfig
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_shared.cli.statistic_commands import Statistic
-from hushpoll_shared.cli.terminal import json_option, reports_errors
+from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
 from hushpoll_shared.tables.guarantee import guarantee
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -76,12 +77,13 @@ class PartOfAnswer(Exception):
 
 
 def statistic_command(
-    statistic: Statistic,
+    statistic: Statistic, *, waits: bool = False
 ) -> Callable[[Callable[..., dict[str, Any]]], Callable[..., None]]:
     """Return what makes a command of a function that asks a server for a statistic.
 
     The function gets `client`, the survey's `name`, its `version` and the statistic's options, and
-    returns the server's answer, or raises `PartOfAnswer`.
+    returns the server's answer, or raises `PartOfAnswer`. A terminal shows that it works; with
+    `waits` the function itself says so.
     """
 
     def decorate(ask: Callable[..., dict[str, Any]]) -> Callable[..., None]:
@@ -101,7 +103,8 @@ def statistic_command(
             number = version_of(client, name, version)
             missing: HushpollError | None = None
             try:
-                answer = ask(client=client, name=name, version=number, **asked)
+                with nullcontext() if waits else waiting(f"{statistic.table} of {name}"):
+                    answer = ask(client=client, name=name, version=number, **asked)
             except PartOfAnswer as part:
                 answer, missing = part.answer, part.error
             statistic.show(

@@ -90,7 +90,7 @@ def means(
 
 @click.command()
 @timeout_option("Seconds to wait for the worker.")
-@statistic_command(JOINT_TABLE)
+@statistic_command(JOINT_TABLE, waits=True)
 def table(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[str, Any]:
     """Show the joint table of two or three ATTRIBUTES of the survey NAME.
 

@@ -31,7 +31,7 @@ from hushpoll_shared.wire.records_file import read_records_header
     help="Also let a worker of the server test whether the reports look like those of devices.",
 )
 @timeout_option("Seconds to wait for that worker.")
-@statistic_command(ESTIMATES)
+@statistic_command(ESTIMATES, waits=True)
 def estimate(
     client: AnalystClient,
     name: str,
@@ -47,7 +47,8 @@ def estimate(
     covers the truth of the population in 95 of 100 surveys, if the results are looked at once.
     Other estimators are nearer to the whole distribution and have no interval.
     """
-    answer = client.estimates(name, version, **asked)
+    with waiting(f"estimates of {name}"):
+        answer = client.estimates(name, version, **asked)
     failed: HushpollError | None = None
     if check_shape:
         click.echo(

@@ -24,7 +24,7 @@ from hushpoll_shared.cli.weighting import read_design
     "several attributes.",
 )
 @timeout_option("Seconds to wait for that worker.")
-@statistic_command(WEIGHTED_SHARES)
+@statistic_command(WEIGHTED_SHARES, waits=True)
 def weight(
     client: AnalystClient,
     name: str,
@@ -44,7 +44,8 @@ def weight(
     """
     known = read_design(design, cell_weights)
     if len(attributes) == 1 and not by_job:
-        return client.weighted_shares(name, version, attributes[0], design=known, **asked)
+        with waiting(f"weighted shares of {name}"):
+            return client.weighted_shares(name, version, attributes[0], design=known, **asked)
     with waiting(f"weighted shares of {name}") as say:
         return client.weighted_shares_of_several(
             name,

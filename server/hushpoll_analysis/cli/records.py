@@ -39,7 +39,7 @@ from hushpoll_shared.cli.statistic_commands import (
     TOGETHER,
     Statistic,
 )
-from hushpoll_shared.cli.terminal import json_option, reports_errors
+from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
 from hushpoll_shared.spelling.scores import Score
 from hushpoll_shared.tables.guarantee import guarantee
 
@@ -64,16 +64,19 @@ def records_command(statistic: Statistic) -> Callable[[Compute], Callable[..., N
         @reports_errors
         @functools.wraps(compute)
         def command(file: Path, out: Path | None, as_json: bool, **asked: Any) -> None:
-            records = Records.read(file)
-            published = records.published
-            result = compute(records, **asked)
-            answer = {
-                "survey": published.name,
-                "version": published.version,
-                "digest": published.digest,
-                "inputs": {"records": file.name},
-                **(result.to_dict() if isinstance(result, Tabular) else result),
-            }
+            with waiting(f"statistics of {file.name}") as say:
+                say("reading")
+                records = Records.read(file)
+                published = records.published
+                say(f"computing, {len(records)} records")
+                result = compute(records, **asked)
+                answer = {
+                    "survey": published.name,
+                    "version": published.version,
+                    "digest": published.digest,
+                    "inputs": {"records": file.name},
+                    **(result.to_dict() if isinstance(result, Tabular) else result),
+                }
             statistic.show(answer, out, as_json=as_json, guarantee=lambda: guarantee(published))
 
         return command

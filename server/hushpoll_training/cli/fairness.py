@@ -19,7 +19,7 @@ from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.out_file import out_option
 from hushpoll_shared.cli.statistic_commands import FAIRNESS
 from hushpoll_shared.cli.table_out import is_json, save_table
-from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.tables.guarantee import guarantee
 from hushpoll_shared.tables.table_files import format_of
 from hushpoll_training.audits.records_fairness import (
@@ -80,7 +80,8 @@ def records(
     so.
     """
     _check_reference(groups, reference)
-    collected = Records.read(file)
+    with waiting(f"reading {file.name}"):
+        collected = Records.read(file)
     recipe = Recipe.of(given_parameters(params), learner=learner, encoding=encoding)
     with shown(recipe.learner, FitOptions(seed, threads), fits=folds) as options:
         report = fairness_of_records(
@@ -129,17 +130,18 @@ def model(
             "--unseen, or cross-fit models with: hushpoll fairness records"
         )
     _check_reference(groups, reference)
-    collected = Records.read(file)
-    report = fairness_of_model(
-        load_model(model, trial=True),
-        collected,
-        name=model.name,
-        groups=groups,
-        reference=reference,
-        expected=given_parameters(expect),
-        threads=threads,
-        **settings,
-    )
+    with waiting(f"fairness of {model.name} on {file.name}"):
+        collected = Records.read(file)
+        report = fairness_of_model(
+            load_model(model, trial=True),
+            collected,
+            name=model.name,
+            groups=groups,
+            reference=reference,
+            expected=given_parameters(expect),
+            threads=threads,
+            **settings,
+        )
     _show(report, collected, file, out, as_json=as_json)
 
 
@@ -245,26 +247,29 @@ def predictions(
     groupings = [tuple(name.strip() for name in names.split(",")) for names in groups]
     if reference is not None and len(groupings) > 1:
         raise click.UsageError("--reference goes with one --groups; leave one of them out")
-    rows = read_predictions(
-        file,
-        label=label,
-        predicted=predicted,
-        positive=positive,
-        groups=list(dict.fromkeys(name for names in groupings for name in names)),
-        beside=data,
-    )
-    reports = [
-        fairness_report(
-            rows.label,
-            rows.predicted,
-            partition_by({name: rows.columns[name] for name in names}, reference=reference),
-            confidence=confidence,
-            resamples=resamples,
-            seed=seed,
-            smallest=smallest_group,
-        ).to_dict()
-        for names in groupings
-    ]
+    with waiting(f"fairness of {file.name}") as say:
+        say("reading")
+        rows = read_predictions(
+            file,
+            label=label,
+            predicted=predicted,
+            positive=positive,
+            groups=list(dict.fromkeys(name for names in groupings for name in names)),
+            beside=data,
+        )
+        say(f"computing, {len(rows.label)} rows")
+        reports = [
+            fairness_report(
+                rows.label,
+                rows.predicted,
+                partition_by({name: rows.columns[name] for name in names}, reference=reference),
+                confidence=confidence,
+                resamples=resamples,
+                seed=seed,
+                smallest=smallest_group,
+            ).to_dict()
+            for names in groupings
+        ]
     document = {
         "kind": "fairness reports",
         "setting": "on rows in clear",

@@ -141,11 +141,12 @@ def train(
         raise click.UsageError("--baseline needs --panel, clear rows to test on")
     recipe = Recipe.of(given_parameters(params), learner=learner, encoding=encoding)
     recipe.learner.require_extra()
-    if records is None:
-        assert data is not None  # noqa: S101  (one of the two is given)
-        published, train_it = _simulation(data, settings, ignore)
-    else:
-        published, train_it = _collection(records, settings, ignore)
+    with waiting("reading files"):
+        if records is None:
+            assert data is not None  # noqa: S101  (one of the two is given)
+            published, train_it = _simulation(data, settings, ignore)
+        else:
+            published, train_it = _collection(records, settings, ignore)
     # A misspelt name and a full directory are found before minutes are spent on fitting.
     groupings = [tuple(name.strip() for name in names.split(",")) for names in groups]
     for name in (name for names in groupings for name in names):
@@ -157,7 +158,8 @@ def train(
         name: settings[name] for name in ("manifest", "panel", "baseline")
     }
     names = {name: path.name for name, path in files.items() if path is not None}
-    record = run_record(trained, names, groupings=groupings, confidence=confidence)
+    with waiting("fairness of the model"):
+        record = run_record(trained, names, groupings=groupings, confidence=confidence)
     if out is not None:
         save_model(trained.model, out, record, overwrite=overwrite, card=model_card(record))
     saved = f"\nModel, record and model card are in {out}." if out is not None else ""
@@ -255,10 +257,14 @@ def predict(
         raise click.UsageError("--out is the file of --data, which would be lost")
     loaded = load_model(model, trial=True)
     target = loaded.target.name
-    codes = read_rows(data, loaded.published, optional=(target,), ignored=ignore)
-    predictions = predict_rows(loaded, codes, threads=threads)
-    if out is not None:
-        save_predictions(predictions, out)
+    with waiting(f"predictions of {data.name}") as say:
+        say("reading")
+        codes = read_rows(data, loaded.published, optional=(target,), ignored=ignore)
+        say("predicting")
+        predictions = predict_rows(loaded, codes, threads=threads)
+        if out is not None:
+            say("writing")
+            save_predictions(predictions, out)
     published = loaded.published
     document: dict[str, Any] = {
         "survey": {

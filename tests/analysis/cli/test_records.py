@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -55,6 +59,38 @@ def call(capsys):
         return int(ended.value.code or 0), said.out, said.err
 
     return called
+
+
+def on_a_terminal(folder, *arguments: object) -> str:
+    """Return what a command writes to a standard error that is a terminal."""
+    ours, theirs = os.openpty()
+    program = "from hushpoll_client.cli.commandline import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, "TERM": "xterm-256color"},
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+    ) as process:
+        os.close(theirs)
+        written = b""
+        # on Linux the other end's closing is an error, elsewhere an empty read
+        with contextlib.suppress(OSError):
+            while piece := os.read(ours, 4096):
+                written += piece
+        os.close(ours)
+        assert process.wait() == 0, written
+    return written.decode()
+
+
+def test_terminal_shows_what_a_command_does_and_a_file_does_not(files, tmp_path, call):
+    rows = "\n".join(["gender,label,predicted", *["F,1,1", "M,0,1", "F,0,0", "M,1,0"] * 20])
+    (tmp_path / "rows.csv").write_text(rows)
+    said = on_a_terminal(tmp_path, "records", "estimate", files[0])
+    assert "statistics of 0.records" in said
+    asked = ("fairness", "predictions", "rows.csv", "--groups", "gender", "--resamples", 0)
+    assert "fairness of rows.csv" in on_a_terminal(tmp_path, *asked)
+    assert call("records", "estimate", files[0])[2] == ""
 
 
 ASKED = {
