@@ -7,6 +7,7 @@ ends with an error at the first step that asks for more than the protocol's thre
 from __future__ import annotations
 
 import json
+import math
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -18,6 +19,9 @@ from hushpoll_analysis.poisoning.influence import influence
 from hushpoll_client.device.preview import build_preview
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.kernels import indicators, malformed, perturb, support_counts
+from hushpoll_training.evaluation.metrics import METRICS
+from hushpoll_training.experiments.results.figures import draw
+from hushpoll_training.experiments.results.summaries import Curves, Place, Summary
 from pinned import entry_points
 from pinned.entry_points import hushpoll
 from pinned.survey import draft, people, write_people
@@ -133,6 +137,17 @@ def fakes(source, survey, answers, folder) -> None:
         assert len(records) == estimates["region"]["n"]
 
 
+def draw_figures() -> None:
+    summaries = dict.fromkeys(METRICS, Summary(0.5, 0.01, 5, 5))
+    cells = {
+        Place("PAIRS", split, epsilon): summaries
+        for split in ("uniform", "k-based")
+        for epsilon in (1.0, 4.0)
+    }
+    cells[Place("NonDP", "none", math.inf)] = summaries
+    assert b"line:SPD:uniform:PAIRS" in draw(Curves(cells), "fairness").svg
+
+
 def main(folder: Path) -> None:
     assert "PAIRS" in PROTOCOLS
     follow_the_law()
@@ -140,6 +155,7 @@ def main(folder: Path) -> None:
     write_vectors(folder)
     estimate_frequencies()
     collect(folder)
+    draw_figures()
 
 
 if __name__ == "__main__":

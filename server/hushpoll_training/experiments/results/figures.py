@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import cycle
 from typing import Any, Final
 
 import matplotlib
@@ -23,20 +24,11 @@ FAIR: Final[Mapping[str, float]] = {name: METRICS[name].fair for name in FAIRNES
 """Value of each fairness metric at which the groups are treated alike."""
 
 # Okabe and Ito's palette, which colour-blind readers tell apart; markers do it in black and white.
+# Protocols that are added take the same colours once more, with other markers.
+_COLOURS: Final = ("#0072B2", "#D55E00", "#E69F00", "#009E73", "#56B4E9", "#CC79A7", "#999999")
+_MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
 _STYLES: Final[Mapping[str, tuple[str, str]]] = dict(
-    zip(
-        PROTOCOLS,
-        (
-            ("#0072B2", "o"),
-            ("#D55E00", "s"),
-            ("#E69F00", "^"),
-            ("#009E73", "D"),
-            ("#56B4E9", "v"),
-            ("#CC79A7", "P"),
-            ("#999999", "X"),
-        ),
-        strict=True,
-    )
+    zip(PROTOCOLS, zip(cycle(_COLOURS), cycle(_MARKERS), strict=False), strict=False)
 )
 _DOTS: Final = 150
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from hushpoll_protocols import PROTOCOLS, create
+from hushpoll_protocols import create
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_training.data.coded import read_codes
 from hushpoll_training.experiments.configuration import Experiment
@@ -34,7 +34,7 @@ def law(protocol, k, epsilon):
     return float(ours.p), float(ours.q)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", ["GRR", "BLH", "OLH", "RAPPOR", "OUE", "SS", "THE"])
 def test_indicators_follow_the_law(protocol):
     k, epsilon, value = 6, 1.25, 4
     encode = encoder(protocol, k, epsilon)
