@@ -184,12 +184,12 @@ def _poisoning(report: Mapping[str, Any]) -> list[str]:
     if not ranges:
         return []
     lines = [
-        f"If {100 * share:g} % of the reports were fake, the others alone may give: "
+        f"If {100 * share:g} % of the reports were fake, the genuine ones alone could give: "
         f"{', '.join(ranges)}."
     ]
     if turning:
         lines.append(
-            "Fake reports may have made the conclusion only if they are at least this part of all: "
+            "Fake reports can have made the conclusion only if at least this part of all is fake: "
             f"{', '.join(turning)}."
         )
     return lines

@@ -69,7 +69,7 @@ def test_a_report_of_two_groups():
         "find with power 0.8 (2 % in group 0, 10 % predicted positive, 30 % with a positive label; "
         "declared): DI none, however large, SPD 0.125.",
         "seldom conclude, if there is no disparity: DI 8 % of them.",
-        "If 1 % of the reports were fake, the others alone may give: SPD -0.062 to 0.500.",
+        "If 1 % of the reports were fake, the genuine ones alone could give: SPD -0.062 to 0.500.",
         "Of these 4 at 90 %, 0.4 are expected to miss. The same is true of the conclusions.",
     ):
         assert words in text, words
