@@ -69,9 +69,10 @@ def test_nothing_of_a_respondent_is_left_anywhere(request, serve, database_url):
         send(server, other, first),  # spent
         send(server, json.dumps(good).encode()[:-5]),  # cut off
         send(server, {**good, MARK: MARK}),
-        send(server, good, second),  # one more than this address may
     ]
-    assert statuses == [201, 200, 409, 422, 401, 400, 422, 429]
+    assert statuses == [201, 200, 409, 422, 401, 400, 422]
+    # More than this address may. The minute that is counted may end meanwhile, and begin anew.
+    assert 429 in (send(server, good, second) for _ in range(16))
     assert server.request(f"/{MARK}?{MARK}", **HEADERS)[0] == 404
     assert server.request(f"{SURVEYS}/{MARK.lower()}", **HEADERS)[0] == 404
     send_nonsense(server)
