@@ -31,9 +31,8 @@ from hushpoll_server.http.resources import (
     relations,
     survey_reports,
     surveys,
-    tokens,
 )
-from hushpoll_server.http.resources.administration import operations, users
+from hushpoll_server.http.resources.administration import operations, tokens, users
 from hushpoll_server.logs import get_logger
 from hushpoll_server.pages import api_reference, public_results, survey
 from hushpoll_server.services.people.provider import require_oidc

@@ -28,10 +28,10 @@ from hushpoll_server.services.results.survey_reports import SurveyReports
 from hushpoll_server.services.surveys.drafts import Drafts
 from hushpoll_server.services.surveys.plans import Plans
 from hushpoll_server.store.counts import ReleaseStore
-from hushpoll_server.store.drafts import DraftStore
+from hushpoll_server.store.editing.drafts import DraftStore
+from hushpoll_server.store.editing.publications import PublicationStore
 from hushpoll_server.store.jobs import JobStore
 from hushpoll_server.store.models import ModelStore
-from hushpoll_server.store.publications import PublicationStore
 from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_server.store.segments import shuffled
 from hushpoll_server.store.users import ActionStore, UserStore

@@ -23,7 +23,7 @@ from hushpoll_server.reports.page import page_of
 from hushpoll_server.services.results.survey_reports import RETRY_AFTER_SECONDS, SurveyReports
 from hushpoll_server.services.surveys.surveys import State, SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_server.store.publications import PublicationRow, PublicationStore
+from hushpoll_server.store.editing.publications import PublicationRow, PublicationStore
 
 log = get_logger(__name__)
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.surveys.surveys import Publication, SurveyService, timestamp
-from hushpoll_server.store.drafts import DraftRow, DraftStore
+from hushpoll_server.store.editing.drafts import DraftRow, DraftStore
 from hushpoll_shared.spelling.text import TITLE_LENGTH, check_name, printable
 from hushpoll_shared.survey.published import Published
 

@@ -7,7 +7,7 @@ from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.http.endpoint import endpoint, json_answer, services
-from hushpoll_server.http.models.operations import OperationsAnswer
+from hushpoll_server.http.models.administration.operations import OperationsAnswer
 from hushpoll_server.http.openapi import BEARER, problems
 
 api = APIBlueprint("operations", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="operations")])

@@ -9,7 +9,7 @@ from flask_openapi3.models.tag import Tag
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
-from hushpoll_server.http.models.users import (
+from hushpoll_server.http.models.administration.users import (
     ActionLine,
     ActionList,
     ActionsQuery,

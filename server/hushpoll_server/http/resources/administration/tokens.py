@@ -11,8 +11,7 @@ from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
-from hushpoll_server.http.models.common import SurveyPath
-from hushpoll_server.http.models.tokens import (
+from hushpoll_server.http.models.administration.tokens import (
     RespondentTokensAnswer,
     RespondentTokensBody,
     RotateAnswer,
@@ -23,6 +22,7 @@ from hushpoll_server.http.models.tokens import (
     TokenPath,
     TokenSummary,
 )
+from hushpoll_server.http.models.common import SurveyPath
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.services.surveys.access import IssuedToken
 from hushpoll_server.services.surveys.surveys import timestamp

@@ -1,0 +1,1 @@
+"""Requests and answers of administrators of every survey."""

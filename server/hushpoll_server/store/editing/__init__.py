@@ -1,0 +1,1 @@
+"""What editors make besides published surveys: drafts, and public results."""
