@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from textwrap import wrap
-from typing import Any
+from typing import Any, Final
 
 from rich.table import Table
 
@@ -13,6 +13,9 @@ from hushpoll_shared.group_metrics import METRICS, RATES, UTILITY_LABELS
 from hushpoll_training.evaluation.fairness.partition import BY_MANIFEST
 from hushpoll_training.evaluation.metrics import FAIRNESS, GROUP_RATES, UTILITY
 from hushpoll_training.reports.protection import protections
+
+COLUMNS: Final = 80
+"""Of the tables."""
 
 _SECTIONS = (UTILITY, FAIRNESS, GROUP_RATES)
 _LABELS: Mapping[str, str] = {
@@ -87,7 +90,7 @@ def metrics_table(
                 cells.append(_between(intervals.get(name), reasons))
             table.add_row(_LABELS.get(name, name), *cells)
     notes = [f"({number}) {reason}" for reason, number in reasons.items()]
-    return "\n".join([rendered(table), *notes])
+    return "\n".join([rendered(table, width=COLUMNS), *notes])
 
 
 def _intervals(record: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -160,9 +163,9 @@ def report_text(report: Mapping[str, Any]) -> str:
             compared.add_row(
                 comparison["group"], metric, value, _range(result["closed_form"]), between
             )
-    lines.append(rendered(rates))
+    lines.append(rendered(rates, width=COLUMNS))
     if report["comparisons"]:
-        lines.append(rendered(compared))
+        lines.append(rendered(compared, width=COLUMNS))
     if len(report["groups"]) > 2:
         widest = Table()
         widest.add_column("widest spread", overflow="fold")
@@ -174,7 +177,7 @@ def report_text(report: Mapping[str, Any]) -> str:
             else:
                 limits = _range(result["closed_form"])
                 widest.add_row(name.replace("_", " "), f"{result['value']:.4f}", limits)
-        lines.append(rendered(widest))
+        lines.append(rendered(widest, width=COLUMNS))
     lines += [f"({number}) not shown: {reason}" for reason, number in reasons.items()]
     lines.append(report["intervals"])
     return "\n".join(lines)

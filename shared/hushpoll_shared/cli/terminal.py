@@ -203,12 +203,12 @@ def usable(words: Callable[[], _Result]) -> _Result:
         ) from None
 
 
-def rendered(*parts: Table | str) -> str:
-    """Return tables and texts as lines, 100 characters wide, without colours or markup."""
+def rendered(*parts: Table | str, width: int = 100) -> str:
+    """Return tables and texts as lines of at most `width` characters, without colours or markup."""
     from rich.console import Console
 
     buffer = StringIO()
-    console = Console(file=buffer, width=100, color_system=None, markup=False, emoji=False)
+    console = Console(file=buffer, width=width, color_system=None, markup=False, emoji=False)
     for part in parts:
         console.print(part, highlight=False)
     return buffer.getvalue().rstrip("\n")

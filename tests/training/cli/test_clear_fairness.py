@@ -57,6 +57,9 @@ def test_the_text_has_every_group_and_says_what_is_too_small(run):
     ):
         assert words in found.output
     assert "nan" not in found.output
+    tables = [line for line in found.output.splitlines() if line and line[0] in "┏┃┡│├└"]
+    assert tables
+    assert max(map(len, tables)) <= 80
 
 
 def test_json_and_a_chosen_reference(run):
