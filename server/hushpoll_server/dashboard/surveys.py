@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from flask import Response, request, url_for
@@ -14,8 +15,11 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.tables.result_table import ResultTable, columns
 
+# Of a survey that releases immediately, whose count rises while the page is seen.
+LOOK_AGAIN_SECONDS: Final = 3
 _DAYS: Final = columns(day="text", added="whole", reports="whole")
 
 
@@ -69,6 +73,9 @@ def survey(name: str, version: int) -> Response:
         link=_link(row),
         code=qr_code(_address(row), inline=True),
         days=_days(overview["released_by_day"]),
+        origins=parts.origins.named(row.name),
+        records_deleted=parts.releases.records_deleted_at(row),
+        goes_on=_look_again(overview),
     )
 
 
@@ -114,6 +121,12 @@ def close(name: str, version: int) -> Response:
     parts.sealing.after_closing(row)
     parts.actions.record(member().actor, "closed", survey=row.name, version=row.version)
     return see(url_for("dashboard.survey", name=name, version=version))
+
+
+def _look_again(overview: Mapping[str, Any]) -> int | None:
+    """Return in how many seconds the page looks for new reports; None where none can be seen."""
+    live = overview["release"] == IMMEDIATE and overview["state"] in ("open", "closing")
+    return LOOK_AGAIN_SECONDS if live else None
 
 
 def _days(days: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hushpoll_server.dashboard import (
+    collecting,
     curves,
     jobs,
     models,
@@ -25,6 +26,7 @@ VIEWS: Final = (
     signing,
     provider,
     surveys,
+    collecting,
     results,
     comparison,
     weighting,

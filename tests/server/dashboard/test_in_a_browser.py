@@ -11,7 +11,15 @@ import pytest
 from playwright.sync_api import expect
 
 from dashboard_browser import COLOURS, WIDER, sign_in, violations, windows
-from dashboard_server import HOSTILE, MARKUP, PASSWORD, SMALL, DashboardServer, dashboard_server
+from dashboard_server import (
+    FEW,
+    HOSTILE,
+    MARKUP,
+    PASSWORD,
+    SMALL,
+    DashboardServer,
+    dashboard_server,
+)
 
 WORK = "/surveys/work-and-health/versions/1"
 LOAN = "/surveys/loan/versions/1"
@@ -339,3 +347,24 @@ def test_editor_reports_publishes_and_takes_back(server, open_page):
     expect(page.get_by_text("Results that were taken back")).to_be_visible()
     public.reload()
     expect(public.get_by_role("heading", level=1)).to_have_text("These results were taken back")
+
+
+def test_count_of_an_immediate_survey_rises_without_reload_and_of_a_daily_one_does_not(
+    server, open_page
+):
+    """Follow the way from publishing over the hosted page to the count."""
+    live = server.publish(FEW, name="live", release="immediate")
+    page = sign_in(open_page("/surveys/live/versions/1"))
+    card = page.locator("[data-live=accepted] .figure")
+    expect(card).to_have_text("0")
+    daily = page.context.new_page()
+    daily.goto(f"{server.url}/dashboard/surveys/daily/versions/1")
+    expect(daily.locator("[data-live=accepted]")).to_be_visible()
+    expect(daily.locator("[data-goes-on]")).to_have_count(0)
+    respondent = page.context.new_page()
+    respondent.goto(f"{server.url}/s/live#sha256={live.digest}")
+    respondent.get_by_label("yes").check()
+    respondent.get_by_role("button", name="See what would be sent").click()
+    respondent.get_by_role("button", name="Agree and send").click()
+    expect(respondent.get_by_role("heading", name="Thank you.")).to_be_visible()
+    expect(card).to_have_text("1", timeout=60_000)

@@ -181,6 +181,11 @@ class Releases:
             )
         return summaries
 
+    def records_deleted_at(self, row: VersionRow) -> str | None:
+        """Return when a version's records were deleted, as the API gives it; None if they exist."""
+        at = self._deleted_at(row)
+        return None if at is None else timestamp(at)
+
     def following(self, row: VersionRow) -> int | None:
         """Return the second of the next release; None where it is not known, or there is none."""
         if row.release == IMMEDIATE or row.ended:

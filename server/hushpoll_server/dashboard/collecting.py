@@ -1,0 +1,78 @@
+"""What editors and admins do with a running survey: origins, respondent tokens, retention."""
+
+from __future__ import annotations
+
+from flask import Response, request, url_for
+
+from hushpoll_server.dashboard.frame import dashboard, finished, member, private, see
+from hushpoll_server.dashboard.surveys import reached
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.services.people.roles import Role
+
+PAGE = "/surveys/<name>/versions/<int:version>"
+
+
+@dashboard.post(f"{PAGE}/origins")
+@private
+def replace_origins(name: str, version: int) -> Response:
+    """Let pages of these web origins answer the survey, in all its versions."""
+    row = reached(name, version, Role.EDITOR)
+    parts = services()
+    origins = parts.origins.replace(row, request.form.get("origins", "").split())
+    parts.actions.record(
+        member().actor, "replaced-origins", survey=row.name, subject=str(len(origins))
+    )
+    return see(url_for("dashboard.survey", name=name, version=version, _anchor="origins"))
+
+
+@dashboard.post(f"{PAGE}/tokens")
+@private
+def issue_respondent_tokens(name: str, version: int) -> Response:
+    """Issue single-use tokens for respondents: a file with a link to the hosted page a line."""
+    row = reached(name, version, Role.EDITOR)
+    parts = services()
+    most = parts.settings.max_tokens
+    text = request.form.get("count", "").strip()
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= most):
+        raise Refused(
+            "invalid-request",
+            f"the number of tokens is {text[:20]!r}, outside [1, {most:,}]; give a whole number in "
+            "it, several times if you need more",
+            field="count",
+        )
+    if parts.surveys.published(row).submission != "token":
+        raise Refused(
+            "invalid-request",
+            f"{row.name} version {row.version} has submission 'open' and takes no tokens; publish "
+            "a version with submission 'token'",
+            field="submission",
+        )
+    tokens = parts.access.issue_to_respondents(row, int(text))
+    parts.actions.record(
+        member().actor, "issued-respondent-tokens", survey=row.name, subject=str(len(tokens))
+    )
+    page = f"{request.host_url.rstrip('/')}{request.script_root}/s/{row.name}#sha256={row.digest}"
+    lines = "".join(f"{page}&token={token}\n" for token in tokens)
+    answer = Response(lines, mimetype="text/plain")
+    answer.headers["Content-Disposition"] = f'attachment; filename="{row.name}-links.txt"'
+    return finished(answer)
+
+
+@dashboard.post(f"{PAGE}/delete-records")
+@private
+def delete_records(name: str, version: int) -> Response:
+    """Delete the records of a version that is over, once the user has typed its name."""
+    row = reached(name, version, Role.ADMIN)
+    if request.form.get("confirm", "").strip() != row.name:
+        raise Refused(
+            "invalid-request",
+            "no record was deleted, because the survey's name was not typed; type "
+            f"{row.name} to delete its records",
+            field="confirm",
+        )
+    parts = services()
+    # Before the deletion, so that none is without its line.
+    parts.actions.record(member().actor, "deleted-records", survey=row.name, version=row.version)
+    parts.retention.delete(row)
+    return see(url_for("dashboard.survey", name=name, version=version, _anchor="records"))
