@@ -55,7 +55,9 @@ def test_a_token_is_issued_listed_rotated_and_revoked(server, call):
     assert works(server, token)
 
     code, out, _ = call("list")
-    assert f"{token_id}  valid  read,train  nightly\n" in out
+    assert re.search(
+        rf"{token_id}  valid  read,train  last used (never|\d{{4}}-\d\d-\d\d)  nightly\n", out
+    )
     assert token.split("_", 2)[2] not in out
 
     code, out, _ = call("rotate", token_id, "--overlap", "0", "--json")

@@ -36,12 +36,14 @@ _RESPONDENT_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 class Grant:
     """The public id and the scopes of a request's token; ``admin`` includes all other scopes.
 
-    ``surveys`` are the names of the surveys that it is for; None: every survey.
+    ``surveys`` are the names of the surveys that it is for; None: every survey. ``last_used`` is
+    the day of its last use that is noted.
     """
 
     token_id: str
     scopes: frozenset[str]
     surveys: frozenset[str] | None = None
+    last_used: str | None = None
 
     @property
     def actor(self) -> str:
@@ -250,8 +252,7 @@ class Access:
                 "send it as 'Authorization: Bearer <token>'",
                 field="Authorization",
             )
-        self._note_use(row)
-        return Grant(row.id, row.scopes, row.surveys)
+        return Grant(row.id, row.scopes, row.surveys, row.last_used)
 
     def require(self, authorization: str | None, scope: str) -> Grant:
         """Return the grant of a request that needs `scope`.
@@ -270,17 +271,18 @@ class Access:
                 field="Authorization",
                 scope=scope,
             )
+        self._note_use(grant)
         return grant
 
-    def _note_use(self, row: ApiTokenRow) -> None:
-        """Write the day of a use: one write for each token and day.
+    def _note_use(self, grant: Grant) -> None:
+        """Write the day of a use that was allowed: one write for each token and day.
 
         A request is answered also where it cannot be written; the next one writes it.
         """
         day = self._clock.now().strftime("%Y-%m-%d")
-        if row.last_used is None or row.last_used < day:
+        if grant.last_used is None or grant.last_used < day:
             with suppress(Refused):
-                self._store.use(row.id, day)
+                self._store.use(grant.token_id, day)
 
     def _now(self) -> int:
         return int(self._clock.now().timestamp())
