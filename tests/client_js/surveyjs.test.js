@@ -226,7 +226,7 @@ describe("a survey is refused at once", () => {
   }
 });
 
-test("each question says what becomes of its answer", () => {
+test("each question says how its answer is sent", () => {
   const clear = ["content", "drinks"];
   const attributes = MANIFEST.attributes.map(({ name }) => ({ name, oracle: clear.includes(name) ? undefined : {} }));
   const survey = changed((all) => (all[1].description = "In the last week."));

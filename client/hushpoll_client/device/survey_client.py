@@ -372,8 +372,8 @@ class SurveyClient(Answering):
         if report is None:
             raise BudgetExhausted(
                 f"this device has answered survey {self.survey!r} version {published.version}, and "
-                "the server has taken the report; what was answered now was neither randomised nor "
-                "sent. Another person needs a file of their own (storage=)"
+                "the server has taken the report; these answers were neither randomised nor sent. "
+                "Another person needs a file of their own (storage=)"
             )
         return report, new
 
@@ -384,15 +384,14 @@ class SurveyClient(Answering):
                 field="token",
             )
         codes = published.layout.code_answers(answers)
-        report, new = self._keeping.keep(published, lambda: draw(published, codes))
+        kept = self._keeping.keep(published, lambda: draw(published, codes))
         # This process may still have what the device has deleted.
-        self._report = report or self._report
-        return report, new
+        self._report = kept[0] or self._report
+        return kept
 
     def _forget(self) -> None:
         self._report = None
-        if not self._shipped:
-            self._published = None
+        self._published = self._published if self._shipped else None
 
     def _accept(self, offered: Published) -> Published:
         check_pin(offered, survey=self.survey, digest=self._digest, known=self._published)

@@ -47,7 +47,7 @@ const CLEAR = "Sent in clear: the survey's operator can read it.";
 const STAYS = "Not sent: it stays on this page.";
 
 /**
- * Say in each question's description what becomes of its answer, before anything is answered. A description that the survey
+ * Say in each question's description how its answer is sent, before anything is answered. A description that the survey
  * has stands behind it.
  *
  * @param {any} survey A model of survey-core.

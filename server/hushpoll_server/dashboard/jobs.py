@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from flask import Response, request, url_for
-from pydantic import ValidationError
 
+from hushpoll_server.dashboard.asking import ask_for
 from hushpoll_server.dashboard.frame import choice, dashboard, finished, member, page, private, see
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.jobs.kinds import KINDS
-from hushpoll_server.jobs.parameters import ExportParameters, TableParameters
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
@@ -58,25 +57,7 @@ def _listed(covers: Callable[[str], bool], *, survey: str | None = None) -> dict
 def ask_for_export(name: str, version: int) -> Response:
     """Ask for an export, which a worker makes."""
     row = reached(name, version, Role.ANALYST)
-    parts = services()
-    kind = KINDS["export"]
-    try:
-        parameters = ExportParameters.model_validate(
-            {key: request.form.get(key) for key in ("format", "content")}
-        )
-    except ValidationError:
-        raise Refused("invalid-request", "the form names no such file; choose again") from None
-    kind.check(parts, row, parameters)
-    job = parts.jobs.add(
-        row, kind.name, parameters.model_dump(exclude_none=True), token_id=member().id
-    )
-    parts.actions.record(
-        member().actor,
-        "asked-for-export",
-        survey=row.name,
-        version=row.version,
-        subject=job.id,
-    )
+    ask_for(row, "export", {key: request.form.get(key) for key in ("format", "content")})
     return see(url_for("dashboard.survey_jobs", name=name, version=version))
 
 
@@ -85,23 +66,10 @@ def ask_for_export(name: str, version: int) -> Response:
 def ask_for_table(name: str, version: int) -> Response:
     """Ask for the joint table of three questions."""
     row = reached(name, version, Role.ANALYST)
-    parts, kind, form = services(), KINDS["table"], request.form
-    try:
-        parameters = TableParameters.model_validate(
-            {
-                "attributes": [form.get(key, "") for key in ("a", "b", "c")],
-                "confidence": float(form.get("confidence", "0.95")),
-            }
-        )
-    except ValueError:  # of pydantic too
-        raise Refused("invalid-request", "the form names no such table; choose again") from None
-    kind.check(parts, row, parameters)
-    job = parts.jobs.add(
-        row, kind.name, parameters.model_dump(exclude_none=True), token_id=member().id
-    )
-    parts.actions.record(
-        member().actor, "asked-for-table", survey=row.name, version=row.version, subject=job.id
-    )
+    form = request.form
+    attributes = [form.get(key, "") for key in ("a", "b", "c")]
+    confidence = form.get("confidence", "0.95")
+    ask_for(row, "table", {"attributes": attributes, "confidence": confidence})
     return see(url_for("dashboard.survey_jobs", name=name, version=version))
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from flask import Response, request, url_for
-from pydantic import ValidationError
 
 from hushpoll_server.charts.specifications import Chart, estimates_chart, percent
+from hushpoll_server.dashboard.asking import ask_for
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import (
     choice,
@@ -23,8 +23,6 @@ from hushpoll_server.dashboard.frame import (
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.http.wording import words_of
-from hushpoll_server.jobs.kinds import KINDS
 from hushpoll_server.jobs.learners import learners as learners_of
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.surveys.access import Grant
@@ -72,24 +70,8 @@ def models(name: str, version: int) -> Response:
 def ask_for_training(name: str, version: int) -> Response:
     """Ask for a training or for a search of parameters, which a worker does."""
     row = reached(name, version, Role.ANALYST)
-    parts = services()
-    kind = KINDS["tune" if request.form.get("what") == "tune" else "train"]
-    try:
-        parameters = kind.parameters.model_validate(_chosen(row, kind.name))
-    except ValidationError as error:
-        field, words = words_of(error)
-        raise Refused("invalid-request", words, field=field) from None
-    kind.check(parts, row, parameters)
-    job = parts.jobs.add(
-        row, kind.name, parameters.model_dump(exclude_none=True), token_id=member().id
-    )
-    parts.actions.record(
-        member().actor,
-        f"asked-for-{kind.name}",
-        survey=row.name,
-        version=row.version,
-        subject=job.id,
-    )
+    kind = "tune" if request.form.get("what") == "tune" else "train"
+    ask_for(row, kind, _chosen(row, kind))
     return see(url_for("dashboard.models", name=name, version=version))
 
 

@@ -192,7 +192,7 @@ def test_bound_account_stays_its_user_s_whatever_it_is_named(site, provider, vis
     # Another account takes the name of a user who has.
     provider.sign_in("subject-2", ADA)
     assert sign_in(visit()).status_code == 401
-    # Another provider gives the same subject to somebody else.
+    # Another provider gives the same subject to another person.
     assert site.scalars("SELECT subject FROM users WHERE issuer IS NOT NULL") == ["subject-1"]
     site.execute("UPDATE users SET issuer = 'https://former.example' WHERE subject = 'subject-1'")
     provider.sign_in("subject-1", ADA)

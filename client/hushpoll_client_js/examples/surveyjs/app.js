@@ -1,5 +1,5 @@
 // A SurveyJS survey whose answers are randomised before it completes. The words of the survey come first, then consent, then
-// the questions, each with what becomes of its answer, then what became of them.
+// the questions, each with how its answer is sent, then what was done with them.
 import "survey-core/survey-core.fontless.min.css"; // without fonts: the other style sheet asks another server for them
 import { Model, Serializer } from "survey-core";
 import "survey-js-ui";

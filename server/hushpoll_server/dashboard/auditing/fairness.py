@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from flask import Response, request, url_for
-from pydantic import ValidationError
 
+from hushpoll_server.dashboard.asking import ask_for
 from hushpoll_server.dashboard.auditing.fairness_figures import Figure, figure_of, rate_lines
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import (
@@ -23,10 +23,7 @@ from hushpoll_server.dashboard.frame import (
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.http.wording import words_of
-from hushpoll_server.jobs.kinds import KINDS
 from hushpoll_server.jobs.learners import learners as learners_of
-from hushpoll_server.jobs.parameters import FairnessParameters
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
@@ -71,24 +68,7 @@ def fairness(name: str, version: int) -> Response:
 def ask_for_audit(name: str, version: int) -> Response:
     """Ask for an audit, which a worker does."""
     row = reached(name, version, Role.ANALYST)
-    parts = services()
-    kind = KINDS["fairness"]
-    try:
-        parameters = FairnessParameters.model_validate(_chosen(row))
-    except ValidationError as error:
-        field, words = words_of(error)
-        raise Refused("invalid-request", words, field=field) from None
-    kind.check(parts, row, parameters)
-    job = parts.jobs.add(
-        row, kind.name, parameters.model_dump(exclude_none=True), token_id=member().id
-    )
-    parts.actions.record(
-        member().actor,
-        f"asked-for-{kind.name}",
-        survey=row.name,
-        version=row.version,
-        subject=job.id,
-    )
+    ask_for(row, "fairness", _chosen(row))
     return see(url_for("dashboard.fairness", name=name, version=version))
 
 

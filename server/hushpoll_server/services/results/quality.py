@@ -1,9 +1,9 @@
 """How good a version's data are: counts that add up, refusals by day, tests of the reports' shape.
 
-Refusals of single days say when somebody was there. So they are given for what a release already
-tells by the day: of a version that releases immediately, and of a daily one the days before its
-last release. They are not given where respondents need tokens: who issued one could see on which
-day its holder tried to spend it.
+Refusals of single days say when a respondent was there. So they are given for what a release
+already tells by the day: of a version that releases immediately, and of a daily one the days before
+its last release. They are not given where respondents need tokens: the issuer of a token could see
+on which day its holder tried to spend it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,55 @@
+"""Asking for a job by a form: its parameters checked, the job added, and the act recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from hushpoll_server.dashboard.frame import member
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.http.wording import words_of
+from hushpoll_server.jobs.kinds import KINDS
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.jobs import JobRow
+
+
+def ask_for(row: VersionRow, kind_name: str, values: Mapping[str, Any]) -> JobRow:
+    """Ask for a job in the name of the user of this request.
+
+    Parameters
+    ----------
+    row : VersionRow
+        The version, in which the user may ask for it.
+    kind_name : str
+        A name in ``jobs.kinds.KINDS``.
+    values : mapping
+        What the form says, by the names of the kind's parameters.
+
+    Raises
+    ------
+    Refused
+        ``invalid-request``, naming the field; what the kind's own check refuses.
+    InvalidParameter
+        As the kind's own check.
+    """
+    parts, kind = services(), KINDS[kind_name]
+    try:
+        parameters = kind.parameters.model_validate(values)
+    except ValidationError as error:
+        field, words = words_of(error)
+        raise Refused("invalid-request", words, field=field) from None
+    kind.check(parts, row, parameters)
+    job = parts.jobs.add(
+        row, kind.name, parameters.model_dump(exclude_none=True), token_id=member().id
+    )
+    parts.actions.record(
+        member().actor,
+        f"asked-for-{kind.name}",
+        survey=row.name,
+        version=row.version,
+        subject=job.id,
+    )
+    return job
