@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 from decoded import clear_answers
 from hushpoll_client import ClientConfig, randomize
 from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
+from hushpoll_fleet.sending import wire
 from hushpoll_fleet.sending.account import Account
 from hushpoll_fleet.sending.bulk import block_size
 from hushpoll_fleet.sending.fleet import Fleet, SeededBits
@@ -252,6 +254,25 @@ def test_an_interrupted_simulation_accounts_for_everybody(
     assert account["pending"] == 0
     assert account["respondents"] == 50_000 == account["sent"] + account["unsent"]
     assert 0 < account["sent"] == account["accepted"] < 50_000
+
+
+def test_an_interrupt_while_the_threads_are_started_ends_those_that_run(
+    real_server, analyst, published, manifest, monkeypatch
+):
+    account = Account(3_000)
+
+    class InterruptedPool(ThreadPoolExecutor):
+        def submit(self, *work):
+            if account.accepted:
+                raise KeyboardInterrupt
+            first = super().submit(*work)
+            wait_until(lambda: account.accepted, pause=0.01)
+            return first
+
+    monkeypatch.setattr(wire, "ThreadPoolExecutor", InterruptedPool)
+    with pytest.raises(KeyboardInterrupt):
+        play(real_server.url, fleet_of(manifest, 3_000), account, concurrency=2)
+    assert 0 < account.accepted < 3_000
 
 
 def test_a_survey_that_is_not_published_is_named(hushpoll, manifest_file, draft):

@@ -153,12 +153,13 @@ def play(
     began = time.monotonic()
     try:
         with ThreadPoolExecutor(concurrency, thread_name_prefix="respondent") as pool:
-            running = [pool.submit(sender.work, progress) for _ in range(concurrency)]
             try:
+                running = [pool.submit(sender.work, progress) for _ in range(concurrency)]
                 for future in running:
                     future.result()
             finally:
-                # On Ctrl-C, too, each thread ends after its present respondent.
+                # On Ctrl-C, too, which may come while threads are still being started, each thread
+                # ends after its present respondent.
                 over.set()
     finally:
         account.seconds = time.monotonic() - began
