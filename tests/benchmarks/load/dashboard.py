@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 import numpy as np
 import requests
@@ -18,7 +19,10 @@ from benchmarks.load.figures import Figure, Options, at_most
 from benchmarks.load.honest import fill
 from benchmarks.load.open_loop import Answers, Offer, offer
 from benchmarks.load.site import Site, site
+from hushpoll_server.config.settings import Settings
+from hushpoll_server.jobs.runner import Runner
 from hushpoll_server.services.people.users import Users
+from hushpoll_server.services.services import Services
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.users import UserStore
 from hushpoll_shared.spelling.clock import SystemClock
@@ -27,18 +31,44 @@ from hushpoll_shared.survey.published import Published
 FILLED = "filled"
 VERSION = f"/dashboard/surveys/{FILLED}/versions/1"
 PROTECTED = {"attribute": "gender", "unprivileged": "F", "privileged": "M"}
+# A survey that is over, to compare with: its results are public, and it has jobs that are done.
+OVER, OVER_REPORTS = "over", 20_000
+OVER_VERSION = f"/dashboard/surveys/{OVER}/versions/1"
+# {confidence} varies; the other names are ids of the survey that is over, and of a draft.
 PAGES = (
     "/dashboard/",
     VERSION,
-    f"{VERSION}/estimates?confidence={{}}",
-    f"{VERSION}/estimates?attribute=age&confidence={{}}",
-    f"{VERSION}/cross-tables?a=age&b=country&confidence={{}}",
-    f"{VERSION}/cross-tables?a=race&b=education&share=row&confidence={{}}",
+    f"{VERSION}/estimates?confidence={{confidence}}",
+    f"{VERSION}/estimates?attribute=age&confidence={{confidence}}",
+    f"{VERSION}/cross-tables?a=age&b=country&confidence={{confidence}}",
+    f"{VERSION}/cross-tables?a=race&b=education&share=row&confidence={{confidence}}",
+    # Groups of an attribute in clear and of a perturbed one, and a wave.
+    f"{VERSION}/comparison?of=age&beside=groups+of+education&confidence={{confidence}}",
+    f"{VERSION}/comparison?of=age&beside=groups+of+race&confidence={{confidence}}",
+    f"{VERSION}/comparison?of=age&beside=wave+{OVER}+1&confidence={{confidence}}",
+    f"{VERSION}/weighted?of=age&by=gender&a0=51&a1=49&confidence={{confidence}}",
     f"{VERSION}/models",
     f"{VERSION}/fairness",
     f"{VERSION}/quality",
+    f"{VERSION}/report",
+    f"{VERSION}/report-file?attribute=age&attribute=race&estimator=unbiased"
+    "&confidence={confidence}",
     f"{VERSION}/jobs",
+    f"{OVER_VERSION}/models/{{model}}",
+    f"{OVER_VERSION}/models/compare?model={{model}}&model={{other_model}}",
+    f"{OVER_VERSION}/fairness/{{audit}}",
+    "/dashboard/drafts/new",
+    "/dashboard/drafts/{draft}?n=20000",
+    "/dashboard/drafts/{draft}/publish",
+    "/dashboard/jobs",
+    "/dashboard/curve",
+    "/dashboard/people",
+    "/dashboard/operations",
+    "/dashboard/account",
+    f"/results/{OVER}/versions/1",
 )
+# Pages that hold all that they show, for somebody who keeps or passes on the file.
+ALONE = (f"{VERSION}/report-file", "/results/")
 # The first is asked for again and again, the others once each: their charts are in no cache.
 CONFIDENCES = ("0.95", "0.8", "0.9", "0.99")
 ASKS = 100
@@ -56,14 +86,16 @@ def dashboard(kind: str, options: Options) -> Iterator[Figure]:
     """Pages of a survey with --reports reports, while another survey's come at half the peak."""
     asks = ASKS if options.reports > FEW_REPORTS else FEW_ASKS
     with site(kind, options) as ours:
-        published = _publish(ours)
-        fill(ours.server, published, options.reports)
-        _wait_until_sealed(ours)
+        fill(ours.server, _publish(ours, FILLED), options.reports)
+        ids = _of_a_survey_that_is_over(ours)
+        _wait_until_sealed(ours, FILLED)
         peak = ours.wrk.peaks(options.rounds)
         rate = sorted(run.rate for run in peak)[len(peak) // 2] / 2
         with _signed_in(ours) as session, _coming_in(ours, rate, options.seconds) as answers:
             for page in PAGES:
-                yield from _of_page(ours.server.url, session, page, asks, options.reports)
+                address = page.format(confidence="{confidence}", **ids)
+                about = f"page {_name(page)} of {options.reports:,} reports"
+                yield from _of_page(ours.server.url + address, session, about, asks)
         taken = sum(answer.taken for answer in answers)
         scheduled = sum(answer.scheduled for answer in answers)
         yield Figure(
@@ -73,26 +105,28 @@ def dashboard(kind: str, options: Options) -> Iterator[Figure]:
         yield ours.lost(sum(answer.accepted for answer in answers))
 
 
-def _of_page(
-    url: str, session: requests.Session, page: str, asks: int, reports: int
-) -> Iterator[Figure]:
+def _name(page: str) -> str:
+    """Return how the table of figures names a page."""
+    name = page.replace("&confidence={confidence}", "").replace("?confidence={confidence}", "")
+    return name.replace(VERSION, "", 1) or "(overview)"
+
+
+def _of_page(address: str, session: requests.Session, about: str, asks: int) -> Iterator[Figure]:
     """Ask for one page, first with charts that no cache has, then again and again."""
-    name = page.removeprefix(VERSION).partition("&confidence")[0].partition("?confidence")[0]
-    about = f"page {name or '(overview)'} of {reports:,} reports"
-    if "{}" in page:
-        first = [_seconds(session, url + page.format(one)) for one in CONFIDENCES[1:]]
+    if "{confidence}" in address:
+        first = [_seconds(session, address.format(confidence=one)) for one in CONFIDENCES[1:]]
         yield at_most(
             f"{about}, charts not cached, slowest of {len(first)}", 1000 * max(first), UNCACHED_MS,
             unit=" ms",
         )  # fmt: skip
-    address = url + page.format(CONFIDENCES[0])
+    address = address.format(confidence=CONFIDENCES[0])
     _seconds(session, address)
     seconds = [_seconds(session, address) for _ in range(asks)]
     p50, p95 = (1000 * float(np.percentile(seconds, part)) for part in (50, 95))
     yield at_most(
         f"{about}, p95 of {asks}", p95, CACHED_MS, unit=" ms", beside=f"median {p50:.0f} ms"
     )
-    yield at_most(f"{about}, in all", _kilobytes(session, url, address), MOST_KB, unit=" kB")
+    yield at_most(f"{about}, in all", _kilobytes(session, address), MOST_KB, unit=" kB")
 
 
 def _seconds(session: requests.Session, address: str) -> float:
@@ -103,27 +137,55 @@ def _seconds(session: requests.Session, address: str) -> float:
     return seconds
 
 
-def _kilobytes(session: requests.Session, url: str, address: str) -> float:
+def _kilobytes(session: requests.Session, address: str) -> float:
     """Return the size of a page with all that it loads, uncompressed."""
     page = session.get(address, timeout=60)
-    files = {url + path for path in LINKED.findall(page.text)}
+    files = {urljoin(address, path) for path in LINKED.findall(page.text)}
     parts = [session.get(file, timeout=60) for file in sorted(files)]
-    assert files
+    assert files or urlsplit(address).path.startswith(ALONE), address
     assert all(part.status_code == 200 for part in parts), files
     return (len(page.content) + sum(len(part.content) for part in parts)) / 1000
 
 
-def _publish(ours: Site) -> Published:
-    draft: dict[str, Any] = {**DRAFT, "name": FILLED, "title": "Filled", "protected": PROTECTED}
-    status, answer = ask(ours.server, "POST", "/api/v1/surveys", json.dumps(draft).encode())
-    assert status == 201, answer
+def _publish(ours: Site, name: str) -> Published:
+    draft: dict[str, Any] = {**DRAFT, "name": name, "title": name.title(), "protected": PROTECTED}
+    answer = _asked(ours, "POST", "/api/v1/surveys", draft)
     return Published.from_json(answer["manifest"])
 
 
-def _wait_until_sealed(ours: Site) -> None:
-    """Wait until no report of the filled survey waits any more."""
+def _of_a_survey_that_is_over(ours: Site) -> dict[str, str]:
+    """Publish, fill and end a survey; train, audit and publish its results; return the ids."""
+    path = f"/api/v1/surveys/{OVER}/versions/1"
+    fill(ours.server, _publish(ours, OVER), OVER_REPORTS)
+    _asked(ours, "POST", f"{path}/close", {"grace_seconds": 0})
+    _wait_until_sealed(ours, OVER)
+    few = {"parameters": {"n_estimators": 10}}
+    ids = {
+        "model": _asked(ours, "POST", f"{path}/jobs/train", few)["id"],
+        "other_model": _asked(ours, "POST", f"{path}/jobs/train", {**few, "seed": 2})["id"],
+        "audit": _asked(ours, "POST", f"{path}/jobs/fairness", few)["id"],
+        "draft": _asked(ours, "POST", "/api/v1/drafts", {"manifest": {**DRAFT, "name": "next"}})[
+            "id"
+        ],
+    }
+    worker = Services(Settings(database_url=ours.url))
+    Runner(worker).run_waiting()
+    worker.stop()
+    _asked(ours, "POST", f"{path}/public-results", {"cross_tables": [["race", "education"]]})
+    return ids
+
+
+def _asked(ours: Site, method: str, path: str, body: Any) -> Any:
+    """Return the answer to a request of the administrator that succeeds."""
+    status, answer = ask(ours.server, method, path, json.dumps(body).encode())
+    assert 200 <= status < 300, (path, answer)
+    return answer
+
+
+def _wait_until_sealed(ours: Site, name: str) -> None:
+    """Wait until no report of a survey waits any more."""
     deadline = time.monotonic() + SEEN_SECONDS
-    path = f"/api/v1/surveys/{FILLED}/versions/1/counts"
+    path = f"/api/v1/surveys/{name}/versions/1/counts"
     while True:
         status, counts = ask(ours.server, "GET", path)
         assert status == 200, counts
