@@ -13,6 +13,7 @@ Plus or minus 1.96 standard errors, as estimated, covered a group of 1 % in 66 %
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -59,27 +60,54 @@ def group_share(
     InvalidParameter
         If confidence is outside (0, 1).
     """
-    z, law, size = normal_quantile(confidence), WeightLaw.of(attribute.oracle), len(codes)
+    (share,) = shares_of_sets(attribute, support, n, [codes], confidence=confidence)
+    return share
+
+
+def shares_of_sets(
+    attribute: PublishedAttribute,
+    support: npt.NDArray[np.int64],
+    n: int,
+    sets: Sequence[Sequence[int]],
+    *,
+    confidence: float,
+) -> list[Interval]:
+    """Return the share of the respondents in each of several sets; see :func:`group_share`.
+
+    Sets of one size have one law, and their limits are searched for together.
+    """
+    z, law = normal_quantile(confidence), WeightLaw.of(attribute.oracle)
     debiased = _debiased(attribute, support, n)
-    value = law.frequencies(debiased)[list(codes)].sum()
+    frequencies = law.frequencies(debiased)
     scale = float(1.0 + law.slope * law.mean_excess(debiased)[0])
+    shares: dict[int, Interval] = {}
+    for size in {len(codes) for codes in sets}:
+        places = [place for place, codes in enumerate(sets) if len(codes) == size]
+        values = np.array([frequencies[list(sets[place])].sum() for place in places])
+        c0, c1, c2 = _coefficients(attribute, law, size)
+        limits = score_limits(
+            values,
+            n,
+            variance=(np.asarray(c0), np.asarray(c1), np.asarray(c2)),
+            z=z,
+            scale=scale,
+            third=partial(law.third_moment, size=size) if law.varies else None,
+        )
+        at = np.clip(values, 0.0, 1.0)
+        errors = np.sqrt(np.maximum(c0 + c1 * at + c2 * np.square(at), 0.0) / n) / scale
+        for place, *numbers in zip(places, values, errors, *limits, strict=True):
+            shares[place] = Interval(*(float(number) for number in numbers))
+    return [shares[place] for place in range(len(sets))]
+
+
+def _coefficients(
+    attribute: PublishedAttribute, law: WeightLaw, size: int
+) -> tuple[float, float, float]:
+    """Return c0, c1 and c2 of the variance of the weight of a set of so many categories."""
     if law.varies:
-        coefficients = law.variance_coefficients(size)
-    else:
-        inside, outside = _variances(attribute, size)
-        coefficients = outside, 1.0 + inside - outside, -1.0
-    c0, c1, c2 = coefficients
-    lower, upper = score_limits(
-        np.asarray(value),
-        n,
-        variance=(np.asarray(c0), np.asarray(c1), np.asarray(c2)),
-        z=z,
-        scale=scale,
-        third=(lambda f: law.third_moment(f, size)) if law.varies else None,
-    )
-    at = float(np.clip(value, 0.0, 1.0))
-    error = float(np.sqrt(max(c0 + c1 * at + c2 * at**2, 0.0) / n)) / scale
-    return Interval(float(value), error, float(lower), float(upper))
+        return law.variance_coefficients(size)
+    inside, outside = _variances(attribute, size)
+    return outside, 1.0 + inside - outside, -1.0
 
 
 def group_shares(

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hushpoll_analysis.auditing.group_shares import group_share
+from hushpoll_analysis.auditing.group_shares import shares_of_sets
 from hushpoll_analysis.auditing.report import Interval
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.frames.tabular import Tabular
@@ -218,19 +218,20 @@ def change_of_waves(
         require_rows(side.counts.n)
     normal_quantile(confidence)
     level = 1 - (1 - confidence) / (len(labels) if simultaneous else 1)
-    shares = {}
-    for label, (old_codes, new_codes) in labels.items():
-        old, new = (
-            group_share(
-                _attribute(side),
-                side.counts.support[side.attribute],
-                side.counts.n,
-                codes,
-                confidence=level,
-            )
-            for side, codes in ((before, old_codes), (after, new_codes))
+    old, new = (
+        shares_of_sets(
+            _attribute(side),
+            side.counts.support[side.attribute],
+            side.counts.n,
+            [codes[place] for codes in labels.values()],
+            confidence=level,
         )
-        shares[label] = old, new, _difference(old, new)
+        for place, side in enumerate((before, after))
+    )
+    shares = {
+        label: (mine, theirs, _difference(mine, theirs))
+        for label, mine, theirs in zip(labels, old, new, strict=True)
+    }
     return Change(before, after, confidence, simultaneous, shares)
 
 

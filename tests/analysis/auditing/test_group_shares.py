@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushpoll_analysis.auditing.group_shares import group_share
+from hushpoll_analysis.auditing.group_shares import group_share, shares_of_sets
 from hushpoll_analysis.estimates.frequencies import frequencies_from_counts
 from hushpoll_analysis.records.counts import Counts
 from hushpoll_protocols import PROTOCOLS
@@ -49,6 +49,17 @@ def test_the_share_of_one_category_is_its_estimate(protocol):
         assert [found.value, found.standard_error, found.lower, found.upper] == pytest.approx(
             expected, rel=1e-6, abs=1e-9
         )
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_sets_of_several_sizes_have_the_shares_that_each_has_alone_in_their_order(protocol):
+    attribute = published(protocol, 4, "1").attribute("group")
+    support = draw(attribute.oracle, [0.6, 0.3, 0.06, 0.04], 500, np.random.default_rng(1))
+    sets = [[3], [0, 1], [2], [1, 2, 3], [0, 3]]
+    shares = shares_of_sets(attribute, support, 500, sets, confidence=0.9)
+    alone = [group_share(attribute, support, 500, codes, confidence=0.9) for codes in sets]
+    for share, other in zip(shares, alone, strict=True):
+        assert list(share.to_dict().values()) == pytest.approx(list(other.to_dict().values()))
 
 
 @pytest.mark.parametrize("share", [0.01, 0.005])
