@@ -18,6 +18,7 @@ OPTIONAL = {
     "fairness_options": {"click"},
     "fairness_text": {"rich"},
     "manifest_commands": {"click"},
+    "manifest_lines": {"yaml"},
     "ordered_text": {"rich"},
     "out_file": {"click"},
     "records_file": {"numpy"},

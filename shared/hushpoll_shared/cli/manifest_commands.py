@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from hushpoll_protocols.errors import MissingExtra
-from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_errors
+from hushpoll_shared.drafts.manifest_problems import (
+    MOST_PROBLEMS,
+    ManifestProblem,
+    manifest_problems,
+    problem_of,
+)
 from hushpoll_shared.drafts.schema import schema_text
-from hushpoll_shared.survey.manifest import load_manifest
+from hushpoll_shared.survey.manifest import Manifest, load_document
 
 try:
     import click
@@ -31,10 +38,24 @@ def schema() -> None:
 def check(manifest: Path, as_json: bool) -> None:
     """Check that MANIFEST (.json, .yaml) could be published, and print its digest.
 
+    Of a manifest that could not, print all faults, each with its line and what to do, and end with
+    1. No server is asked.
+
     For instance: hushpoll manifest check survey.yaml
     """
-    published = load_manifest(manifest).resolve()
+    draft, problems = _checked(manifest)
+    if problems:
+        listed = _with_lines(manifest, problems)
+        emit(
+            {"valid": False, "problems": listed},
+            lambda: _refused(manifest, listed),
+            as_json=as_json,
+        )
+        raise click.exceptions.Exit(FAILED)
+    published = Manifest.from_dict(draft).resolve()
     document = {
+        "valid": True,
+        "problems": [],
         "survey": published.name,
         "version": published.version,
         "attributes": len(published.attributes),
@@ -48,3 +69,45 @@ def check(manifest: Path, as_json: bool) -> None:
         ),
         as_json=as_json,
     )
+
+
+def _checked(path: Path) -> tuple[object, tuple[ManifestProblem, ...]]:
+    """Return the document of a file, and all for which it would be refused as a manifest."""
+    try:
+        draft = load_document(path)
+    except InvalidParameter as error:
+        if error.field == "path":
+            raise
+        # what cannot be read has one fault, and no further ones can be seen
+        return None, (problem_of(None, error.field, str(error)),)
+    return draft, manifest_problems(draft)
+
+
+def _with_lines(path: Path, problems: tuple[ManifestProblem, ...]) -> list[dict[str, Any]]:
+    # only a manifest with a fault pays for reading its file a second time
+    from hushpoll_shared.drafts.manifest_lines import line_of, lines_of
+
+    lines = lines_of(path.read_bytes())
+    listed = [vars(problem) | {"line": line_of(problem, lines)} for problem in problems]
+    return sorted(listed, key=lambda problem: problem["line"] or 0)
+
+
+def _refused(path: Path, problems: list[dict[str, Any]]) -> str:
+    count = len(problems)
+    many = "1 fault" if count == 1 else f"{count} faults"
+    lines = [f"{path.name} cannot be published, for it has {many}:"]
+    for problem in problems:
+        place = path.name if problem["line"] is None else f"{path.name}:{problem['line']}"
+        lines.append(f"{place}: {_told(problem)}")
+    if count == MOST_PROBLEMS:
+        lines.append("There may be more faults: correct these, then check again.")
+    return "\n".join(lines)
+
+
+def _told(problem: dict[str, Any]) -> str:
+    """Return the message of a problem, which names its field."""
+    message, field = " ".join(problem["message"].split()), problem["field"]
+    question, _, part = field.rpartition(".")
+    names = (part.partition("[")[0], question)
+    named = any(name and name.lower() in message.lower() for name in names)
+    return message if named else f"{field}: {message}"

@@ -207,17 +207,22 @@ def load_manifest(path: str | Path) -> Manifest:
     OSError
         If the file cannot be read.
     """
+    return Manifest.from_dict(load_document(path))
+
+
+def load_document(path: str | Path) -> Any:
+    """Read the JSON or YAML value of a file, whatever a manifest may lack; raises as above."""
     # A device that is handed its manifest as bytes does not pay for importing pathlib.
     from pathlib import Path
 
     path = Path(path)
     match path.suffix.lower():
         case ".json":
-            return Manifest.from_dict(parse_json(path.read_bytes()))
+            return parse_json(path.read_bytes())
         case ".yaml" | ".yml":
             from hushpoll_shared.survey.yaml_reader import parse_yaml
 
-            return Manifest.from_dict(parse_yaml(path.read_bytes()))
+            return parse_yaml(path.read_bytes())
     raise InvalidParameter(
         f"the manifest file {path} ends in {show(path.suffix)}; it must end in .json, .yaml or "
         ".yml: rename it",

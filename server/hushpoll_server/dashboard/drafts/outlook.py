@@ -15,8 +15,9 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.pages.survey import rendered
 from hushpoll_server.services.surveys.launch import WIDTH, launch_plan
-from hushpoll_server.services.surveys.validation import ManifestProblem, Validation, validate
+from hushpoll_server.services.surveys.validation import Validation, validate
 from hushpoll_server.services.surveys.warnings import PublishingWarning, publishing_warnings
+from hushpoll_shared.drafts.manifest_problems import ManifestProblem
 
 EXPECTED: Final = 1_000
 """Respondents for whom a plan is made where none are named."""

@@ -1,74 +1,21 @@
-"""What a draft still lacks before it can be published: all its problems at once, and its warnings.
-
-A manifest is refused at its first problem. So the part at fault is noted, replaced by one that is
-right, and the rest is read again: first each question by itself, then the whole.
-"""
+"""Whether a draft could be published on this server: all its problems at once, and its warnings."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
+from hushpoll_protocols.errors import ManifestRefused
 from hushpoll_server.services.surveys.plans import require_few_categories
 from hushpoll_server.services.surveys.surveys import SurveyService, refusal_of_weak
-from hushpoll_shared.drafts.attributes import read_attribute
-from hushpoll_shared.spelling.text import is_name, show
+from hushpoll_shared.drafts.manifest_problems import (
+    ManifestProblem,
+    manifest_problems,
+    problem_of,
+)
+from hushpoll_shared.spelling.text import is_name
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
-from hushpoll_shared.wire.problems import remedy_in
-
-MOST_PROBLEMS: Final = 40
-_MOST_OF_A_QUESTION: Final = 8
-_MOST_OF_THE_WHOLE: Final = 12
-_RIGHT: Final[Mapping[str, Any]] = {
-    "name": "a",
-    "version": 1,
-    "title": "a",
-    "epsilon": "1",
-    "protocol": "GRR",
-}
-"""What takes the place of a field that is refused; other fields are left out."""
-_RIGHT_QUESTION: Final = {"role": "sensitive", "protocol": "GRR", "categories": ["a", "b"]}
-_NAMES_QUESTIONS: Final = ("protected", "split", "translations")
-_PATH: Final = re.compile(r"attributes\[([^\]]*)\](?:\.([a-z_]+))?.*", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class ManifestProblem:
-    """One thing for which a manifest is refused.
-
-    Parameters
-    ----------
-    field : str
-        Path of the field, such as ``attributes[age].categories``; a question without a valid name
-        stands there by its position, from 0.
-    value : str or None
-        What stands there, cut; None where nothing does.
-    message : str
-        What is wrong, and what to do.
-    remedy : str or None
-        The last part of the message as a sentence, if it names a remedy.
-    position : int or None
-        Of the question, from 0; None where it is about the whole survey.
-    """
-
-    field: str
-    value: str | None
-    message: str
-    remedy: str | None
-    position: int | None
-
-    @property
-    def part(self) -> str:
-        """The field's name within the survey or within its question."""
-        if self.position is None:
-            return re.split(r"[.\[]", self.field, maxsplit=1)[0]
-        match = _PATH.fullmatch(self.field)
-        return (match[2] if match else None) or "name"
 
 
 @dataclass(frozen=True)
@@ -78,7 +25,7 @@ class Validation:
     Parameters
     ----------
     problems : tuple of ManifestProblem
-        For which it would be refused; at most `MOST_PROBLEMS`.
+        For which it would be refused.
     published : Published or None
         What would be published; None if there are problems in the manifest itself.
     hardly_protected : str or None
@@ -100,183 +47,19 @@ def validate(draft: object, surveys: SurveyService) -> Validation:
     surveys : SurveyService
         Knows which versions are published.
     """
+    try:
+        require_few_categories(draft)
+    except ManifestRefused as error:
+        return Validation((problem_of(draft, error.field, str(error)),), None, None)
     problems = manifest_problems(draft)
     if problems:
         return Validation(problems, None, None)
     published = Manifest.from_dict(draft).resolve()
     taken = surveys.refusal_of_version(published)
     if taken is not None:
-        problems = (_problem(draft, taken.field or "version", taken.detail, None),)
+        problems = (problem_of(draft, taken.field or "version", taken.detail),)
     weak = refusal_of_weak(published)
     return Validation(problems, published, None if weak is None else weak.detail)
-
-
-def manifest_problems(draft: object) -> tuple[ManifestProblem, ...]:
-    """Return all for which a manifest would be refused, in the order in which it is read.
-
-    Parameters
-    ----------
-    draft : object
-        The manifest as JSON.
-    """
-    if not isinstance(draft, Mapping):
-        return _caught(draft, lambda: Manifest.from_dict(draft))
-    if too_many := _caught(draft, lambda: require_few_categories(draft)):
-        return too_many
-    found: list[ManifestProblem] = []
-    rest = dict(draft)
-    questions = rest.get("attributes")
-    if isinstance(questions, list | tuple) and 1 <= len(questions) <= MOST_ATTRIBUTES:
-        rest["attributes"] = [
-            _question(draft, question, position, found)
-            for position, question in enumerate(questions)
-        ]
-    _whole(draft, rest, found)
-    order = {id(problem): place for place, problem in enumerate(found)}
-    found.sort(key=lambda one: (-1 if one.position is None else one.position, order[id(one)]))
-    return tuple(found[:MOST_PROBLEMS])
-
-
-def _caught(draft: object, read: Callable[[], object]) -> tuple[ManifestProblem, ...]:
-    try:
-        read()
-    except (InvalidParameter, ManifestRefused) as error:
-        return (_problem(draft, error.field, str(error), None),)
-    return ()
-
-
-def _question(
-    draft: object, question: object, position: int, found: list[ManifestProblem]
-) -> object:
-    """Note the problems of a question by itself; return it without them."""
-    right = dict(question) if isinstance(question, Mapping) else question
-    for _ in range(_MOST_OF_A_QUESTION):
-        if len(found) >= MOST_PROBLEMS:
-            break
-        try:
-            read_attribute(right, position=position)
-        except InvalidParameter as error:
-            found.append(_problem(draft, error.field, str(error), position))
-            if not isinstance(right, dict):
-                break
-            _replace(right, error.field, _stand_in(draft, position))
-        else:
-            return right
-    return {"name": _stand_in(draft, position), **_RIGHT_QUESTION}
-
-
-def _stand_in(draft: object, position: int) -> str:
-    """Return a name for a question without a valid one, which no other question has."""
-    questions = draft["attributes"] if isinstance(draft, Mapping) else ()
-    # A list is no name, and in no set.
-    taken = [one.get("name") for one in questions if isinstance(one, Mapping)]
-    name = f"question-{position + 1}"
-    while name in taken:
-        name += "-"
-    return name
-
-
-def _replace(question: dict[str, Any], path: str, stand_in: str) -> None:
-    match = _PATH.fullmatch(path)
-    match (match[2] if match else None) or "":
-        case "name":
-            question["name"] = stand_in
-        case "role":
-            question["role"] = "target" if question.get("positive") is not None else "sensitive"
-        case "categories" | "range":
-            question.pop("range", None)
-            question["categories"] = ["a", "b"]
-            # They name categories that are no more.
-            question.pop("positive", None)
-            question.pop("missing", None)
-        case part if part in question:
-            del question[part]
-        case _:
-            # A key that no attribute has may be spelt in any way.
-            for key in [key for key in question if path.endswith(f".{key}"[:200])]:
-                del question[key]
-
-
-def _whole(draft: object, rest: dict[str, Any], found: list[ManifestProblem]) -> None:
-    """Note the problems that the questions have together, and those of the survey."""
-    for _ in range(_MOST_OF_THE_WHOLE):
-        if len(found) >= MOST_PROBLEMS:
-            return
-        try:
-            Manifest.from_dict(rest).resolve()
-        except InvalidParameter as error:
-            position = _position(rest, error.field)
-            # What follows from a replaced part is no problem of the draft.
-            if not (error.field.startswith(_NAMES_QUESTIONS) and _replaced(draft, rest)):
-                found.append(_problem(draft, error.field, str(error), position))
-            if not _mend(draft, rest, error.field, position):
-                return
-        else:
-            return
-
-
-def _replaced(draft: object, rest: Mapping[str, Any]) -> bool:
-    return isinstance(draft, Mapping) and list(draft.get("attributes") or ()) != list(
-        rest.get("attributes") or ()
-    )
-
-
-def _position(rest: Mapping[str, Any], field: str) -> int | None:
-    """Return the position of the question that a path names; of two of a name, the second."""
-    match = _PATH.fullmatch(field)
-    attributes = rest.get("attributes")
-    if match is None or not isinstance(attributes, list):
-        return None
-    places = [
-        place
-        for place, one in enumerate(attributes)
-        if isinstance(one, Mapping) and one.get("name") == match[1]
-    ]
-    return places[-1] if places else None
-
-
-def _mend(draft: object, rest: dict[str, Any], field: str, position: int | None) -> bool:
-    """Put something right in the place of a field; return False if nothing is."""
-    if position is not None:
-        question = rest["attributes"][position] = dict(rest["attributes"][position])
-        match = _PATH.fullmatch(field)
-        match match and match[2]:
-            case "name":
-                question["name"] = _stand_in(draft, position)
-            case "role":
-                question["role"] = "plain"
-                question.pop("positive", None)
-                question.pop("protocol", None)
-            case "protocol":
-                question["protocol"] = "GRR"
-            case _:
-                return False
-        return True
-    part = re.split(r"[.\[]", field, maxsplit=1)[0]
-    if part == "attributes":
-        return False
-    if part in _RIGHT:
-        if rest.get(part) == _RIGHT[part]:
-            return False
-        rest[part] = _RIGHT[part]
-        return True
-    for key in [key for key in rest if key == part or field == str(key)[:200]]:
-        del rest[key]
-        return True
-    return False
-
-
-def _problem(draft: object, field: str, message: str, position: int | None) -> ManifestProblem:
-    if position is not None:
-        stand_in = f"attributes[{_stand_in(draft, position)}]"
-        field = field.replace(stand_in, f"attributes[{position}]")
-        message = message.replace(stand_in, f"attributes[{position}]")
-    problem = ManifestProblem(field, None, message, remedy_in(message), position)
-    holder: object = draft
-    if position is not None and isinstance(draft, Mapping):
-        holder = draft["attributes"][position]
-    value = holder.get(problem.part) if isinstance(holder, Mapping) else holder
-    return problem if value is None else replace(problem, value=show(value))
 
 
 def named(draft: object) -> str | None:

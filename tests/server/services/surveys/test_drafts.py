@@ -170,6 +170,9 @@ def test_validation_has_problems_warnings_and_the_form_that_would_be_published(s
     weak = validated(epsilon="60", version=2)
     assert weak["valid"]
     assert "epsilon" in weak["hardly_protected"]
+    many = validated(attributes=[{"name": f"a{n}", "range": [1, 60000]} for n in range(9)])
+    assert [problem["field"] for problem in many["problems"]] == ["attributes"]
+    assert "declares 540000 categories together" in many["problems"][0]["message"]
     bad = validated(epsilon="x", release="now")
     assert not bad["valid"]
     assert [problem["field"] for problem in bad["problems"]] == ["epsilon", "release"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.services.surveys.validation import MOST_PROBLEMS, manifest_problems
+from hushpoll_shared.drafts.manifest_problems import MOST_PROBLEMS, manifest_problems
 from hushpoll_shared.survey.manifest import Manifest
 from sample_survey import make_draft
 
@@ -84,6 +84,14 @@ def test_a_problem_has_its_value_and_its_remedy():
         (make_draft(protected={**GROUPS, "attribute": "shoe"}), [("protected", None)]),
         (make_draft(opens="today", closes="2026"), [("opens", None), ("closes", None)]),
         (
+            make_draft(translations={"de": {"title": ""}, "fr": {"title": ""}}, release="now"),
+            [("language", None), ("translations", None), ("translations", None), ("release", None)],
+        ),
+        (
+            make_draft(language="!", translations={"!": 5}),
+            [("translations", None), ("language", None)],
+        ),
+        (
             make_draft(attributes=[{**AGE, "role": "plain"}], protected=None),
             [("attributes", None)],
         ),
@@ -94,14 +102,18 @@ def test_a_problem_has_its_value_and_its_remedy():
             ),
             [("name", 2)],
         ),
-        (
-            make_draft(attributes=[{"name": f"a{n}", "range": [1, 60000]} for n in range(9)]),
-            [("attributes", None)],
-        ),
     ],
 )
 def test_each_kind_of_problem_is_found_once(draft: Any, expected: list[tuple[str, int | None]]):
     assert found(draft) == expected
+
+
+def test_a_question_without_a_name_of_its_own_is_told_by_its_position():
+    draft = make_draft(attributes=[{**AGE, "protocol": "GRR"}, AGE], protected=None)
+    del draft["protocol"]
+    *_, problem = manifest_problems(draft)
+    assert problem.field == "attributes[1].protocol"
+    assert problem.message.startswith("attributes[1] is sensitive and names no protocol")
 
 
 def test_repeated_names_are_found_all_and_in_bounds():
