@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,11 +13,12 @@ import click
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS
 from hushpoll_client.config import ClientConfig
-from hushpoll_protocols.errors import HushpollError
+from hushpoll_protocols.errors import HushpollError, TransportError
 from hushpoll_shared.cli.statistic_commands import Statistic
 from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
 from hushpoll_shared.tables.guarantee import guarantee
 
+_UNAUTHORIZED = 401
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
 # A person waits at the terminal: one more attempt, then the message.
@@ -163,9 +164,38 @@ def authorized(token: str | None) -> str:
     return token
 
 
-def analyst(url: str, token: str | None) -> AnalystClient:
-    """Return a client that gives up soon."""
-    return AnalystClient(url, token, config=INTERACTIVE)
+@contextmanager
+def analyst(url: str, token: str | None) -> Iterator[AnalystClient]:
+    """Open a client that gives up soon, and whose refusals speak of the command line's options.
+
+    Raises
+    ------
+    TransportError
+        The server refused the token, or could not be reached; with what to do about it.
+    """
+    with AnalystClient(url, token, config=INTERACTIVE) as client:
+        try:
+            yield client
+        except TransportError as error:
+            words = _of_the_command_line(error)
+            if words is None:
+                raise
+            raise TransportError(
+                words, retryable=error.retryable, status=error.status, problem=error.problem
+            ) from error
+
+
+def _of_the_command_line(error: TransportError) -> str | None:
+    """Return an error with the option or the variable that would mend it; None if there is none."""
+    if error.status == _UNAUTHORIZED:
+        return (
+            f"the server does not take this token (HTTP {error.status}): it does not know it, or "
+            "the token has expired or was revoked; give another one with --token, or as "
+            "HUSHPOLL_TOKEN. An administrator sees with hushpoll token list which are valid"
+        )
+    if error.status is None and error.retryable:
+        return f"{error}. Check the address (--url or HUSHPOLL_URL), and that the server runs"
+    return None
 
 
 def _url(*, required: bool) -> Callable[[_Command], _Command]:

@@ -155,7 +155,14 @@ def export(
 def _checked(file: BinaryIO, name: str, size: int) -> dict[str, Any]:
     """Read the file's own manifest, and count its rows."""
     file.seek(0)
-    published = read_records_header(file)
+    try:
+        published = read_records_header(file)
+    except InvalidParameter as error:
+        raise ManifestRefused(
+            f"the server sent no records of survey {name!r}; check that the address is a hushpoll "
+            "server's",
+            field=error.field,
+        ) from None
     count, rest = divmod(size - file.tell(), published.layout.record_size)
     if rest or published.name != name:
         raise ManifestRefused(

@@ -22,7 +22,13 @@ from hushpoll_protocols import (
     format_epsilon,
     parse_epsilon,
 )
-from hushpoll_shared.spelling.canonical import canonical_json, check_keys, parse_json, sha256_hex
+from hushpoll_shared.spelling.canonical import (
+    InvalidJson,
+    canonical_json,
+    check_keys,
+    parse_json,
+    sha256_hex,
+)
 from hushpoll_shared.spelling.decimals import check_canonical
 from hushpoll_shared.spelling.text import is_name, show
 from hushpoll_shared.survey.attributes import TEXTS, PublishedAttribute, hex_thresholds
@@ -88,6 +94,13 @@ class Published(Terms):
             document = parse_json(value) if isinstance(value, bytes | str) else value
             published = cls._read(document)
             spelling = canonical_json(document)
+        except InvalidJson as error:
+            fault = str(error).partition("; ")[0]
+            raise ManifestRefused(
+                f"the published manifest is refused: {fault}; check that the address is a hushpoll "
+                "server's",
+                field=error.field,
+            ) from None
         except InvalidParameter as error:
             raise ManifestRefused(
                 f"the published manifest is refused: {error}", field=error.field

@@ -87,8 +87,8 @@ _TABLE: Final = (
         "hardly-protected",
         422,
         "The survey hardly protects its respondents",
-        "Lower epsilon; or publish with allow_weak=true (hushpoll survey publish --allow-weak), "
-        "and respondents will read that they are hardly protected.",
+        "To publish it nevertheless, give allow_weak=true (hushpoll survey publish --allow-weak); "
+        "respondents will read that they are hardly protected.",
     ),
     Problem(
         "unauthorized",
@@ -98,7 +98,7 @@ _TABLE: Final = (
     ),
     Problem("forbidden", 403, "The token does not allow this", "Use a token with the named scope."),
     Problem("survey-not-open", 403, "The survey is not open yet", "Wait until the survey opens."),
-    Problem("unknown-survey", 404, "No survey of this name", "Check its name and version."),
+    Problem("unknown-survey", 404, "No such survey or version", "Check its name and version."),
     Problem(
         "unknown-digest",
         404,
@@ -201,6 +201,9 @@ PROBLEMS: Final[Mapping[str, Problem]] = MappingProxyType({row.code: row for row
 _SAY_THEIR_REMEDY: Final = frozenset({"invalid-request", "manifest-refused"})
 """Problems of so many kinds that each one's detail ends with its own remedy."""
 
+_SAY_MORE: Final = "hardly-protected"
+"""The problem whose remedy tells a way that its details do not."""
+
 _RETRYABLE_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -302,10 +305,12 @@ def exception_from(document: object, status: int) -> HushpollError:
     title = row.title if row else _text(problem.get("title")) or "the server refused the request"
     detail = _text(problem.get("detail"))
     field = _text(problem.get("field")) or None
-    message = f"{title} (HTTP {status}{f', field {field}' if field else ''})"
+    # the header is the client's own; no caller has a field of this name
+    where = f", field {field}" if field and field != "Authorization" else ""
+    message = f"{title} (HTTP {status}{where})"
     if detail:
         message += f": {detail}"
-    if row and not (row.code in _SAY_THEIR_REMEDY and remedy_in(detail)):
+    if row and (row.code == _SAY_MORE or not remedy_in(detail)):
         message += f"{'' if message.endswith('.') else '.'} Remedy: {row.remedy}"
     match row.code if row else None:
         case "manifest-refused":

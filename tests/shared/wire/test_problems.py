@@ -141,6 +141,30 @@ def test_a_refused_field_has_the_remedy_of_its_own_detail(code: str) -> None:
     assert problem_document(code, detail="n is 0", field="n")["remedy"] == PROBLEMS[code].remedy
 
 
+def test_a_remedy_is_said_once() -> None:
+    """Guards: after a detail that ended with its remedy, that of the table followed."""
+    detail = "no survey is named 'x'; list the surveys"
+    document = problem_document("unknown-survey", detail=detail, field="name")
+    assert str(exception_from(document, 404)) == (
+        f"No such survey or version (HTTP 404, field name): {detail}"
+    )
+
+
+def test_a_refused_token_is_told_without_its_header() -> None:
+    detail = "this needs a token of scope 'read'; ask an administrator for another"
+    document = problem_document("forbidden", detail=detail, field="Authorization")
+    assert str(exception_from(document, 403)) == (
+        f"The token does not allow this (HTTP 403): {detail}"
+    )
+
+
+def test_a_survey_that_hardly_protects_is_told_with_both_remedies() -> None:
+    document = problem_document("hardly-protected", detail="epsilon is 20; lower it")
+    message = str(exception_from(document, 422))
+    assert "lower it" in message
+    assert "--allow-weak" in message
+
+
 @pytest.mark.parametrize("detail", ["try again", "try again."])
 def test_detail_and_remedy_are_two_sentences(detail: str) -> None:
     document = problem_document("unavailable", detail=detail)
