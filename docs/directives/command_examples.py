@@ -104,6 +104,11 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "hushpoll report work-and-health --cross health,gender --out results.html",
         "hushpoll report work-and-health --out results.html --bundle results.zip",
     ),
+    "results list": ("hushpoll results list work-and-health",),
+    "results publish": (
+        "hushpoll results publish work-and-health --attribute health --cross health,gender",
+    ),
+    "results withdraw": ("hushpoll results withdraw work-and-health --version 1",),
     "serve": (
         "hushpoll serve --admin-token-file admin-token",
         "hushpoll serve --database-url postgresql+psycopg://hushpoll@db/hushpoll --workers 2",

@@ -23,7 +23,7 @@ def _row(text: Any) -> dict[str, Any]:
         "name title version digest deleted deleted_at accepts_until token id replaces "
         "replaced_until replaced_by expires_at survey n pending kind label message code detail "
         "protocol epsilon category finding reports created_at changed_at changed_by "
-        "hardly_protected"
+        "hardly_protected address published_at published_by taken_back_at"
     )
     return dict.fromkeys(texts.split(), text) | {
         "state": "done",
@@ -48,6 +48,7 @@ def answer(text: Any) -> dict[str, Any]:
         "warnings": [row],
         "surveys": [row],
         "drafts": [row],
+        "publications": [row | {"attributes": [text], "cross_tables": [[text, text]]}],
         "problems": [row],
         "manifest": {str(text): [text, {"a": text}]},
         "tokens": [row],

@@ -26,6 +26,7 @@ from hushpoll_fleet.demo.processes import Server
 from hushpoll_shared.survey.manifest import Manifest, load_manifest
 from hushpoll_shared.wire.reports import Report as Row
 from hushpoll_shared.wire.reports import new_report_id, pack_reports
+from waiting import wait_until
 
 HASTY = ClientConfig(attempts=1)
 NUMBERS = itertools.count()
@@ -308,6 +309,35 @@ def test_draft_commands(hushpoll, analyst, draft, tmp_path):
     assert begun["id"] not in hushpoll("draft", "list")[1]
     code, _, err = hushpoll("draft", "show", "../surveys")
     assert (code, "the draft's id is '../surveys'" in err) == (1, True)
+
+
+def test_results_commands(hushpoll, survey, answers, analyst):
+    rows = [Row(new_report_id(), randomize(survey, answers).record) for _ in range(30)]
+    analyst.submit_bulk(survey.name, pack_reports(survey.digest, rows))
+    question = survey.attributes[0].name
+    publish = ("results", "publish", survey.name, "--attribute", question)
+    code, _, err = hushpoll(*publish, "--yes")
+    assert (code, "is open; its results can be published once it is closed" in err) == (1, True)
+    analyst.close(survey.name, 1)
+    # There is nobody who could answer the question.
+    code, _, err = hushpoll(*publish)
+    assert (code, f"Show the results of {survey.name} version 1 to everybody?" in err) == (1, True)
+    assert hushpoll("results", "list", survey.name) == (0, "No results were published.\n", "")
+
+    def published() -> str | None:
+        # The last reports are released some moments after the survey is closed.
+        code, out, _ = hushpoll(*publish, "--confidence", "0.9", "--yes", "--json")
+        return None if code else out
+
+    answer, address = json.loads(wait_until(published)), f"/results/{survey.name}/versions/1"
+    assert (answer["address"], answer["confidence"]) == (address, 0.9)
+    assert (answer["attributes"], answer["fairness"]) == ([question], True)
+    assert f"{address}  public  published " in hushpoll("results", "list", survey.name)[1]
+    code, out, _ = hushpoll("results", "withdraw", survey.name, "--version", "1", "--yes")
+    assert (code, out) == (0, f"The results of {survey.name} version 1 are taken back.\n")
+    assert f"{address}  taken back " in hushpoll("results", "list", survey.name)[1]
+    code, _, err = hushpoll("results", "withdraw", survey.name, "--yes")
+    assert (code, "are published; publish them first" in err) == (1, True)
 
 
 def test_a_dry_run_publishes_nothing(hushpoll, draft, tmp_path):

@@ -261,6 +261,17 @@ COMMANDS: Final[dict[str, Row | Group]] = {
         "cli",
         "Write a survey's results to one file, or make it again from a bundle.",
     ),
+    "results": Group(
+        "Publish results of a closed survey to everybody, and withdraw them.",
+        {
+            name: Row(f"hushpoll_client.cli.reporting.public_results:{attribute}", "cli", summary)
+            for name, attribute, summary in (
+                ("list", "list_publications", "List what was published of a survey."),
+                ("publish", "publish", "Let everybody read chosen results, without sign-in."),
+                ("withdraw", "withdraw", "Take published results back."),
+            )
+        },
+    ),
     "serve": Row("hushpoll_server.cli.serve:serve", "server", "Run the collecting server."),
     "simulate": Row(
         "hushpoll_fleet.cli.simulate:simulate",

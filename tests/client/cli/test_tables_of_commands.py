@@ -28,6 +28,7 @@ WITHOUT = {
     "model": "models, whose numbers are in the card",
     "predict": "prints CSV; --out is the file of it",
     "report": "writes a page, which has its tables as files",
+    "results": "publishes a page, which has its tables as files",
     "serve": "serves",
     "simulate": "sends reports",
     "submit": "sends reports",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -25,6 +26,8 @@ from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
 FORMATS: Final = {".html": "html", ".pdf": "pdf"}
 _OFFLINE: Final = "hushpoll_server.reports.offline"
 
@@ -36,6 +39,43 @@ def _ending(out: Path) -> None:
             "or .pdf",
             field="out",
         )
+
+
+def choice_options(command: _Command) -> _Command:
+    """Add the options that choose what of a survey is shown."""
+    for option in reversed(
+        (
+            click.option(
+                "--attribute",
+                "attributes",
+                multiple=True,
+                help="Show this question. [default: all of them]",
+            ),
+            click.option(
+                "--cross", "crosses", multiple=True, metavar="A,B", help="Show this cross-table."
+            ),
+            click.option(
+                "--estimator",
+                type=click.Choice(
+                    [name for name, terms in ESTIMATOR_TERMS.items() if not terms.needs_records]
+                ),
+                help="Of the shares; all but unbiased have no interval. [default: unbiased]",
+            ),
+            click.option("--confidence", type=float, help="Of the intervals. [default: 0.95]"),
+            click.option(
+                "--fairness/--no-fairness",
+                default=True,
+                help="Whether finished audits are shown.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def chosen_tables(crosses: Iterable[str]) -> list[list[str]]:
+    """Return the pairs of attributes that ``--cross`` names."""
+    return [[part.strip() for part in pair.split(",")] for pair in crosses]
 
 
 @click.command()
@@ -53,17 +93,7 @@ def _ending(out: Path) -> None:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Make the report from this bundle again, without a server, and compare.",
 )
-@click.option(
-    "--attribute", "attributes", multiple=True, help="Show this question. [default: all of them]"
-)
-@click.option("--cross", "crosses", multiple=True, metavar="A,B", help="Show this cross-table.")
-@click.option(
-    "--estimator",
-    type=click.Choice([name for name, terms in ESTIMATOR_TERMS.items() if not terms.needs_records]),
-    help="Of the shares; all but unbiased have no interval. [default: unbiased]",
-)
-@click.option("--confidence", type=float, help="Of the intervals. [default: 0.95]")
-@click.option("--fairness/--no-fairness", default=True, help="Whether finished audits are shown.")
+@choice_options
 @timeout_option("Seconds to wait for a worker, which makes a report of many questions.")
 @optional_url_option
 @token_option
@@ -122,7 +152,7 @@ def _fetch(
     asked = {
         "format": form,
         "attributes": list(shown["attributes"]),
-        "cross_tables": [[part.strip() for part in pair.split(",")] for pair in shown["crosses"]],
+        "cross_tables": chosen_tables(shown["crosses"]),
         "fairness": shown["fairness"],
         **{key: shown[key] for key in ("estimator", "confidence") if shown[key] is not None},
     }

@@ -1,0 +1,108 @@
+"""``hushpoll results``: publish results of a closed survey to everybody, withdraw them, list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.cli.options import analyst_command, version_of, version_option
+from hushpoll_client.cli.reporting.report import choice_options, chosen_tables
+from hushpoll_shared.cli.terminal import emit_answer
+
+_NAME = click.argument("name")
+
+
+@click.command()
+@_NAME
+@version_option
+@choice_options
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@analyst_command
+def publish(
+    client: AnalystClient,
+    name: str,
+    version: int | None,
+    attributes: tuple[str, ...],
+    crosses: tuple[str, ...],
+    estimator: str | None,
+    confidence: float | None,
+    fairness: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Publish results of the closed survey NAME: everybody may read them, without sign-in.
+
+    The page and its files are kept as they are now. Results that are published already give way.
+    """
+    number = version_of(client, name, version)
+    _confirm(f"Show the results of {name} version {number} to everybody?", yes)
+    given = {"estimator": estimator, "confidence": confidence}
+    answer = client.publish_results(
+        name,
+        number,
+        attributes=attributes,
+        cross_tables=chosen_tables(crosses),
+        fairness=fairness,
+        **{key: value for key, value in given.items() if value is not None},  # type: ignore[arg-type]
+    )
+    emit_answer(
+        answer,
+        lambda told: (
+            f"The results of {told['survey']} version {told['version']} are public on this server "
+            f"at {told['address']}"
+        ),
+        as_json=as_json,
+    )
+
+
+@click.command()
+@_NAME
+@version_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@analyst_command
+def withdraw(
+    client: AnalystClient, name: str, version: int | None, yes: bool, as_json: bool
+) -> None:
+    """Take the published results of the survey NAME back; their files are deleted.
+
+    From then on their address says that they were taken back. Who has saved them keeps them.
+    """
+    number = version_of(client, name, version)
+    _confirm(f"Take the published results of {name} version {number} back?", yes)
+    client.take_results_back(name, number)
+    emit_answer(
+        {"survey": name, "version": number, "state": "taken-back"},
+        lambda told: f"The results of {told['survey']} version {told['version']} are taken back.",
+        as_json=as_json,
+    )
+
+
+@click.command("list")
+@_NAME
+@version_option
+@analyst_command
+def list_publications(client: AnalystClient, name: str, version: int | None, as_json: bool) -> None:
+    """List the publications of the survey NAME, also those that were taken back."""
+    number = version_of(client, name, version)
+    emit_answer({"publications": client.public_results(name, number)}, _listed, as_json=as_json)
+
+
+def _confirm(question: str, yes: bool) -> None:
+    if not yes:
+        click.confirm(question, abort=True, err=True)
+
+
+def _listed(answer: dict[str, Any]) -> str:
+    return "\n".join(map(_line, answer["publications"])) or "No results were published."
+
+
+def _line(told: dict[str, Any]) -> str:
+    back = told["taken_back_at"]
+    state = "public" if back is None else f"taken back {back}"
+    tables = "".join(f"  {' by '.join(pair)}" for pair in told["cross_tables"])
+    return (
+        f"{told['address']}  {state}  published {told['published_at']} by "
+        f"{told['published_by']}  {', '.join(told['attributes'])}{tables}"
+    )
