@@ -303,6 +303,12 @@ def _check_categories(attribute: Attribute, question: Question, path: str) -> No
     else:
         categories = question.categories
         for position, category in enumerate(categories):
+            if category == "":
+                raise InvalidParameter(
+                    f"{path}.categories[{position}] is empty, and other answers are translated; "
+                    f"translate {show(attribute.categories[position])} too, or none of them",
+                    field=f"{path}.categories[{position}]",
+                )
             check_text(category, field=f"{path}.categories[{position}]", longest=CATEGORY_LENGTH)
     domain = categories if question.missing is None else (*categories, question.missing)
     if len(set(domain)) < len(domain):

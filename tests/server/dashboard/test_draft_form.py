@@ -2,17 +2,91 @@
 
 from __future__ import annotations
 
+import copy
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given as drawn
+from hypothesis import settings
+from hypothesis import strategies as st
 
 from hushpoll_client.samples import sample_manifest
-from hushpoll_server.dashboard.drafts.form import Form, changed, form_of, manifest_of
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.dashboard.drafts.editing import changed
+from hushpoll_server.dashboard.drafts.form import Form, form_of, manifest_of, moment_of
+from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE, TRANSLATED_ATTRIBUTE, TRANSLATION
+from hushpoll_shared.drafts.fields import names
+from hushpoll_shared.drafts.survey_fields import SURVEY
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.yaml_reader import parse_yaml
 from sample_survey import make_draft
 
+VECTORS = Path(__file__).parents[2] / "vectors" / "manifests.json"
+VALID = [entry["draft"] for entry in json.loads(VECTORS.read_text("utf-8"))["manifests"]]
+SCORES = {"name": "scores", "role": "sensitive", "range": [0, 10], "scale": "nps"}
+EVERYTHING: dict[str, Any] = {
+    "name": "every-field",
+    "version": 7,
+    "title": "Every field",
+    "description": "Two\nlines.",
+    "operator": "Institute of Public Health",
+    "purpose": "We plan opening hours.",
+    "language": "en",
+    "shared_device": True,
+    "epsilon": 2.5,
+    "split": {"weights": {"health": 2, "scores": 0.5, "income": "1"}},
+    "protocol": "SS",
+    "submission": "token",
+    "release": "weekly",
+    "minimum_batch": 500,
+    "opens": "2027-01-31T09:00:00Z",
+    "closes": "2027-02-28T18:00:30Z",
+    "attributes": [
+        {
+            "name": "health",
+            "role": "sensitive",
+            "question": "How is your health?",
+            "categories": ["Good", "Fair", "Bad"],
+            "missing": "Prefer not to say",
+            "section": "Health",
+            "scale": "ordinal",
+            "protocol": "OUE",
+        },
+        {**SCORES, "section": "Work"},
+        {
+            "name": "income",
+            "role": "target",
+            "categories": ["low", "high"],
+            "positive": "high",
+            "section": "Work",
+            "protocol": "GRR",
+        },
+    ],
+    "protected": {"attribute": "health", "privileged": "Good", "unprivileged": ["Fair", "Bad"]},
+    "translations": {
+        "de": {
+            "title": "Jedes Feld",
+            "description": "Zwei\nZeilen.",
+            "purpose": "Wir planen Sprechzeiten.",
+            "sections": {"Health": "Gesundheit", "Work": "Arbeit"},
+            "attributes": {
+                "health": {
+                    "question": "Wie geht es Ihnen?",
+                    "categories": ["Gut", "Mittel", "Schlecht"],
+                    "missing": "Keine Angabe",
+                }
+            },
+        }
+    },
+    "population": {"health": {"weights": {"Good": 8, "Fair": 1, "Bad": 1}}},
+}
 ODD = [
+    {"translations": "de"},
+    {"translations": {"de": 5, "fr": {"title": ["x"], "later": 1, "sections": {"none": "x"}}}},
+    {"translations": {"de": {"attributes": {"none": {"question": "x"}, "a": {"later": None}}}}},
+    {"shared_device": "yes", "opens": "soon", "closes": "2027-02-31T00:00:00Z"},
     {"attributes": "none"},
     {"attributes": [5]},
     {"title": {"en": "Work", "de": "Arbeit"}},
@@ -35,26 +109,81 @@ def sent(form: Form) -> dict[str, str]:
     for place, question in enumerate(form.questions):
         given |= {f"q{place}-{name}": text for name, text in question.texts.items()}
         given[f"q{place}-kept"] = question.kept_text
+        given[f"q{place}-were"] = json.dumps(question.texts.get("categories", "").split("\n"))
+    given |= {"languages": str(len(form.languages)), "sections-were": json.dumps(form.sections)}
+    for place, language in enumerate(form.languages):
+        given |= {f"t{place}-language": language.code, f"t{place}-kept": language.kept_text}
+        # A field for each cell and for nothing else, as on the page.
+        given |= {
+            f"t{place}-{one.name}": language.texts.get(one.name, "") for one in language.cells
+        }
     return {name: text.replace("\n", "\r\n") for name, text in given.items()}
 
 
-@pytest.mark.parametrize(
-    "manifest",
-    [
-        parse_yaml(sample_manifest().encode()),
-        make_draft(description="Two\nlines", opens="2026-01-01T00:00:00Z", operator="Ada"),
-        make_draft(split="k-based", minimum_batch=7, submission="token"),
-    ],
-)
-def test_a_manifest_that_is_sent_back_resolves_to_the_same_survey(manifest: dict[str, Any]):
-    again = manifest_of(sent(form_of(manifest)))
+SAMPLES = [
+    *VALID,
+    EVERYTHING,
+    parse_yaml(sample_manifest().encode()),
+    make_draft(description="Two\nlines", opens="2026-01-01T00:00:00Z", operator="Ada"),
+    make_draft(split="k-based", minimum_batch=7, submission="token", shared_device=False),
+]
+
+
+def test_manifest_of_the_samples_has_every_field_that_an_author_may_write():
+    words = EVERYTHING["translations"]["de"]
+    assert set(EVERYTHING) == names(SURVEY)
+    assert set().union(*EVERYTHING["attributes"]) == names(ATTRIBUTE)
+    assert set(words) == names(TRANSLATION)
+    assert set(words["attributes"]["health"]) == names(TRANSLATED_ATTRIBUTE)
+    assert form_of(EVERYTHING).survey.kept == {"population": EVERYTHING["population"]}
+    assert [one.kept for one in form_of(EVERYTHING).questions] == [{}, {}, {}]
+    assert form_of(EVERYTHING).languages[0].kept == {}
+
+
+@pytest.mark.parametrize("manifest", SAMPLES, ids=lambda manifest: manifest["name"])
+def test_a_manifest_that_is_sent_back_is_the_same(manifest: dict[str, Any]):
+    given = sent(form_of(manifest))
+    assert manifest_of(given, before=manifest) == manifest
+    again = manifest_of(given)
     assert Manifest.from_dict(again).resolve() == Manifest.from_dict(manifest).resolve()
     assert again.get("population") == manifest.get("population")
+
+
+TEXT = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=4)
+CATEGORIES = st.lists(TEXT, min_size=2, max_size=4, unique=True)
+
+
+@st.composite
+def translated(draw: st.DrawFn) -> dict[str, Any]:
+    """A manifest whose questions, sections and translations are of any kind."""
+    questions: list[dict[str, Any]] = []
+    words: dict[str, Any] = {}
+    for place in range(draw(st.integers(1, 3))):
+        question = {"name": f"q{place}", "role": "sensitive", "categories": draw(CATEGORIES)}
+        for member in draw(st.sets(st.sampled_from(["question", "missing", "section"]))):
+            question[member] = draw(TEXT)
+        questions.append(question)
+        members = {"question": TEXT, "missing": TEXT, "categories": CATEGORIES, "later": TEXT}
+        chosen = draw(st.sets(st.sampled_from(sorted(members))))
+        words[f"q{place}"] = {member: draw(members[member]) for member in chosen} | {"x": None}
+    sections = draw(st.dictionaries(TEXT, TEXT, max_size=2))
+    sections |= {one["section"]: draw(TEXT) for one in questions if "section" in one}
+    translation = {"title": draw(TEXT), "attributes": words, "sections": sections}
+    return {"name": "a", "attributes": questions, "translations": {"de": translation, "fr": {}}}
+
+
+@settings(max_examples=60, deadline=None)
+@drawn(translated())
+def test_a_form_that_is_sent_back_as_it_was_changes_nothing(manifest: dict[str, Any]):
+    given = sent(form_of(manifest))
+    assert manifest_of(given, before=manifest) == manifest
+    assert form_of(manifest_of(given)) == form_of(manifest)
 
 
 @pytest.mark.parametrize("change", ODD)
 def test_what_a_form_cannot_show_is_kept_as_it_is(change: dict[str, Any]):
     manifest = {"name": "work", "title": "Work", "version": 3, "attributes": []} | change
+    assert manifest_of(sent(form_of(manifest)), before={}) == manifest
     assert manifest_of(sent(form_of(manifest))) == manifest
 
 
@@ -99,3 +228,95 @@ def test_a_form_that_was_tampered_with_keeps_nothing(kept: str):
         "name": "x",
         "attributes": [],
     }
+
+
+def words_after(changes: dict[str, str], act: str = "save") -> dict[str, Any]:
+    """The German words of the manifest with every field, after fields were changed."""
+    given = sent(form_of(EVERYTHING)) | changes
+    return changed(manifest_of(given), act, given)[0]["translations"]["de"]
+
+
+def test_translations_stay_with_what_they_translate():
+    german = EVERYTHING["translations"]["de"]
+    renamed = words_after({"q0-name": "state"})
+    assert renamed["attributes"] == {"state": german["attributes"]["health"]}
+    assert words_after({}, "down-0") == german
+    assert "attributes" not in words_after({}, "remove-0")
+    assert words_after({}, "remove-2") == german
+    for lines, answers in (
+        ("Bad\nGood\nFair", ["Schlecht", "Gut", "Mittel"]),
+        ("Best\nGood\nFair\nBad", ["", "Gut", "Mittel", "Schlecht"]),
+        ("Good\nBad", ["Gut", "Schlecht"]),
+        ("Good\nSo so\nBad", ["Gut", "Mittel", "Schlecht"]),
+    ):
+        words = words_after({"q0-categories": lines})["attributes"]["health"]
+        assert words["categories"] == answers, lines
+    numbers = words_after({"q0-categories": "", "q0-low": "1", "q0-high": "5"})
+    assert "categories" not in numbers["attributes"]["health"]
+    sections = words_after({"q1-section": "Score"})["sections"]
+    assert sections == {"Health": "Gesundheit", "Work": "Arbeit"}
+    sections = words_after({"q1-section": "Job", "q2-section": "Job"})["sections"]
+    assert sections == {"Health": "Gesundheit", "Job": "Arbeit"}
+
+
+def test_empty_cells_are_not_translated_and_counted():
+    cells = [f"t0-{cell.name}" for cell in form_of(EVERYTHING).languages[0].cells]
+    language = form_of(EVERYTHING).languages[0]
+    assert (language.needed, language.lacking, language.as_they_are) == (7, 0, 1)
+    emptied = words_after(dict.fromkeys(cells, ""))
+    assert emptied == {}
+    language = form_of({**EVERYTHING, "translations": {"de": emptied}}).languages[0]
+    assert (language.needed, language.lacking, language.as_they_are) == (7, 7, 2)
+    part = words_after({"t0-q0-answer-1": ""})["attributes"]["health"]
+    assert part["categories"] == ["Gut", "", "Schlecht"]
+    # What the survey no longer has is shown, so that its translation is emptied and not lost.
+    german = words_after({"s-description": ""})
+    assert german["description"] == "Zwei\nZeilen."
+    without = {key: value for key, value in EVERYTHING.items() if key != "description"}
+    names = [cell.name for cell in form_of(without).languages[0].cells]
+    assert names[:2] == ["title", "description"]
+
+
+def test_long_lists_are_translated_line_by_line():
+    manifest = copy.deepcopy(EVERYTHING)
+    places = [f"Place {number}" for number in range(40)]
+    manifest["attributes"][0] = {"name": "place", "role": "sensitive", "categories": places}
+    manifest["translations"] = {"de": {"attributes": {"place": {"categories": ["", "Ort 1"]}}}}
+    form = form_of(manifest)
+    assert form.languages[0].texts["q0-answers"] == "\nOrt 1"
+    assert manifest_of(sent(form))["translations"] == manifest["translations"]
+    words = manifest_of(sent(form) | {"t0-q0-answers": "\r\n".join(map(str, range(40)))})
+    answers = words["translations"]["de"]["attributes"]["place"]["categories"]
+    assert answers == [str(number) for number in range(40)]
+
+
+def test_languages_come_and_go():
+    manifest, shown = changed(EVERYTHING, "add-language", {"new-language": " pt-BR "})
+    assert list(manifest["translations"]) == ["de", "pt-BR"]
+    assert shown == "t1"
+    assert list(changed(manifest, "drop-0")[0]["translations"]) == ["pt-BR"]
+    assert "translations" not in changed(EVERYTHING, "drop-0")[0]
+    assert changed(EVERYTHING, "drop-1") == (EVERYTHING, "")
+    for tag, words in (
+        ("", "no language is named"),
+        ("en", "the language of the survey itself"),
+        ("de", "translated already"),
+        ("German", "a language is written as de"),
+    ):
+        with pytest.raises(InvalidParameter, match=words) as caught:
+            changed(EVERYTHING, "add-language", {"new-language": tag})
+        assert caught.value.field == "new-language"
+
+
+def test_weights_of_a_removed_question_go_with_it():
+    assert changed(EVERYTHING, "remove-1")[0]["split"] == {"weights": {"health": 2, "income": "1"}}
+
+
+def test_moments_are_read_as_a_browser_writes_them():
+    given = {"s-opens": "2027-01-31T09:00", "s-closes": "2027-02-28T18:00:30"}
+    manifest = manifest_of(given)
+    assert manifest["opens"] == "2027-01-31T09:00:00Z"
+    assert manifest["closes"] == "2027-02-28T18:00:30Z"
+    assert moment_of("2027-01-31T09:00:00Z") == "2027-01-31T09:00:00"
+    assert moment_of("2027-02-31T09:00:00Z") is None
+    assert moment_of("soon") is None

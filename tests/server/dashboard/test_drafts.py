@@ -129,6 +129,45 @@ def token_on(visitor, path):
     return re.search(r'name="form_token" value="([^"]*)"', visitor.get(path).text)[1]
 
 
+def test_a_survey_is_translated_cell_by_cell_and_terms_are_chosen(site, visit):
+    ada = visit("ada", every="editor")
+    path = begun(ada)
+    asked = {"q0-question": "Do you smoke?", "q0-section": "Habits", "q0-missing": "No answer"}
+    terms = {"s-shared_device": "several", "s-opens": "2027-01-31T09:00", "s-language": "en"}
+    refused = change(ada, path, do="add-language", **asked, **{"new-language": "German"})
+    assert refused.status_code == 422
+    beside = refused.text[refused.text.index('id="new-language-fault"') :].partition("</div>")[0]
+    assert "a language is written as de" in beside
+    assert 'value="Do you smoke?"' in refused.text
+    changes = {**asked, **terms, "new-language": "de"}
+    added = change(ada, path, do="add-language", **changes)
+    assert added.headers["Location"].endswith("#t0")
+    page = ada.get(path).text
+    assert "4 of 4 texts are not translated" in page
+    assert "The answers of 1 question stay as they are" in page
+    words = {"t0-title": "Erste", "t0-section-0": "Gewohnheiten", "t0-q0-question": "Rauchen Sie?"}
+    change(ada, path, **words, **{"t0-q0-answer-0": "Ja"})
+    page = ada.get(path).text
+    assert "1 of 4 texts is not translated" in page
+    beside = page[page.index('id="t0-q0-missing-fault"') :].partition("</div>")[0]
+    assert "translate &#39;No answer&#39;" in beside
+    change(ada, path, **{"t0-q0-missing": "Keine Angabe"})
+    page = ada.get(path).text
+    beside = page[page.index('id="t0-q0-answer-1-fault"') :].partition("</div>")[0]
+    assert "translate &#39;No&#39; too, or none of them" in beside
+    change(ada, path, **{"t0-q0-answer-1": "Nein"})
+    page = ada.get(path).text
+    assert "It can be published" in page
+    assert "All 4 texts are translated." in page
+    kept = manifest(site, path)
+    assert (kept["shared_device"], kept["opens"]) == (True, "2027-01-31T09:00:00Z")
+    assert kept["translations"]["de"]["attributes"]["question-1"] == {
+        "question": "Rauchen Sie?", "categories": ["Ja", "Nein"], "missing": "Keine Angabe",
+    }  # fmt: skip
+    assert change(ada, path, do="drop-0").headers["Location"].endswith("#languages")
+    assert "translations" not in manifest(site, path)
+
+
 @pytest.mark.parametrize(
     ("field", "text", "words"),
     [

@@ -148,16 +148,40 @@ def test_second_editor_is_told_and_loses_nothing(open_page):
     expect(other.get_by_text("All is saved.")).to_be_visible()
 
 
+def test_a_translation_is_written_by_keyboard_and_counted_as_one_types(open_page):
+    page = sign_in(open_page("/drafts/new"))
+    paste(page, {**WORK, "attributes": WORK["attributes"][1:2], "language": "en"})
+    page.get_by_text("Translations", exact=True).press("Enter")
+    page.get_by_label("Add a language").fill("de")
+    page.get_by_role("button", name="Add it").press("Enter")
+    count = page.locator("#t0 [role=status]")
+    expect(count).to_contain_text("3 of 3 texts are not translated")
+    page.get_by_label("Title Work and health 2026").fill("Arbeit und Gesundheit")
+    page.keyboard.press("Tab")
+    page.keyboard.type("Wie man arbeitet.")
+    expect(count).to_contain_text("1 of 3 texts is not translated")
+    expect(page.locator("#t0-q0-question-fault")).to_contain_text("translate 'Do you smoke?'")
+    page.get_by_label("Question Do you smoke?").fill("Rauchen Sie?")
+    expect(count).to_contain_text("All 3 texts are translated.")
+    page.get_by_role("button", name="Save the draft").first.press("Enter")
+    expect(page.get_by_text("All is saved.")).to_be_visible()
+    expect(page.locator("#t0-q0-question")).to_have_value("Rauchen Sie?")
+
+
 def test_pages_of_drafts_are_accessible_and_fit_narrow_and_wide_windows(open_page):
     page = sign_in(open_page("/drafts/new", viewport={"width": 360, "height": 800}))
     paste(page, ODD)
     odd = page.url.partition("?")[0]
     page.goto(page.url.partition("/dashboard")[0] + "/dashboard/drafts/new")
+    words = {"title": "Arbeit", "attributes": {"smoker": {"categories": ["Nein", "Ja"]}}}
+    paste(page, {**WORK, "language": "en", "translations": {"de": words, "fr": {}}})
+    translated = page.url.partition("?")[0]
+    page.goto(page.url.partition("/dashboard")[0] + "/dashboard/drafts/new")
     paste(page, WORK)
     good = page.url.partition("?")[0]
     origin = page.url.partition("/drafts")[0]
     found = {}
-    addresses = (odd, f"{odd}/publish", good, f"{good}?as=yaml", f"{good}/publish")
+    addresses = (odd, f"{odd}/publish", translated, good, f"{good}?as=yaml", f"{good}/publish")
     for address in (*addresses, f"{origin}/", f"{origin}/drafts/new"):
         page.goto(address)
         page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")

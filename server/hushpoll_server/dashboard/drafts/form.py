@@ -1,73 +1,75 @@
 """A manifest as the fields of a form, and back.
 
-What a form cannot show travels with it unchanged: members that it does not know, and members of
-another type than its fields have. So a form and YAML can be used in turn, and a later release may
-add members to the manifest.
+What a form cannot show travels with it unchanged, so a form and YAML can be used in turn, and a
+later release may add members to the manifest.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final
 
 from hushpoll_protocols import PROTOCOLS
-from hushpoll_shared.survey.attributes import ROLES
-from hushpoll_shared.survey.budget import DRAFT_SPLITS
-from hushpoll_shared.survey.terms import (
-    MOST_ATTRIBUTES,
-    RELEASES,
-    SUBMISSIONS,
+from hushpoll_server.dashboard.drafts.fields import (
+    Fields,
+    Read,
+    json_of,
+    kept_members,
+    lines,
+    number,
+    number_of_parts,
+    reader,
+    shown,
+    take_choices,
+    take_texts,
 )
+from hushpoll_server.dashboard.drafts.question_fields import question_from, question_of
+from hushpoll_server.dashboard.drafts.translation_fields import (
+    Language,
+    languages_of,
+    sections_of,
+    translation_from,
+)
+from hushpoll_shared.survey.budget import DRAFT_SPLITS
+from hushpoll_shared.survey.terms import RELEASES, SUBMISSIONS
 
 WEIGHTS: Final = "weights"
-MOST_LINES: Final = 500
-"""Categories that a form shows; a longer list is written as YAML."""
+SEVERAL: Final = "several"
+"""The word of the field that says that several people may answer on one device."""
 
-TEXTS: Final = ("name", "title", "description", "operator", "purpose", "epsilon", "opens", "closes")
+TEXTS: Final = (
+    *("name", "title", "description", "operator", "purpose", "language", "epsilon"),
+    *("opens", "closes"),
+)
 NUMBERS: Final = ("version", "minimum_batch")
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "split": (*DRAFT_SPLITS, WEIGHTS),
+    "split": DRAFT_SPLITS,
     "protocol": ("", *PROTOCOLS),
     "submission": SUBMISSIONS,
     "release": RELEASES,
 }
 """Words of each field; the first is what a manifest without it has."""
-
-QUESTION_TEXTS: Final = ("name", "question", "missing", "positive", "section")
-QUESTION_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "role": ROLES,
-    "protocol": ("", *PROTOCOLS),
-}
 GROUPS: Final = ("privileged", "unprivileged")
-_ALWAYS: Final = frozenset({"role"})
-"""Written also where the word is the first."""
 
-_WHOLE: Final = re.compile(r"-?(0|[1-9][0-9]{0,17})", re.ASCII)
-_Given = Callable[[str], str]
-
-
-@dataclass
-class Fields:
-    """The texts of a form's fields by name, and the members that it cannot show."""
-
-    texts: dict[str, str] = field(default_factory=dict)
-    kept: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def kept_text(self) -> str:
-        """The members that the form cannot show, as JSON."""
-        return json.dumps(self.kept) if self.kept else ""
+# As a browser's own field for a moment gives it, which leaves seconds of 0 out.
+_MOMENT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2})(:[0-9]{2})?")
 
 
 @dataclass
 class Form:
-    """The fields of the survey and of each question."""
+    """The fields of the survey, of each question and of each language of its translations."""
 
     survey: Fields
     questions: list[Fields]
+    languages: list[Language] = field(default_factory=list)
+
+    @property
+    def sections(self) -> list[str]:
+        """The sections, each once."""
+        return sections_of([question.texts for question in self.questions])
 
 
 def form_of(manifest: Mapping[str, Any]) -> Form:
@@ -82,161 +84,108 @@ def form_of(manifest: Mapping[str, Any]) -> Form:
     attributes = rest.pop("attributes", [])
     questions: list[Fields] = []
     if isinstance(attributes, list) and all(isinstance(one, Mapping) for one in attributes):
-        questions = [_question_of(one) for one in attributes]
+        questions = [question_of(one) for one in attributes]
     else:
         survey.kept["attributes"] = attributes
     _take_weights(rest, survey, questions)
-    _take_texts(rest, survey, (*TEXTS, *NUMBERS))
-    _take_choices(rest, survey, CHOICES)
+    take_texts(rest, survey, (*TEXTS, *NUMBERS))
+    take_choices(rest, survey, CHOICES)
+    if rest.get("shared_device") is None or isinstance(rest["shared_device"], bool):
+        survey.texts["shared_device"] = SEVERAL if rest.pop("shared_device", False) else ""
     _take_groups(rest, survey)
+    languages, others = languages_of(rest.pop("translations", None) or {}, survey, questions)
+    rest["translations"] = others
     survey.kept |= {key: value for key, value in rest.items() if value is not None}
-    return Form(survey, questions)
+    return Form(survey, questions, languages)
 
 
-def manifest_of(given: Mapping[str, str]) -> dict[str, Any]:
+def manifest_of(
+    given: Mapping[str, str], before: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return the manifest that the fields of a form give.
 
     Parameters
     ----------
     given : mapping of str to str
-        The form as it was sent: ``s-NAME`` of the survey, ``qI-NAME`` of question I, from 0.
+        The form as it was sent: ``s-NAME`` of the survey, ``qI-NAME`` of question I, from 0, and
+        ``tI-NAME`` of language I.
+    before : mapping, optional
+        The manifest that is kept. It is returned, in its own spelling, if the form says the same.
     """
-    survey = _reader(given, "s-")
-    manifest: dict[str, Any] = {}
-    for name in ("name", "version", "title", "description", "operator", "purpose", "epsilon"):
-        _put(manifest, name, survey(name))
-    split = survey("split")
-    if split and split not in (CHOICES["split"][0], WEIGHTS):
-        manifest["split"] = split
-    for name in ("protocol", "submission", "release"):
-        word = survey(name)
-        if word and word != CHOICES[name][0]:
-            manifest[name] = word
-    for name in ("opens", "closes", "minimum_batch"):
-        _put(manifest, name, survey(name))
+    survey = reader(given, "s-")
+    manifest = _terms_from(survey)
     questions, weights = [], {}
-    for position in range(_count(given)):
-        read = _reader(given, f"q{position}-")
-        question = _question_from(read)
+    count = number_of_parts(given, "questions")
+    for position in range(count):
+        read = reader(given, f"q{position}-")
+        question = question_from(read)
         questions.append(question)
         if weight := read("weight"):
             weights[str(question.get("name", ""))] = weight
-    kept = _kept(survey("kept"))
+    kept = kept_members(survey("kept"))
     if "attributes" not in kept:
         manifest["attributes"] = questions
-    if split == WEIGHTS:
+    if survey("split") == WEIGHTS:
         manifest["split"] = {WEIGHTS: weights}
     group = {"attribute": survey("protected-attribute")} | {
-        name: _lines(survey(f"protected-{name}")) for name in GROUPS
+        name: lines(survey(f"protected-{name}")) for name in GROUPS
     }
     if any(group.values()):
         manifest["protected"] = group
-    return manifest | kept
+    translations = {
+        given.get(f"t{place}-language", ""): translation_from(
+            reader(given, f"t{place}-"),
+            questions,
+            sections_were=json_of(given.get("sections-were", "")),
+            answers_were=[json_of(given.get(f"q{place}-were", "")) for place in range(count)],
+        )
+        for place in range(number_of_parts(given, "languages"))
+    }
+    if translations:
+        manifest["translations"] = translations
+        if isinstance(kept.get("translations"), dict):
+            kept["translations"] = translations | kept["translations"]
+    manifest |= kept
+    if before is not None and form_of(manifest) == form_of(before):
+        return dict(before)
+    return manifest
 
 
-def new_question(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a question that a form adds, under a name that no other has."""
-    attributes = manifest.get("attributes")
-    questions = attributes if isinstance(attributes, list) else []
-    # A list is no name, and in no set.
-    taken = [one.get("name") for one in questions if isinstance(one, Mapping)]
-    number = len(questions) + 1
-    while f"question-{number}" in taken:
-        number += 1
-    return {"name": f"question-{number}", "role": "sensitive", "categories": ["Yes", "No"]}
+def moment_of(text: str) -> str | None:
+    """Return a moment as a browser's own field shows it; None where it shows another or none."""
+    moment = text.removesuffix("Z")
+    if moment == text or not _MOMENT.fullmatch(moment):
+        return None
+    try:
+        datetime.fromisoformat(moment)
+    except ValueError:  # the 31st of February, which such a field leaves out
+        return None
+    return moment
 
 
-def changed(manifest: dict[str, Any], act: str) -> tuple[dict[str, Any], str]:
-    """Add, remove or move a question.
+def _terms_from(survey: Read) -> dict[str, Any]:
+    """Return the members of the survey itself that are texts, numbers and choices."""
+    manifest: dict[str, Any] = {}
 
-    Parameters
-    ----------
-    manifest : dict
-        The manifest.
-    act : str
-        ``add``, ``remove-I``, ``up-I`` or ``down-I`` with the question's position from 0; anything
-        else changes nothing.
+    def put(*names: str) -> None:
+        for name in names:
+            if text := survey(name):
+                manifest[name] = number(text) if name in NUMBERS else text
 
-    Returns
-    -------
-    tuple of dict and str
-        The manifest, and the id of the element to show.
-    """
-    questions = manifest.get("attributes")
-    if not isinstance(questions, list):
-        return manifest, ""
-    questions = list(questions)
-    word, _, text = act.partition("-")
-    place = int(text) if text.isdecimal() and len(text) < 5 else len(questions)
-    if word == "add" and len(questions) < MOST_ATTRIBUTES:
-        questions.append(new_question(manifest))
-        place = len(questions) - 1
-    elif word == "remove" and place < len(questions):
-        del questions[place]
-        place = min(place, len(questions) - 1)
-    elif word in ("up", "down") and place < len(questions):
-        other = min(max(place + (-1 if word == "up" else 1), 0), len(questions) - 1)
-        questions.insert(other, questions.pop(place))
-        place = other
-    else:
-        return manifest, ""
-    return {**manifest, "attributes": questions}, f"q{place}" if place >= 0 else ""
-
-
-def _question_of(question: Mapping[str, Any]) -> Fields:
-    fields, rest = Fields(), dict(question)
-    _take_texts(rest, fields, QUESTION_TEXTS)
-    _take_choices(rest, fields, QUESTION_CHOICES)
-    categories = rest.get("categories")
-    if (
-        isinstance(categories, list)
-        and len(categories) <= MOST_LINES
-        and all(_shown(one) is not None and "\n" not in str(one) for one in categories)
-    ):
-        fields.texts["categories"] = "\n".join(str(one) for one in rest.pop("categories"))
-    bounds = rest.get("range")
-    if isinstance(bounds, list) and [type(one) for one in bounds] == [int, int]:
-        fields.texts["low"], fields.texts["high"] = map(str, rest.pop("range"))
-    fields.kept = {key: value for key, value in rest.items() if value is not None}
-    return fields
-
-
-def _question_from(read: _Given) -> dict[str, Any]:
-    question: dict[str, Any] = {}
-    _put(question, "name", read("name"))
-    for name, words in QUESTION_CHOICES.items():
-        word = read(name)
-        if word and (word != words[0] or name in _ALWAYS):
-            question[name] = word
-    for name in ("section", "question"):
-        _put(question, name, read(name))
-    if lines := _lines(read("categories")):
-        question["categories"] = lines
-    low, high = read("low"), read("high")
-    if low or high:
-        question["range"] = [_number(low), _number(high)]
-    for name in ("missing", "positive"):
-        _put(question, name, read(name))
-    return question | _kept(read("kept"))
-
-
-def _take_texts(rest: dict[str, Any], fields: Fields, names: tuple[str, ...]) -> None:
-    for name in names:
-        shown = _shown(rest.get(name))
-        if shown is not None:
-            fields.texts[name] = shown
-            del rest[name]
-
-
-def _take_choices(
-    rest: dict[str, Any], fields: Fields, choices: Mapping[str, tuple[str, ...]]
-) -> None:
-    for name, words in choices.items():
-        word = rest.get(name)
-        if word is None:
-            fields.texts.setdefault(name, words[0])
-        elif isinstance(word, str) and word in words and word != WEIGHTS:
-            fields.texts[name] = rest.pop(name)
+    put("name", "version", "title", "description", "operator", "purpose", "language")
+    if survey("shared_device") == SEVERAL:
+        manifest["shared_device"] = True
+    put("epsilon")
+    for name, words in CHOICES.items():
+        word = survey(name)
+        if word and word not in (words[0], WEIGHTS):
+            manifest[name] = word
+    for name in ("opens", "closes"):
+        if text := survey(name):
+            moment = _MOMENT.fullmatch(text)
+            manifest[name] = f"{moment[1]}{moment[2] or ':00'}Z" if moment else text
+    put("minimum_batch")
+    return manifest
 
 
 def _take_weights(rest: dict[str, Any], survey: Fields, questions: list[Fields]) -> None:
@@ -244,7 +193,7 @@ def _take_weights(rest: dict[str, Any], survey: Fields, questions: list[Fields])
     match rest.get("split"):
         case {"weights": dict(weights), **more} if not more:
             named = {one.texts.get("name"): one for one in questions}
-            if set(weights) <= set(named) and all(map(_shown, weights.values())):
+            if set(weights) <= set(named) and all(map(shown, weights.values())):
                 for name, weight in weights.items():
                     named[name].texts["weight"] = str(weight)
                 survey.texts["split"] = WEIGHTS
@@ -255,55 +204,12 @@ def _take_groups(rest: dict[str, Any], fields: Fields) -> None:
     protected = rest.get("protected")
     if not isinstance(protected, Mapping) or not set(protected) <= {"attribute", *GROUPS}:
         return
-    texts: dict[str, str | None] = {"attribute": _shown(protected.get("attribute", ""))}
+    texts: dict[str, str | None] = {"attribute": shown(protected.get("attribute", ""))}
     for name in GROUPS:
         group = protected.get(name, [])
         members = group if isinstance(group, list) else [group]
-        shown = [_shown(one) for one in members]
-        texts[name] = None if None in shown else "\n".join(str(one) for one in members)
+        shown_members = [shown(one) for one in members]
+        texts[name] = None if None in shown_members else "\n".join(str(one) for one in members)
     if None not in texts.values():
         fields.texts |= {f"protected-{name}": str(text) for name, text in texts.items()}
         del rest["protected"]
-
-
-def _shown(value: object) -> str | None:
-    """Return a value as the text of a field; None where a field would give another value back."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
-    return str(value)
-
-
-def _reader(given: Mapping[str, str], prefix: str) -> _Given:
-    def read(name: str) -> str:
-        text = given.get(prefix + name, "")
-        return text.replace("\r\n", "\n").strip() if name != "kept" else text
-
-    return read
-
-
-def _count(given: Mapping[str, str]) -> int:
-    text = given.get("questions", "")
-    return min(int(text), MOST_ATTRIBUTES) if text.isdecimal() and len(text) < 5 else 0
-
-
-def _put(document: dict[str, Any], name: str, text: str) -> None:
-    if text:
-        document[name] = _number(text) if name in NUMBERS else text
-
-
-def _number(text: str) -> int | str:
-    return int(text) if _WHOLE.fullmatch(text) else text
-
-
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.split("\n") if line.strip()]
-
-
-def _kept(text: str) -> dict[str, Any]:
-    try:
-        kept = json.loads(text) if text else {}
-        # Halves of surrogate pairs can be stored and not shown; nan is no JSON.
-        json.dumps(kept, ensure_ascii=False, allow_nan=False).encode()
-    except (ValueError, RecursionError):
-        return {}  # the form was not sent as the page gave it
-    return kept if isinstance(kept, dict) else {}

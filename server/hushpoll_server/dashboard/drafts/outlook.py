@@ -10,7 +10,10 @@ from flask import request
 
 from hushpoll_analysis.planning.verdicts import N_MAX
 from hushpoll_protocols.errors import HushpollError
-from hushpoll_server.dashboard.drafts.form import Form
+from hushpoll_server.dashboard.drafts.form import CHOICES, NUMBERS, TEXTS, Form
+from hushpoll_server.dashboard.drafts.question_fields import CHOICES as QUESTION_CHOICES
+from hushpoll_server.dashboard.drafts.question_fields import TEXTS as QUESTION_TEXTS
+from hushpoll_server.dashboard.drafts.translation_fields import Cell
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.pages.survey import rendered
@@ -128,16 +131,42 @@ def _field(problem: ManifestProblem, form: Form) -> str | None:
         kept = form.questions[problem.position].kept
         known = problem.part not in kept and part in _OF_QUESTIONS
         return f"q{problem.position}-{part if known else 'name'}"
+    if part == "translations":
+        return _cell(problem.field, form)
     return f"s-{part}" if part in _OF_SURVEYS and problem.part not in form.survey.kept else None
 
 
-_OF_QUESTIONS: Final = frozenset(
-    {"name", "question", "role", "protocol", "section", "categories", "low", "missing", "positive"}
-)
-_OF_SURVEYS: Final = frozenset(
-    {
-        *("name", "title", "version", "description", "operator", "purpose", "epsilon", "split"),
-        *("protocol", "opens", "closes", "submission", "minimum_batch", "release"),
-        "protected-attribute",
-    }
-)
+def _cell(path: str, form: Form) -> str | None:
+    """Return the name of the cell of a translation that a path names, or of its first one."""
+    for place, language in enumerate(form.languages):
+        start = f"translations[{language.code}]"
+        if path.startswith(start):
+            part = path.removeprefix(start)
+            names = [cell.name for cell in language.cells if _named(cell, part, form)]
+            return f"t{place}-{(names or ['title'])[0]}"
+    return None
+
+
+def _named(cell: Cell, part: str, form: Form) -> bool:
+    """Whether a path within a translation is that of a cell, or begins it where it was cut."""
+    path = _path(cell, form)
+    if part in ("", ".sections", ".attributes"):
+        return False
+    return path.startswith(part) or (cell.lines and part.startswith(path))
+
+
+def _path(cell: Cell, form: Form) -> str:
+    """Return the path of a cell within its translation."""
+    if cell.group is None:
+        return (
+            f".sections[{cell.original}]" if cell.name.startswith("section-") else f".{cell.name}"
+        )
+    member, _, place = cell.name.partition("-")[2].partition("-")
+    start = f".attributes[{form.questions[cell.group].texts.get('name', '')}]"
+    if member.startswith("answer"):
+        return f"{start}.categories" + (f"[{place}]" if place else "")
+    return f"{start}.{member}"
+
+
+_OF_QUESTIONS: Final = frozenset({"low", *QUESTION_TEXTS, *QUESTION_CHOICES, "categories"})
+_OF_SURVEYS: Final = frozenset({*TEXTS, *NUMBERS, *CHOICES, "shared_device", "protected-attribute"})

@@ -15,13 +15,9 @@ from urllib.parse import urlencode
 from flask import Response, request, url_for
 
 from hushpoll_protocols import PROTOCOLS
-from hushpoll_protocols.errors import HushpollError, ManifestRefused
-from hushpoll_server.dashboard.drafts.form import (
-    changed,
-    form_of,
-    manifest_of,
-    new_question,
-)
+from hushpoll_protocols.errors import HushpollError, InvalidParameter, ManifestRefused
+from hushpoll_server.dashboard.drafts.editing import NEW_LANGUAGE, changed, new_question
+from hushpoll_server.dashboard.drafts.form import form_of, manifest_of, moment_of
 from hushpoll_server.dashboard.drafts.given_manifest import given_manifest
 from hushpoll_server.dashboard.drafts.outlook import outlook_of
 from hushpoll_server.dashboard.frame import (
@@ -112,7 +108,11 @@ def change_draft(draft_id: str) -> Response:
     if request.form.get("from") == "yaml":
         return _change_yaml(kept)
     act = request.form.get("do", "save")
-    manifest, shown = changed(manifest_of(request.form), act)
+    manifest = manifest_of(request.form, before=kept.manifest)
+    try:
+        manifest, shown = changed(manifest, act, request.form)
+    except InvalidParameter as error:
+        return _as_form(kept, manifest, revision=_revision(), refusal=error)
     if act == "look":
         return _as_form(kept, manifest, revision=_revision())
     refusal = _save(kept, manifest)
@@ -201,8 +201,9 @@ def _as_form(
     outlook = outlook_of(manifest, form)
     lost = isinstance(refusal, Refused) and refusal.code == "draft-changed"
     if refusal is not None and not lost:
-        # The only field for which a draft is not kept.
-        outlook.faults["s-name"] = [str(refusal)]
+        # The name, or a language that cannot be added; nothing else keeps a draft from being kept.
+        added = isinstance(refusal, InvalidParameter) and refusal.field == NEW_LANGUAGE
+        outlook.faults[NEW_LANGUAGE if added else "s-name"] = [str(refusal)]
     now = _reached(kept.row.id).row if lost else kept.row
     answer = page(
         "drafts/form.html",
@@ -214,6 +215,8 @@ def _as_form(
         saved=manifest == kept.manifest,
         changed_by=now.changed_by if lost else None,
         protocols=[(name, name) for name in PROTOCOLS],
+        moment_of=moment_of,
+        new_language=request.form.get(NEW_LANGUAGE, "") if refusal is not None else "",
     )
     answer.headers["Content-Security-Policy"] = LIVE_POLICY
     return answer

@@ -1,0 +1,137 @@
+"""What the buttons of a draft's form do to its manifest: questions and languages come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
+from hushpoll_shared.survey.wording import MOST_TRANSLATIONS, check_language
+
+NEW_LANGUAGE = "new-language"
+"""The field in which the tag of a language stands that is to be added."""
+
+
+def new_question(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a question that a form adds, under a name that no other has."""
+    attributes = manifest.get("attributes")
+    questions = attributes if isinstance(attributes, list) else []
+    # A list is no name, and in no set.
+    taken = [one.get("name") for one in questions if isinstance(one, Mapping)]
+    number = len(questions) + 1
+    while f"question-{number}" in taken:
+        number += 1
+    return {"name": f"question-{number}", "role": "sensitive", "categories": ["Yes", "No"]}
+
+
+def changed(
+    manifest: dict[str, Any], act: str, given: Mapping[str, str] | None = None
+) -> tuple[dict[str, Any], str]:
+    """Add, remove or move a question, or add or remove a language.
+
+    Parameters
+    ----------
+    manifest : dict
+        The manifest.
+    act : str
+        ``add``, ``remove-I``, ``up-I`` or ``down-I`` with the question's position from 0,
+        ``add-language`` or ``drop-I`` with the language's position; anything else changes nothing.
+    given : mapping of str to str, optional
+        The form, which has the language to add.
+
+    Returns
+    -------
+    tuple of dict and str
+        The manifest, and the id of the element to show.
+
+    Raises
+    ------
+    InvalidParameter
+        A language cannot be added; its ``field`` is `NEW_LANGUAGE`.
+    """
+    if act == "add-language":
+        return _with_language(manifest, (given or {}).get(NEW_LANGUAGE, "").strip())
+    word, _, text = act.partition("-")
+    place = int(text) if text.isdecimal() and len(text) < 5 else MOST_ATTRIBUTES
+    if word == "drop":
+        return _without_language(manifest, place)
+    questions = manifest.get("attributes")
+    if not isinstance(questions, list):
+        return manifest, ""
+    questions = list(questions)
+    if word == "add" and len(questions) < MOST_ATTRIBUTES:
+        questions.append(new_question(manifest))
+        place = len(questions) - 1
+    elif word == "remove" and place < len(questions):
+        removed = questions.pop(place)
+        manifest = _without_words_of(manifest, removed, questions)
+        place = min(place, len(questions) - 1)
+    elif word in ("up", "down") and place < len(questions):
+        other = min(max(place + (-1 if word == "up" else 1), 0), len(questions) - 1)
+        questions.insert(other, questions.pop(place))
+        place = other
+    else:
+        return manifest, ""
+    return {**manifest, "attributes": questions}, f"q{place}" if place >= 0 else ""
+
+
+def _with_language(manifest: dict[str, Any], tag: str) -> tuple[dict[str, Any], str]:
+    translations = manifest.get("translations") or {}
+    own = manifest.get("language")
+    if not tag:
+        fault = "no language is named; write its tag, such as de"
+    elif tag == own:
+        fault = f"{show(tag)} is the language of the survey itself; write another one"
+    elif not isinstance(translations, dict):
+        fault = "the translations are no mapping; change them as YAML"
+    elif tag in translations:
+        fault = f"{show(tag)} is translated already; write another language, or go on in its table"
+    elif len(translations) >= MOST_TRANSLATIONS:
+        fault = f"a survey has at most {MOST_TRANSLATIONS} translations; remove one"
+    else:
+        check_language(tag, field=NEW_LANGUAGE)
+        place = len(translations)
+        return {**manifest, "translations": {**translations, tag: {}}}, f"t{place}"
+    raise InvalidParameter(fault, field=NEW_LANGUAGE)
+
+
+def _without_language(manifest: dict[str, Any], place: int) -> tuple[dict[str, Any], str]:
+    translations = manifest.get("translations")
+    if not isinstance(translations, dict) or place >= len(translations):
+        return manifest, ""
+    gone = list(translations)[place]
+    rest = {tag: words for tag, words in translations.items() if tag != gone}
+    others = {key: value for key, value in manifest.items() if key != "translations"}
+    return others | ({"translations": rest} if rest else {}), "languages"
+
+
+def _without_words_of(
+    manifest: dict[str, Any], removed: object, questions: list[Any]
+) -> dict[str, Any]:
+    """Return a manifest whose weights and translations no longer name a removed question."""
+    name = removed.get("name") if isinstance(removed, Mapping) else None
+    if not isinstance(name, str) or any(
+        isinstance(one, Mapping) and one.get("name") == name for one in questions
+    ):
+        return manifest
+    manifest = dict(manifest)
+    match manifest.get("split"):
+        case {"weights": {**weights}}:
+            weights.pop(name, None)
+            manifest["split"] = {**manifest["split"], "weights": weights}
+    translations = manifest.get("translations")
+    if isinstance(translations, dict):
+        manifest["translations"] = {
+            tag: _without_question(words, name) for tag, words in translations.items()
+        }
+    return manifest
+
+
+def _without_question(words: object, name: str) -> object:
+    match words:
+        case {"attributes": {**attributes}, **rest} if name in attributes:
+            del attributes[name]
+            return {**rest, "attributes": attributes} if attributes else rest
+    return words

@@ -1,0 +1,118 @@
+"""The fields of one part of a form: how members of a manifest become texts, and texts members.
+
+What a form cannot show travels with it unchanged, as JSON: members that it does not know, and
+members of another type than its fields have.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
+
+Read = Callable[[str], str]
+"""Returns the text of a field by its name; a field that was not sent is empty."""
+
+_WHOLE: Final = re.compile(r"-?(0|[1-9][0-9]{0,17})", re.ASCII)
+
+
+@dataclass
+class Fields:
+    """The texts of a form's fields by name, and the members that it cannot show."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def kept_text(self) -> str:
+        """The members that the form cannot show, as JSON."""
+        return json.dumps(self.kept) if self.kept else ""
+
+
+def shown(value: object) -> str | None:
+    """Return a value as the text of a field; None where a field would give another value back."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    return str(value)
+
+
+def shown_lines(values: object, most: int) -> str | None:
+    """Return a list as lines; None where these would give another list back."""
+    if not isinstance(values, list) or len(values) > most:
+        return None
+    texts = [shown(value) for value in values]
+    if any(text is None or "\n" in text for text in texts):
+        return None
+    return "\n".join(map(str, texts))
+
+
+def take_texts(rest: dict[str, Any], fields: Fields, names: tuple[str, ...]) -> None:
+    """Move members that a field can show from a document into fields."""
+    for name in names:
+        text = shown(rest.get(name))
+        if text is not None:
+            fields.texts[name] = text
+            del rest[name]
+
+
+def take_choices(
+    rest: dict[str, Any], fields: Fields, choices: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Move members that are one of a field's words; an absent one has the first."""
+    for name, words in choices.items():
+        word = rest.get(name)
+        if word is None:
+            fields.texts.setdefault(name, words[0])
+        elif isinstance(word, str) and word in words:
+            fields.texts[name] = rest.pop(name)
+
+
+def reader(given: Mapping[str, str], prefix: str) -> Read:
+    """Return what reads the fields of one part of a form that was sent."""
+
+    def read(name: str) -> str:
+        text = given.get(prefix + name, "")
+        if name == "kept":
+            return text
+        text = text.replace("\r\n", "\n")
+        # Lines stand beside those of another list, also where the first are empty.
+        return text.rstrip() if name.endswith("-answers") else text.strip()
+
+    return read
+
+
+def number_of_parts(given: Mapping[str, str], name: str) -> int:
+    """Return how many parts of a kind a form says that it has."""
+    text = given.get(name, "")
+    return min(int(text), MOST_ATTRIBUTES) if text.isdecimal() and len(text) < 5 else 0
+
+
+def number(text: str) -> int | str:
+    """Return a text that is a whole number as one."""
+    return int(text) if _WHOLE.fullmatch(text) else text
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines of a text that are not empty."""
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def kept_members(text: str) -> dict[str, Any]:
+    """Return the members that a form could not show; none where it was tampered with."""
+    document = json_of(text)
+    return document if isinstance(document, dict) else {}
+
+
+def json_of(text: str) -> Any:
+    """Return the JSON of a hidden field; None where it is not as a page gave it."""
+    try:
+        document = json.loads(text) if text else None
+        # Halves of surrogate pairs can be stored and not shown; nan is no JSON.
+        json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return document

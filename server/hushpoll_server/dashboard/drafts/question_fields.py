@@ -1,0 +1,71 @@
+"""One question of a manifest as the fields of a form, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hushpoll_protocols import PROTOCOLS
+from hushpoll_server.dashboard.drafts.fields import (
+    Fields,
+    Read,
+    kept_members,
+    lines,
+    number,
+    shown_lines,
+    take_choices,
+    take_texts,
+)
+from hushpoll_shared.survey.attributes import ROLES, SCALES
+
+MOST_LINES: Final = 500
+"""Categories that a form shows; a longer list is written as YAML."""
+
+TEXTS: Final = ("name", "question", "missing", "positive", "section")
+CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "role": ROLES,
+    "protocol": ("", *PROTOCOLS),
+    "scale": ("", *SCALES),
+}
+"""Words of each field; the first is what a question without it has."""
+_ALWAYS: Final = frozenset({"role"})
+"""Written also where the word is the first."""
+
+
+def question_of(question: Mapping[str, Any]) -> Fields:
+    """Return the fields that show a question."""
+    fields, rest = Fields(), dict(question)
+    take_texts(rest, fields, TEXTS)
+    take_choices(rest, fields, CHOICES)
+    categories = shown_lines(rest.get("categories"), MOST_LINES)
+    if categories is not None:
+        fields.texts["categories"] = categories
+        del rest["categories"]
+    bounds = rest.get("range")
+    if isinstance(bounds, list) and [type(bound) for bound in bounds] == [int, int]:
+        fields.texts["low"], fields.texts["high"] = map(str, rest.pop("range"))
+    fields.kept = {key: value for key, value in rest.items() if value is not None}
+    return fields
+
+
+def question_from(read: Read) -> dict[str, Any]:
+    """Return the question that the fields of a form give."""
+    question: dict[str, Any] = {}
+    if name := read("name"):
+        question["name"] = name
+    for key, words in CHOICES.items():
+        word = read(key)
+        if word and (word != words[0] or key in _ALWAYS):
+            question[key] = word
+    for key in ("section", "question"):
+        if text := read(key):
+            question[key] = text
+    if categories := lines(read("categories")):
+        question["categories"] = categories
+    low, high = read("low"), read("high")
+    if low or high:
+        question["range"] = [number(low), number(high)]
+    for key in ("missing", "positive"):
+        if text := read(key):
+            question[key] = text
+    return question | kept_members(read("kept"))

@@ -1,0 +1,270 @@
+"""The translations of a manifest as tables of a form, a cell beside each text of the survey.
+
+A cell belongs to a question by its place in the form, so a question that is renamed keeps its
+translation. It belongs to an answer or a section by the words that stood beside it when the form
+was made, so what is added, moved or removed at the same time does not shift the translations of
+the others.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from hushpoll_server.dashboard.drafts.fields import (
+    Fields,
+    Read,
+    kept_members,
+    shown_lines,
+    take_texts,
+)
+from hushpoll_server.dashboard.drafts.question_fields import MOST_LINES
+
+MOST_ROWS: Final = 30
+"""Answers of a question that have a cell each; more are written as lines."""
+
+MOST_CELLS: Final = 6_000
+"""Cells of all languages; further languages are written as YAML."""
+
+TEXTS: Final = ("title", "description", "purpose")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One text of the survey with the field of its translation.
+
+    ``needed`` is whether respondents cannot do without; ``lines`` whether it is one text per line.
+    ``group`` is the position of the question that it belongs to, None for the survey.
+    """
+
+    name: str
+    label: str
+    original: str
+    needed: bool = True
+    long: bool = False
+    lines: bool = False
+    group: int | None = None
+
+
+@dataclass
+class Language(Fields):
+    """The table of one language."""
+
+    code: str = ""
+    cells: list[Cell] = field(default_factory=list)
+
+    @property
+    def needed(self) -> int:
+        """How many texts a translation of the survey has."""
+        return sum(cell.needed and cell.original != "" for cell in self.cells)
+
+    @property
+    def lacking(self) -> int:
+        """How many of them are not translated."""
+        return sum(
+            cell.needed and cell.original != "" and not self.texts.get(cell.name)
+            for cell in self.cells
+        )
+
+    @property
+    def as_they_are(self) -> int:
+        """How many questions have answers that stay as in the original."""
+        answers = [cell for cell in self.cells if "-answer" in cell.name]
+        translated = {cell.group for cell in answers if self.texts.get(cell.name)}
+        return len({cell.group for cell in answers} - translated)
+
+    def ids(self, at: str) -> list[str]:
+        """Return the ids of its cells on a page where the language has the id `at`."""
+        return [f"{at}-{cell.name}" for cell in self.cells]
+
+    def groups(self) -> Iterator[tuple[int | None, list[Cell]]]:
+        """Return the cells of the survey, then those of each question by its position."""
+        for group in dict.fromkeys(cell.group for cell in self.cells):
+            yield group, [cell for cell in self.cells if cell.group == group]
+
+
+def sections_of(questions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the sections of a survey, each once, in order."""
+    sections = [question.get("section") for question in questions]
+    return list(dict.fromkeys(section for section in sections if isinstance(section, str)))
+
+
+def languages_of(
+    value: object, survey: Fields, questions: Sequence[Fields]
+) -> tuple[list[Language], object]:
+    """Return the tables of the languages, and what of the translations is no table."""
+    if not isinstance(value, Mapping):
+        return [], value
+    languages, rest, cells = [], {}, 0
+    for code, words in value.items():
+        language = _language_of(code, words, survey, questions) if _is_mapping(words) else None
+        cells += len(language.cells) if language is not None else 0
+        if language is None or cells > MOST_CELLS:
+            rest[code] = words
+        else:
+            languages.append(language)
+    return languages, rest or None
+
+
+def _is_mapping(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _language_of(
+    code: str, words: Mapping[str, Any], survey: Fields, questions: Sequence[Fields]
+) -> Language:
+    language, rest = Language(code=code), copy.deepcopy(dict(words))
+    take_texts(rest, language, TEXTS)
+    for name, label in zip(TEXTS, ("Title", "Description", "Purpose"), strict=True):
+        original = survey.texts.get(name, "")
+        if original or name in language.texts:
+            language.cells.append(Cell(name, label, original, long=name != "title"))
+    _take_sections(rest, language, sections_of([question.texts for question in questions]))
+    attributes = rest.get("attributes")
+    attributes = attributes if isinstance(attributes, dict) else {}
+    for position, question in enumerate(questions):
+        name = question.texts.get("name", "")
+        words_of = attributes.get(name)
+        _take_question(words_of if isinstance(words_of, dict) else {}, language, position, question)
+        if words_of == {}:
+            del attributes[name]
+    for key in ("sections", "attributes"):
+        if rest.get(key) == {}:
+            del rest[key]
+    language.kept = {key: value for key, value in rest.items() if value is not None}
+    return language
+
+
+def _take_sections(rest: dict[str, Any], language: Language, sections: list[str]) -> None:
+    words = rest.get("sections")
+    for place, section in enumerate(sections):
+        language.cells.append(Cell(f"section-{place}", "Section", section))
+        if isinstance(words, dict) and isinstance(words.get(section), str):
+            language.texts[f"section-{place}"] = words.pop(section)
+
+
+def _take_question(
+    words: dict[str, Any], language: Language, position: int, question: Fields
+) -> None:
+    def take(name: str, label: str) -> None:
+        original = question.texts.get(name, "")
+        if isinstance(words.get(name), str):
+            language.texts[f"q{position}-{name}"] = words.pop(name)
+        elif not original:
+            return
+        language.cells.append(Cell(f"q{position}-{name}", label, original, group=position))
+
+    take("question", "Question")
+    own = question.texts.get("categories")
+    answers = words.get("categories") or []
+    text = shown_lines(answers, MOST_LINES)
+    if own and text is not None:
+        words.pop("categories", None)
+        originals = own.split("\n")
+        at = f"q{position}-answer"
+        if len(originals) <= MOST_ROWS and len(answers) in (0, len(originals)):
+            for place, original in enumerate(originals):
+                cell = Cell(f"{at}-{place}", f"Answer {place + 1}", original, False, group=position)
+                language.cells.append(cell)
+            language.texts |= {f"{at}-{place}": str(one) for place, one in enumerate(answers)}
+        else:
+            cell = Cell(f"{at}s", "Answers", own, needed=False, lines=True, group=position)
+            language.cells.append(cell)
+            language.texts[cell.name] = text
+    take("missing", "Skipped")
+
+
+def translation_from(
+    read: Read,
+    questions: Sequence[Mapping[str, Any]],
+    *,
+    sections_were: object,
+    answers_were: Sequence[object],
+) -> dict[str, Any]:
+    """Return the translation that the table of one language gives.
+
+    Parameters
+    ----------
+    read : callable
+        Reads the language's fields.
+    questions : sequence of mapping
+        The questions that the same form gives.
+    sections_were : JSON value
+        The sections beside which the cells stand.
+    answers_were : sequence of JSON value
+        Of each question the answers beside which its cells stand.
+    """
+    words: dict[str, Any] = {name: text for name in TEXTS if (text := read(name))}
+    were = _texts(sections_were)
+    cells = [read(f"section-{place}") for place in range(len(were))]
+    now = sections_of(questions)
+    sections = zip(now, _beside(now, were, cells), strict=False)
+    if named := {section: text for section, text in sections if text}:
+        words["sections"] = named
+    attributes: dict[str, Any] = {}
+    for position, question in enumerate(questions):
+        answers = _texts(answers_were[position] if position < len(answers_were) else None)
+        of_question = _question_from(read, f"q{position}-", question, answers)
+        if of_question:
+            # Two questions of one name are a problem that the form tells.
+            attributes.setdefault(str(question.get("name", "")), of_question)
+    if attributes:
+        words["attributes"] = attributes
+    return _merged(words, kept_members(read("kept")))
+
+
+def _question_from(
+    read: Read, at: str, question: Mapping[str, Any], were: list[str]
+) -> dict[str, Any]:
+    words: dict[str, Any] = {}
+    if text := read(f"{at}question"):
+        words["question"] = text
+    listed = read(f"{at}answers")
+    if listed:
+        cells = [line.strip() for line in listed.split("\n")]
+    else:
+        cells = [read(f"{at}answer-{place}") for place in range(min(len(were), MOST_ROWS))]
+    now = question.get("categories")
+    cells = _beside(now, were, cells) if isinstance(now, list) else []
+    if any(cells):
+        words["categories"] = cells
+    if text := read(f"{at}missing"):
+        words["missing"] = text
+    return words
+
+
+def _beside(now: list[str], were: list[str], cells: list[str]) -> list[str]:
+    """Return the cells of a list's texts after the list was changed, in its order.
+
+    A text that stood elsewhere in the list brings its cell with it. One that takes the place of
+    another, in a list that is as long as before, takes its cell.
+    """
+    if now == were or len(cells) != len(were):
+        return cells
+    cell_of = dict(zip(were, cells, strict=True))
+    stay = set(were) & set(now)
+    alike = len(now) == len(were)
+    return [
+        cell_of[text]
+        if text in cell_of
+        else cells[place]
+        if alike and were[place] not in stay
+        else ""
+        for place, text in enumerate(now)
+    ]
+
+
+def _texts(value: object) -> list[str]:
+    return value if isinstance(value, list) and all(isinstance(one, str) for one in value) else []
+
+
+def _merged(words: dict[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a table shows with what it does not."""
+    for key, value in kept.items():
+        own = words.get(key)
+        words[key] = (
+            _merged(own, value) if isinstance(own, dict) and isinstance(value, Mapping) else value
+        )
+    return words
