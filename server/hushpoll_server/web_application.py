@@ -14,7 +14,7 @@ from werkzeug.exceptions import MethodNotAllowed
 
 from hushpoll_server.answering import DASHBOARD_PATH, SECURITY, STRICT_TRANSPORT
 from hushpoll_server.config.settings import Settings
-from hushpoll_server.dashboard import views
+from hushpoll_server.dashboard import frame, views
 from hushpoll_server.http import device_operations, endpoint
 from hushpoll_server.http.models.common import ProblemModel
 from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
@@ -91,6 +91,7 @@ def build(settings: Settings, services: Services, *, testing: bool = False) -> F
     # Otherwise a path with two slashes is redirected, to whatever host the request names.
     app.url_map.merge_slashes = False
     endpoint.init_app(app, services)
+    frame.init_app(app)
     app.before_request(_identify)
     _add_headers(app, behind_tls=settings.behind_tls)
     if services.metrics is not None or settings.log_requests:

@@ -10,7 +10,19 @@ from functools import wraps
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
-from flask import Blueprint, Response, g, make_response, redirect, render_template, request, url_for
+from flask import (
+    Blueprint,
+    Flask,
+    Request,
+    Response,
+    g,
+    make_response,
+    redirect,
+    render_template,
+    request,
+    url_for,
+)
+from flask_login import LoginManager, UserMixin, current_user, login_required
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from hushpoll_protocols.errors import HushpollError
@@ -27,8 +39,12 @@ from hushpoll_shared.wire.problems import PROBLEMS
 log = get_logger(__name__)
 
 dashboard = Blueprint("dashboard", __name__, url_prefix="/dashboard", template_folder="templates")
+logins = LoginManager()
 
 COOKIE: Final = "hushpoll_session"
+# Flask-Login also looks for a cookie that remembers a user for a year, by default of a name that
+# other programs on the same host use. Nobody is remembered here, and no cookie can have this name.
+REMEMBER_COOKIE: Final = "="
 # Of a form that is sent before there is a session: the sign-in.
 FORM_COOKIE: Final = "hushpoll_form"
 FORM_FIELD: Final = "form_token"
@@ -60,9 +76,35 @@ _WORD: Final = re.compile(r"[\w-]+")
 View = Callable[..., Any]
 
 
+class Visitor(UserMixin):  # type: ignore[misc]  # Flask-Login has no types
+    """One session of a user, in the terms of Flask-Login."""
+
+    def __init__(self, session: SignedIn) -> None:
+        self.id = session.session.id
+        self.session = session
+
+
+def init_app(app: Flask) -> None:
+    """Let Flask-Login know who sends a request; it reads our cookie and writes none."""
+    app.config["REMEMBER_COOKIE_NAME"] = REMEMBER_COOKIE
+    # Templates of other pages would ask for a user too.
+    logins.init_app(app, add_context_processor=False)
+
+
+@logins.request_loader  # type: ignore[untyped-decorator]
+def _visitor(asked: Request) -> Visitor | None:
+    """Return the session of a request's cookie, for Flask-Login, which keeps the answer."""
+    # Asked again only where the first answer was a fault, whose page needs one.
+    if g.get("asked_for_visitor"):
+        return None
+    g.asked_for_visitor = True
+    session = services().sign_in.recognise(asked.cookies.get(COOKIE))
+    return None if session is None else Visitor(session)
+
+
 def signed_in() -> SignedIn:
     """Return the session of this request, in a view that needs one."""
-    session: SignedIn = g.signed_in
+    session: SignedIn = current_user.session
     return session
 
 
@@ -79,19 +121,17 @@ def private(view: View) -> View:
 
     @wraps(view)
     def checked(**arguments: Any) -> Any:
-        session = services().sign_in.recognise(request.cookies.get(COOKIE))
-        if session is None:
-            return to_sign_in()
-        g.signed_in = session
         if request.method == "POST":
-            require_form(session.form_token)
+            require_form(signed_in().form_token)
         if "\0" in request.path:  # which no name or id has, and PostgreSQL takes in no text
             raise Refused("not-found", "nothing is at this address")
         return view(**arguments)
 
-    return checked
+    guarded: View = login_required(checked)
+    return guarded
 
 
+@logins.unauthorized_handler  # type: ignore[untyped-decorator]
 def to_sign_in() -> Response:
     """Return the way to the sign-in page and back to this one."""
     where_to = url_for("dashboard.sign_in")
@@ -123,7 +163,7 @@ def see(location: str) -> Response:
 
 def page(template: str, status: int = 200, **context: Any) -> Response:
     """Render a page for the user of this request; `goes_on` if figures on it still change."""
-    session: SignedIn | None = g.get("signed_in")
+    session = signed_in() if current_user.is_authenticated else None
     html = render_template(
         f"dashboard/{template}",
         root=f"{request.script_root}/page/{assets().build}/",
@@ -144,6 +184,13 @@ def finished(answer: Response) -> Response:
     answer.headers["Referrer-Policy"] = "same-origin"
     answer.headers["Cache-Control"] = "no-store"
     return answer
+
+
+def hand_session(answer: Response, secret: str) -> None:
+    """Give the browser the session that has just begun; the one that it had before ends."""
+    if current_user.is_authenticated:
+        services().sign_in.end(member(), signed_in().session.id)
+    set_cookie(answer, COOKIE, secret)
 
 
 def set_cookie(answer: Response, name: str, value: str, *, seconds: int | None = None) -> None:
@@ -206,9 +253,6 @@ def number_in(
 def _refuse_body() -> None:
     """Answer with a page where the body of a form was refused before it came here."""
     if REFUSED_BODY_HEADER in request.headers:
-        session = services().sign_in.recognise(request.cookies.get(COOKIE))
-        if session is not None:
-            g.signed_in = session
         raise RequestEntityTooLarge
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from flask import Response, request, url_for
 
 from hushpoll_server.answering import CLIENT_HEADER
-from hushpoll_server.dashboard.frame import COOKIE, dashboard, see, set_cookie
+from hushpoll_server.dashboard.frame import dashboard, hand_session, see, set_cookie
 from hushpoll_server.dashboard.signing import page_of_dashboard, sign_in_form
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -50,7 +50,7 @@ def from_provider() -> Response:
         answer = sign_in_form(refusal=refusal, wanted=wanted)
     else:
         answer = see(wanted)
-        set_cookie(answer, COOKIE, session)
+        hand_session(answer, session)
     answer.delete_cookie(PROVIDER_COOKIE, path=f"{request.script_root}/dashboard")
     return answer
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flask import Response, request, url_for
+from flask_login import current_user, logout_user
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.answering import CLIENT_HEADER
@@ -10,6 +11,7 @@ from hushpoll_server.dashboard.frame import (
     COOKIE,
     FORM_COOKIE,
     dashboard,
+    hand_session,
     member,
     new_form_token,
     page,
@@ -28,7 +30,7 @@ from hushpoll_shared.wire.problems import PROBLEMS
 @dashboard.get("/sign-in")
 def sign_in() -> Response:
     """Show the sign-in form, or the surveys to a user who is signed in already."""
-    if services().sign_in.recognise(request.cookies.get(COOKIE)) is not None:
+    if current_user.is_authenticated:
         return see(page_of_dashboard(request.args.get("next", "")))
     services().drawing.expect()
     return sign_in_form(wanted=request.args.get("next", ""))
@@ -47,7 +49,7 @@ def begin_session() -> Response:
             raise
         return sign_in_form(name=name, refusal=refusal, wanted=wanted)
     answer = see(page_of_dashboard(wanted))
-    set_cookie(answer, COOKIE, secret)
+    hand_session(answer, secret)
     return answer
 
 
@@ -56,6 +58,7 @@ def begin_session() -> Response:
 def sign_out() -> Response:
     """End this session."""
     services().sign_in.end(member(), signed_in().session.id)
+    logout_user()
     answer = see(url_for("dashboard.sign_in"))
     answer.delete_cookie(COOKIE, path=f"{request.script_root}/dashboard")
     return answer
@@ -94,7 +97,7 @@ def change_password() -> Response:
             fault = "the current password is wrong; try again"
         return _account(PROBLEMS[refusal.code].status, fault=fault)
     answer = see(url_for("dashboard.account"))
-    set_cookie(answer, COOKIE, secret)
+    hand_session(answer, secret)
     return answer
 
 
