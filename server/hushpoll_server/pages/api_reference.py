@@ -11,8 +11,8 @@ from typing import Any
 
 from flask import Response, render_template, request
 
-from hushpoll_server.http.endpoint import not_modified
-from hushpoll_server.pages.survey import RenderedPages, asset_root, encoded
+from hushpoll_server.pages.encodings import encoded
+from hushpoll_server.pages.survey import RenderedPages, asset_root
 
 Json = Mapping[str, Any]
 _PREFIX = "#/components/schemas/"
@@ -77,10 +77,7 @@ def page(document: Callable[[], Json], kept: RenderedPages) -> Response:
         Of one application; the page is rendered once for each address that leads to it.
     """
     reference = kept.get(asset_root(), lambda: _rendered(document()))
-    answer = not_modified(reference.etag)
-    if answer is None:
-        answer = encoded(reference, "text/html")
-    answer.set_etag(reference.etag)
+    answer = encoded(reference.body, reference.compressed, "text/html", etag=reference.etag)
     answer.headers["Cache-Control"] = "no-cache"
     answer.headers["Content-Security-Policy"] = _POLICY
     return answer

@@ -11,6 +11,7 @@ from flask import Blueprint, Response, render_template, request
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import not_modified, services
+from hushpoll_server.pages.encodings import encoded
 from hushpoll_server.pages.survey import POLICY as NOTICE_POLICY
 from hushpoll_server.pages.survey import asset_root
 from hushpoll_server.reports.bundle import read_file
@@ -54,16 +55,7 @@ def results(name: str, version: int) -> Response:
         snapshot = services().public_results.shown(name, version)
     except Refused as refusal:
         return _notice(refusal)
-    answer = not_modified(snapshot.etag)
-    if answer is None:
-        answer = Response(mimetype="text/html")
-        answer.set_etag(snapshot.etag)
-        answer.headers["Vary"] = "Accept-Encoding"
-        if request.accept_encodings.quality("gzip") > 0:
-            answer.data = snapshot.compressed
-            answer.headers["Content-Encoding"] = "gzip"
-        else:
-            answer.data = snapshot.page
+    answer = encoded(snapshot.page, snapshot.compressed, "text/html", etag=snapshot.etag)
     answer.headers["Content-Security-Policy"] = _policy(snapshot)
     return _finished(answer)
 

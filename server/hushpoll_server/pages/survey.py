@@ -17,8 +17,9 @@ from flask import Blueprint, Response, render_template, request
 
 from hushpoll_analysis.html import style_sheet
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.endpoint import not_modified, services
-from hushpoll_server.pages.assets import ENTRY, WORKER, Asset, assets
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.pages.assets import ENTRY, WORKER, assets
+from hushpoll_server.pages.encodings import encoded
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.survey.attributes import PublishedAttribute
@@ -220,7 +221,7 @@ def asset(build: str, path: str) -> Response:
     file = assets().files.get(path) if build == assets().build else None
     if file is None:
         raise Refused("not-found", "the page has no such file; load the page again")
-    answer = encoded(file, file.media_type)
+    answer = encoded(file.body, file.compressed, file.media_type)
     answer.headers["Cache-Control"] = FOR_EVER
     answer.headers["Content-Security-Policy"] = POLICY
     if path == WORKER:
@@ -242,8 +243,7 @@ def _form(row: VersionRow) -> Response:
         (row.digest, asset_root(), language),
         lambda: rendered(published, published.wording(language)),
     )
-    answer = _page(not_modified(page.etag) or encoded(page, "text/html"))
-    answer.set_etag(page.etag)
+    answer = _page(encoded(page.body, page.compressed, "text/html", etag=page.etag))
     if published.translations:
         answer.headers.add("Vary", "Accept-Language")
     return answer
@@ -291,16 +291,6 @@ def _notice(refusal: Refused) -> Response:
     html = render_template("notice.html", heading=heading, words=words, root=asset_root())
     answer = _page(Response(html, mimetype="text/html"))
     answer.status_code = PROBLEMS[refusal.code].status
-    return answer
-
-
-def encoded(content: Asset | Rendered, media_type: str) -> Response:
-    """Return a file or page, compressed if the browser takes that; none of them holds a secret."""
-    compressed = request.accept_encodings.quality("gzip") > 0
-    answer = Response(content.compressed if compressed else content.body, mimetype=media_type)
-    if compressed:
-        answer.headers["Content-Encoding"] = "gzip"
-    answer.headers["Vary"] = "Accept-Encoding"
     return answer
 
 
