@@ -121,6 +121,9 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "survey close": ("hushpoll survey close work-and-health --grace 3600",),
     "survey delete-records": ("hushpoll survey delete-records work-and-health 1",),
     "survey example": ("hushpoll survey example > survey.yaml",),
+    "survey issue-tokens": (
+        "hushpoll survey issue-tokens panel --count 200 --links --out links.txt",
+    ),
     "survey list": ("hushpoll survey list",),
     "survey origins": ("hushpoll survey origins work-and-health https://shop.example.org",),
     "survey publish": (
@@ -128,6 +131,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "hushpoll survey publish survey.yaml",
     ),
     "survey show": ("hushpoll survey show work-and-health --json",),
+    "survey tokens": ("hushpoll survey tokens panel",),
     "token issue": (
         "hushpoll token issue --scope read --label 'monthly report' --survey work-and-health",
     ),

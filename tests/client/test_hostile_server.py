@@ -34,6 +34,8 @@ COMMANDS = {
     "survey close": (NAME,),
     "survey delete-records": (NAME, "1", "--yes"),
     "survey origins": (NAME,),
+    "survey issue-tokens": (NAME, "--count", "2"),
+    "survey tokens": (NAME,),
     "token issue": ("--scope", "read"),
     "token list": (),
     "token rotate": ("ab",),

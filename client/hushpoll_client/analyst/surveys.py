@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from hushpoll_client.analyst.calls import Calls, list_in, object_of, survey_path, version_path
+from hushpoll_client.analyst.calls import (
+    Calls,
+    list_in,
+    object_of,
+    survey_path,
+    unexpected,
+    version_path,
+)
 from hushpoll_protocols.errors import ManifestRefused
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE, check_digest
+
+_RESPONDENT_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
 class SurveyCalls(Calls):
@@ -113,7 +123,37 @@ class TokenCalls(Calls):
         """Make single-use respondent tokens for a token survey. Not retried."""
         # Tokens whose answer was lost exist already; a repetition would make more.
         answer = self._post({"count": count}, *survey_path(name), "tokens", retry=False)
-        return list_in(answer, "tokens")
+        tokens = list_in(answer, "tokens")
+        if len(tokens) != count or not all(map(_is_token, tokens)):
+            raise unexpected(f"{count} tokens")
+        return tokens
+
+    def token_counts(self, name: str, version: int) -> dict[str, Any]:
+        """Say how many respondent tokens of a token survey are spent; needs scope ``read``.
+
+        Parameters
+        ----------
+        name, version
+            Any version of it; tokens are of the survey, in all its versions.
+
+        Returns
+        -------
+        dict
+            ``submission``; ``unspent`` and ``spent``: numbers, or None of a survey without tokens,
+            and of one that releases on a schedule until every version is over, since each report
+            spends one.
+        """
+        answer = object_of(self._transport.get(*version_path(name, version), "overview"))
+        return {
+            "submission": answer.get("submission"),
+            "unspent": answer.get("unspent_tokens"),
+            "spent": answer.get("spent_tokens"),
+        }
+
+    def respondent_link(self, published: Published, token: str) -> str:
+        """Return the address of a survey's hosted page that pins its digest and has a token."""
+        page = f"{self._transport.endpoint.base}/s/{published.name}"
+        return f"{page}#sha256={published.digest}&token={token}"
 
     def issue_token(
         self,
@@ -178,3 +218,8 @@ class TokenCalls(Calls):
     def revoke_token(self, token_id: str) -> None:
         """Refuse a bearer token from now on; revoking it again changes nothing."""
         self._transport.delete("tokens", token_id)
+
+
+def _is_token(value: object) -> bool:
+    """Return whether a value can be a respondent's token, which stands in links and in lines."""
+    return isinstance(value, str) and _RESPONDENT_TOKEN.fullmatch(value) is not None

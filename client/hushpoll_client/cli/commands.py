@@ -284,10 +284,12 @@ COMMANDS: Final[dict[str, Row | Group]] = {
         "Upload reports that simulate --to-file wrote.",
     ),
     "survey": Row(
-        "hushpoll_client.cli.surveys:survey", "cli", "Publish, show, list and close surveys."
+        "hushpoll_client.cli.surveys:survey",
+        "cli",
+        "Publish, show, list and close surveys, and issue tokens to respondents.",
     ),
     "token": Row(
-        "hushpoll_client.cli.tokens:token", "cli", "Issue, list, rotate and revoke tokens."
+        "hushpoll_client.cli.tokens:token", "cli", "Issue, list, rotate and revoke API tokens."
     ),
     "user": Group(
         "Add, list and remove the people who sign in to the dashboard, and give them roles.",

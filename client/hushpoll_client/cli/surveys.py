@@ -1,9 +1,10 @@
-"""``hushpoll survey``: publish, show, list, close, and who may embed it."""
+"""``hushpoll survey``: publish, show, list, close, respondents' tokens, who may embed it."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -21,15 +22,26 @@ from hushpoll_client.cli.options import (
 )
 from hushpoll_client.device.preview import build_preview
 from hushpoll_client.samples import sample_manifest
-from hushpoll_shared.cli.terminal import emit, emit_answer, json_option, reports_errors
+from hushpoll_protocols.errors import HushpollError
+from hushpoll_shared.cli.out_file import out_option, replacing
+from hushpoll_shared.cli.terminal import (
+    emit,
+    emit_answer,
+    json_option,
+    progress,
+    reports_errors,
+)
 from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.survey.protection import Level, weak_protection
 from hushpoll_shared.survey.published import Published
 
+_MOST_TOKENS: Final = 10_000
+"""Most respondent tokens that are asked for at a time."""
+
 
 @click.group()
 def survey() -> None:
-    """Publish, show, list and close surveys."""
+    """Publish, show, list and close surveys, and issue tokens to respondents."""
 
 
 @survey.command()
@@ -173,6 +185,92 @@ def origins(
         ),
         as_json=as_json,
     )
+
+
+@survey.command("issue-tokens")
+@click.argument("name")
+@click.option(
+    "--count",
+    type=click.IntRange(1, 1_000_000),
+    required=True,
+    help="How many, one for each respondent.",
+)
+@click.option(
+    "--links",
+    is_flag=True,
+    help="Write links to the page that the server hosts, each with a token, in place of tokens.",
+)
+@out_option("File to write, which you alone may read; without it they are printed.")
+@analyst_command
+def issue_tokens(
+    client: AnalystClient, name: str, count: int, links: bool, out: Path | None, as_json: bool
+) -> None:
+    """Issue single-use tokens for the respondents of the survey NAME, one a line.
+
+    Each is worth one report, to any version of a survey with submission: token. They are shown this
+    once: the server keeps only hashes. The token of the command needs the scope publish.
+
+    For instance: hushpoll survey issue-tokens panel --count 200 --links --out links.txt
+    """
+    published = client.show(name)
+    issued: list[str] = []
+    with nullcontext() if out is None else replacing(out) as file:
+        cut_short = _issue(client, name, count, issued)
+        lines = [client.respondent_link(published, token) if links else token for token in issued]
+        if file is not None:
+            file.write("".join(f"{line}\n" for line in lines).encode())
+    what = "links" if links else "tokens"
+    emit(
+        {"survey": name, "count": len(lines)}
+        | ({what: lines} if out is None else {"file": str(out)}),
+        "\n".join(lines) if out is None else f"{len(lines)} {what} of {name} in {out}",
+        as_json=as_json,
+    )
+    if cut_short is not None:
+        raise cut_short
+
+
+@survey.command()
+@click.argument("name")
+@version_option
+@analyst_command
+def tokens(client: AnalystClient, name: str, version: int | None, as_json: bool) -> None:
+    """Show how many respondents' tokens of the survey NAME are spent, and how many are not.
+
+    Each report spends one. While a survey releases its reports on a schedule, the numbers are not
+    shown before it is over, because they would tell who answers when.
+
+    For instance: hushpoll survey tokens panel
+    """
+    counts = client.token_counts(name, version_of(client, name, version))
+    emit_answer({"survey": name, **counts}, _counted, as_json=as_json)
+
+
+def _issue(client: AnalystClient, name: str, count: int, issued: list[str]) -> HushpollError | None:
+    """Add `count` tokens to `issued`; return the error that cut it short once there were some."""
+    with progress(f"tokens of {name}", count) as advance:
+        while len(issued) < count:
+            part = min(_MOST_TOKENS, count - len(issued))
+            try:
+                issued += client.mint_tokens(name, part)
+            except HushpollError as error:
+                if not issued:
+                    raise
+                return error
+            advance(part)
+    return None
+
+
+def _counted(counts: dict[str, Any]) -> str:
+    name = counts["survey"]
+    if counts["submission"] != "token":
+        return f"{name} takes no tokens: anybody who has its link can answer"
+    if counts["unspent"] is None or counts["spent"] is None:
+        return (
+            f"The tokens of {name} are counted once the survey is over; before, their number would "
+            "tell who answers when."
+        )
+    return f"tokens of {name}: {counts['unspent']:,} unspent, {counts['spent']:,} spent"
 
 
 def _published(answer: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""``hushpoll token``: bearer tokens of analysts and programs."""
+"""``hushpoll token``: API tokens, of analysts and programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _expires_option = click.option(
 
 @click.group()
 def token() -> None:
-    """Issue, list, rotate and revoke bearer tokens; all of it needs a token of scope admin."""
+    """Issue, list, rotate and revoke API tokens; all of it needs one of scope admin.
+
+    Respondents' single-use tokens are issued by hushpoll survey issue-tokens.
+    """
 
 
 @token.command()

@@ -1,4 +1,4 @@
-"""``hushpoll token`` against a server of its own."""
+"""``hushpoll token``, and the respondents' tokens of ``hushpoll survey``, with a server."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.cli import surveys
 from hushpoll_client.cli.commandline import main
 from hushpoll_client.config import ClientConfig
+from hushpoll_client.device.survey_client import SurveyClient
 from hushpoll_fleet.demo.processes import Server
 from hushpoll_protocols.errors import TransportError
 
@@ -28,9 +30,9 @@ def call(server, capsys, monkeypatch):
     monkeypatch.setenv("HUSHPOLL_URL", server.url)
     monkeypatch.setenv("HUSHPOLL_TOKEN", server.token)
 
-    def call(*arguments: str) -> tuple[int, str, str]:
+    def call(*arguments: str, of: str = "token") -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as caught:
-            main(["token", *arguments])
+            main([of, *arguments])
         out, err = capsys.readouterr()
         return caught.value.code, out, err
 
@@ -78,6 +80,57 @@ def test_rotating_says_until_when_the_old_token_is_valid(call):
     assert code == 0
     assert f"\nexpires at: {issued['expires_at']}\n" in out
     assert out.endswith(f"\n{issued['id']} is valid until {issued['expires_at']}\n")
+
+
+def test_respondents_links_are_written_spent_and_counted(
+    server, call, draft, answers, tmp_path, monkeypatch
+):
+    with AnalystClient(server.url, server.token, config=HASTY) as client:
+        client.publish(draft | {"name": "panel", "submission": "token", "release": "immediate"})
+    # several requests, as of more tokens than a server issues at once
+    monkeypatch.setattr(surveys, "_MOST_TOKENS", 2)
+    file = tmp_path / "links.txt"
+    asked = ("issue-tokens", "panel", "--count", "3", "--links", "--out", str(file))
+    assert call(*asked, of="survey") == (0, f"3 links of panel in {file}\n", "")
+    links = file.read_text().splitlines()
+    assert len({link.partition("&token=")[2] for link in links}) == 3
+    assert file.stat().st_mode & 0o077 == 0
+    with SurveyClient.from_link(links[1], config=HASTY) as respondent:
+        assert respondent.submit(answers).status == "accepted"
+    counts = "tokens of panel: 2 unspent, 1 spent\n"
+    assert call("tokens", "panel", of="survey") == (0, counts, "")
+    printed = json.loads(call("issue-tokens", "panel", "--count", "1", "--json", of="survey")[1])
+    assert (printed["count"], len(printed["tokens"])) == (1, 1)
+    assert json.loads(call("tokens", "panel", "--json", of="survey")[1])["unspent"] == 3
+
+
+def test_tokens_that_were_issued_before_a_fault_are_kept(call, tmp_path, monkeypatch):
+    def broken(_client: AnalystClient, _name: str, count: int) -> list[str]:
+        if issued:
+            raise TransportError("the connection broke", retryable=True)
+        issued.append(count)
+        return ["a" * 43] * count
+
+    issued: list[int] = []
+    monkeypatch.setattr(surveys, "_MOST_TOKENS", 2)
+    monkeypatch.setattr(AnalystClient, "mint_tokens", broken)
+    file = tmp_path / "tokens.txt"
+    code, out, err = call("issue-tokens", "panel", "--count", "5", "--out", str(file), of="survey")
+    assert (code, out) == (4, f"2 tokens of panel in {file}\n")
+    assert "the connection broke" in err
+    assert file.read_text() == f"{'a' * 43}\n" * 2
+
+
+def test_a_survey_without_tokens_issues_none_and_says_so(server, call, draft):
+    with AnalystClient(server.url, server.token, config=HASTY) as client:
+        client.publish(draft | {"name": "open-to-all"})
+    code, _, err = call("issue-tokens", "open-to-all", "--count", "1", of="survey")
+    assert (code, "publish a version with submission 'token'" in err) == (1, True)
+    code, out, _ = call("tokens", "open-to-all", of="survey")
+    assert (code, out) == (
+        0,
+        "open-to-all takes no tokens: anybody who has its link can answer\n",
+    )
 
 
 @pytest.mark.parametrize(

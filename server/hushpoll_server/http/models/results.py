@@ -234,6 +234,10 @@ class OverviewAnswer(OutcomesAnswer):
         description="Respondents' tokens that are not spent; null of a survey without tokens, and "
         "of one that releases on a schedule until every version is over: each report spends one."
     )
+    spent_tokens: int | None = Field(
+        description="Respondents' tokens that are spent, one for each report to any version of "
+        "the survey that takes tokens; null where `unspent_tokens` is."
+    )
     minimum_batch: int
     epsilon: str = Field(description="Of all perturbed answers together.")
     odds_factor: float = Field(description="Of all perturbed answers together.")

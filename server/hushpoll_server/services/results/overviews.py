@@ -33,9 +33,9 @@ class Overviews:
         """Return a version's overview, as the API gives it."""
         published = self._surveys.published(row)
         closes, accepts_until = self._surveys.closes_at(row), self._surveys.accepts_until(row)
-        account, tokens = self._releases.account(row), None
+        account, unspent, spent = self._releases.account(row), None, None
         if published.submission == "token":
-            tokens = self._unspent(row)
+            unspent, spent = self._token_counts(row)
         return {
             "survey": row.name,
             "version": row.version,
@@ -47,7 +47,8 @@ class Overviews:
             "closes": None if closes is None else timestamp(closes),
             "accepts_until": None if accepts_until is None else timestamp(accepts_until),
             "submission": published.submission,
-            "unspent_tokens": tokens,
+            "unspent_tokens": unspent,
+            "spent_tokens": spent,
             "minimum_batch": row.minimum_batch,
             **promise_of(published),
             "warnings": [vars(warning) for warning in self._warnings(row.id)],
@@ -76,16 +77,22 @@ class Overviews:
             **released,
         }
 
-    def _unspent(self, row: VersionRow) -> int | None:
-        """Return the number of unspent tokens; None where it would tell who answers when.
+    def _token_counts(self, row: VersionRow) -> tuple[int | None, int | None]:
+        """Return how many tokens are unspent and spent; None where it would tell who answers when.
 
-        Each report spends one, so the number is as fresh as the reports that may be seen: of a
+        Each report spends one, so the numbers are as fresh as the reports that may be seen: of a
         version that releases on a schedule none are, before it is over.
         """
-        versions = (one for one in self._surveys.all() if one.survey_id == row.survey_id)
+        versions = [one for one in self._surveys.all() if one.survey_id == row.survey_id]
         if any(one.release != IMMEDIATE and not one.ended for one in versions):
-            return None
-        return self._tokens.unspent(row.survey_id)
+            return None, None
+        # a spent token is deleted, and its report is what is left of it
+        spent = sum(
+            self._releases.reports(one)
+            for one in versions
+            if self._surveys.published(one).submission == "token"
+        )
+        return self._tokens.unspent(row.survey_id), spent
 
     def _warnings_of(self, version_id: int) -> tuple[PublishingWarning, ...]:
         return publishing_warnings(self._surveys.published_of(version_id))

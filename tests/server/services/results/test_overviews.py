@@ -63,26 +63,31 @@ def test_overview_of_a_scheduled_release_counts_what_was_released(site):
     assert document["next_release"] == "2026-03-02T00:00:00Z"
 
 
-def test_overview_counts_tokens_that_are_not_spent(site):
+def token_counts(site):
+    document = overview(site, "panel")
+    return document["unspent_tokens"], document["spent_tokens"]
+
+
+def test_overview_counts_unspent_and_spent_tokens(site):
     published = site.publish(name="panel", submission="token")
     first, *_ = site.tokens(3, name="panel")
-    assert overview(site, "panel")["unspent_tokens"] == 3
+    assert token_counts(site) == (3, 0)
     assert site.send(published, token=first).status_code == 201
-    assert overview(site, "panel")["unspent_tokens"] == 2
+    assert token_counts(site) == (2, 1)
 
 
-def test_unspent_tokens_tell_nothing_before_a_scheduled_release(site):
+def test_counts_of_tokens_tell_nothing_before_a_scheduled_release(site):
     published = site.publish(name="panel", submission="token", release="daily")
     tokens = site.tokens(6, name="panel")
-    assert overview(site, "panel")["unspent_tokens"] is None
+    assert token_counts(site) == (None, None)
     for token in tokens[:5]:
         assert site.send(published, token=token).status_code == 201
-    assert overview(site, "panel")["unspent_tokens"] is None
+    assert token_counts(site) == (None, None)
     close = site.post("/api/v1/surveys/panel/versions/1/close", json={"grace_seconds": 0})
     assert close.status_code == 200
     site.clock.advance(1)
     site.services.sealing.sweep(site.services.surveys.now())
-    assert overview(site, "panel")["unspent_tokens"] == 1
+    assert token_counts(site) == (1, 5)
 
 
 def test_jobs_are_listed_for_the_surveys_of_a_token(site):
