@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 
 import { preview } from "../../client/hushpoll_client_js/src/preview.js";
 import { readPublished } from "../../client/hushpoll_client_js/src/published.js";
-import { READING, THIS_SURVEY_ALONE } from "../../client/hushpoll_client_js/src/sentences.js";
+import { ENGLISH } from "../../client/hushpoll_client_js/src/words.js";
 import { launch, serve } from "./browser.js";
 
 const require = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url));
@@ -168,8 +168,8 @@ for (const [epsilon, words] of [
     assert.deepEqual(await page.locator("#review-together p:not(.legend)").allInnerTexts(), [
       protection.words,
       protection.limit,
-      READING,
-      THIS_SURVEY_ALONE,
+      ENGLISH.say("reading"),
+      ENGLISH.say("this_survey_alone"),
     ]);
     assert.deepEqual(await page.locator("#review-perturbed p").allInnerTexts(), perturbed.flatMap((line) => [
       line.protection.words,
@@ -740,10 +740,10 @@ test("a respondent reads the survey in the browser's language, and answers with 
   assert.match(await page.locator("header").innerText(), /Asked by The Institute[^]*Damit wir die Woche\nplanen können\./);
   assert.equal(await page.locator("legend").first().getAttribute("lang"), "de");
   await page.getByLabel("gut", { exact: true }).check();
-  assert.equal(await page.locator("#answered-words").innerText(), "1 of 3 questions answered");
+  assert.equal(await page.locator("#answered-words").innerText(), "Questions answered: 1 of 3");
   await page.getByRole("spinbutton", { name: "age" }).fill("30");
   await page.getByLabel("9", { exact: true }).check();
-  assert.equal(await page.locator("#answered-words").innerText(), "3 of 3 questions answered");
+  assert.equal(await page.locator("#answered-words").innerText(), "Questions answered: 3 of 3");
   await toReview(page);
   await heading(page, "What would be sent");
   assert.match(await page.locator("#review-clear").innerText(), /Würden Sie uns empfehlen\?\s*9/);

@@ -3,20 +3,11 @@
 import { codeAnswers } from "./codec.js";
 import { disclosure } from "./disclosure.js";
 import { WEAK } from "./protection.js";
-import {
-  BARS,
-  CLEAR_HINT,
-  guessSentence,
-  protectionOfQuestion,
-  protectionOfSurvey,
-  READING,
-  RELEASED_AT_ONCE,
-  smallBatchSentence,
-  THIS_SURVEY_ALONE,
-  truthSentence,
-} from "./sentences.js";
+import { guessSentence, protectionOfQuestion, protectionOfSurvey, truthSentence } from "./sentences.js";
+import { ENGLISH } from "./words.js";
 
 /** @typedef {import("./sentences.js").Protection} Protection */
+/** @typedef {import("./words.js").Words} Words */
 
 // Minimum batches below this are warned of.
 const SMALL_BATCH = 20;
@@ -59,17 +50,18 @@ const SMALL_BATCH = 20;
  *
  * @param {import("./published.js").Published} published
  * @param {import("./codec.js").Answers} [answers] With them, the clear part shows what would be sent.
+ * @param {Words} [words] The language of the sentences; English if none is given.
  * @returns {Preview}
  * @throws {InvalidParameter} If the answers do not fit the survey.
  */
-export function preview(published, answers) {
+export function preview(published, answers, words = ENGLISH) {
   const { attributes, recordSize, epsilon, digest, title, name: survey, version, operator, purpose } = published;
   const codes = answers && codeAnswers(attributes, answers);
   return {
     title,
     survey,
     version,
-    notices: notices(published),
+    notices: notices(published, words),
     clear: attributes.flatMap(({ name, question, oracle, domain }, at) =>
       oracle ? [] : { name, question, answer: codes && domain[codes[at]] },
     ),
@@ -83,12 +75,12 @@ export function preview(published, answers) {
         k,
         epsilon,
         bestGuess: revealed.bestGuess,
-        protection: protectionOfQuestion(units),
-        truth: truthSentence(k, revealed),
-        guess: guessSentence(k, revealed),
+        protection: protectionOfQuestion(units, words),
+        truth: truthSentence(k, revealed, words),
+        guess: guessSentence(k, revealed, words),
       };
     }),
-    protection: ofAll(published),
+    protection: ofAll(published, words),
     epsilon,
     digest,
     recordSize,
@@ -101,23 +93,25 @@ export function preview(published, answers) {
  * What a respondent should read before anything else, worst first.
  *
  * @param {import("./published.js").Published} published
+ * @param {Words} words
  * @returns {string[]}
  */
-function notices(published) {
-  const { level, words } = ofAll(published);
+function notices(published, words) {
+  const protection = ofAll(published, words);
   const { release, minimum_batch: least } = published;
   return [
-    ...(level >= WEAK ? [words] : []),
-    ...(release === "immediate" ? [RELEASED_AT_ONCE] : []),
-    ...(least < SMALL_BATCH ? [smallBatchSentence(least)] : []),
+    ...(protection.level >= WEAK ? [protection.words] : []),
+    ...(release === "immediate" ? [words.say("released_at_once")] : []),
+    ...(least < SMALL_BATCH ? [words.say("small_batch", { count: least })] : []),
   ];
 }
 
-/** @param {import("./published.js").Published} published */
-const ofAll = ({ attributes }) => protectionOfSurvey(attributes.flatMap(({ oracle, units }) => (oracle ? units : [])));
+/** @param {import("./published.js").Published} published @param {Words} words */
+const ofAll = ({ attributes }, words) =>
+  protectionOfSurvey(attributes.flatMap(({ oracle, units }) => (oracle ? units : [])), words);
 
 /**
- * The same in words, for a terminal or a page of plain text; the Python SDK's preview says the same.
+ * The same in English words, for a terminal or a page of plain text; the Python SDK's preview says the same.
  *
  * @param {Preview} shown
  * @returns {string}
@@ -133,17 +127,17 @@ export function inWords({ title, survey, version, operator, purpose, notices, cl
     "",
     clear.length ? "Sent in clear, readable by the survey's operator:" : "Nothing is sent in clear.",
     ...clear.map((line) => `  ${label(line)}: ${line.answer ?? "your answer as it is"}`),
-    ...(clear.length ? [`  ${CLEAR_HINT}`] : []),
+    ...(clear.length ? [`  ${ENGLISH.say("clear_hint")}`] : []),
     "",
     "Randomised on this device before anything is sent:",
-    `  ${BARS}`,
-    `  ${READING}`,
+    `  ${ENGLISH.say("legend", { before: "#", after: "+" })}`,
+    `  ${ENGLISH.say("reading")}`,
     "",
     "  All of them together",
     `    ${protection.words}`,
     `    ${protection.limit}`,
     ...protection.changes.map((change) => `      ${row(change)}`),
-    `    ${THIS_SURVEY_ALONE}`,
+    `    ${ENGLISH.say("this_survey_alone")}`,
     `    Privacy loss in all: at most epsilon ${epsilon}.`,
     ...perturbed.flatMap((line) => [
       "",

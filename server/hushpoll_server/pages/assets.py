@@ -32,6 +32,9 @@ DASHBOARD = "dashboard/"
 UNUSED = frozenset(
     {"index.js", "memory_storage.js", "replay.js", "report_reader.js", "surveyjs.js"}
 )
+# The page's words. A page in another language than that of the scripts carries its own.
+WORDS = "words/"
+SCRIPT_WORDS = "words/en.js"
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,11 @@ def scripts(sdk: Traversable) -> dict[str, bytes]:
         hashes = {"sources": hash_of(sources), "bundle": hash_of(bundle)}
         if json.loads(record.read_bytes()) == hashes:
             return bundle
-    return {path: body for path, body in sources.items() if path not in UNUSED}
+    return {
+        path: body
+        for path, body in sources.items()
+        if path not in UNUSED and (path == SCRIPT_WORDS or not path.startswith(WORDS))
+    }
 
 
 def hash_of(files: Mapping[str, bytes]) -> str:

@@ -20,6 +20,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.pages.assets import ENTRY, WORKER, assets
 from hushpoll_server.pages.encodings import encoded
+from hushpoll_server.pages.words import Words, words_for
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.survey.attributes import PublishedAttribute
@@ -187,14 +188,6 @@ class RenderedPages:
 
 # The key is the digest, which names the content: all applications of a process may share it.
 PAGES: Final = RenderedPages()
-NOTICES = {
-    "unknown-survey": (
-        "There is no such survey here",
-        "Check the link, or ask the person who gave it to you.",
-    ),
-    "survey-not-open": ("This survey has not begun", "Come back when it has."),
-    "survey-closed": ("This survey is closed", "It takes no more answers. Thank you for coming."),
-}
 
 
 @pages.get("/s/<name>")
@@ -239,9 +232,10 @@ def _form(row: VersionRow) -> Response:
             raise Refused("survey-closed", "the survey takes no more answers")
     published = surveys.published(row)
     language = _language(published)
+    words = words_for((request.args.get("lang"), language))
     page = PAGES.get(
-        (row.digest, asset_root(), language),
-        lambda: rendered(published, published.wording(language)),
+        (row.digest, asset_root(), language, words.language),
+        lambda: rendered(published, published.wording(language), words),
     )
     answer = _page(encoded(page.body, page.compressed, "text/html", etag=page.etag))
     if published.translations:
@@ -267,13 +261,21 @@ def _language(published: Published) -> str | None:
     return published.language
 
 
-def rendered(published: Published, wording: Wording, *, preview: bool = False) -> str:
-    """Return the page of a survey; a `preview` has no script, so that it sends nothing."""
+def rendered(
+    published: Published, wording: Wording, words: Words | None = None, *, preview: bool = False
+) -> str:
+    """Return the page of a survey; a `preview` has no script, so that it sends nothing.
+
+    The page's own words are in the language of the survey's by default, if they exist in it.
+    """
     root = asset_root()
+    words = words or words_for([wording.language])
     return render_template(
         "survey.html",
+        language=words.language,
         survey=published,
-        words=wording,
+        wording=wording,
+        words=words,
         style=style_sheet(),
         questions=questions(published, wording),
         preview=preview,
@@ -287,9 +289,16 @@ def rendered(published: Published, wording: Wording, *, preview: bool = False) -
 
 
 def _notice(refusal: Refused) -> Response:
-    heading, words = NOTICES[refusal.code]
-    html = render_template("notice.html", heading=heading, words=words, root=asset_root())
+    words = words_for((request.args.get("lang"), *request.accept_languages.values()))
+    html = render_template(
+        "notice.html",
+        language=words.language,
+        heading=words.say(f"notice.{refusal.code}"),
+        words=words.say(f"notice.{refusal.code}.words"),
+        root=asset_root(),
+    )
     answer = _page(Response(html, mimetype="text/html"))
+    answer.headers["Vary"] = "Accept-Language"
     answer.status_code = PROBLEMS[refusal.code].status
     return answer
 

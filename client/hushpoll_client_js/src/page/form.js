@@ -2,6 +2,7 @@
 
 import { ManifestRefused } from "../errors.js";
 import { byId } from "./elements.js";
+import { words } from "./words.js";
 
 /** @typedef {import("../published.js").Published} Published */
 /** @typedef {{field: HTMLElement, question: string, words: string}} Fault A question that still wants an answer. */
@@ -83,7 +84,7 @@ export const inOwnWords = (answers, shown, published) =>
 export function countAnswers(form) {
   const fields = fieldsOf(form);
   const answered = fields.filter((field) => filledIn(field)).length;
-  byId("answered-words").textContent = `${answered} of ${fields.length} questions answered`;
+  byId("answered-words").textContent = words.say("answered", { answered, total: fields.length });
   /** @type {HTMLProgressElement} */ (byId("answered")).value = answered;
 }
 
@@ -111,9 +112,9 @@ function filledIn(field) {
 export function markFaults(form, faults) {
   for (const field of fieldsOf(form)) {
     const fault = faults.find((one) => one.field === field);
-    const words = /** @type {HTMLElement} */ (field.querySelector(".fault"));
-    words.hidden = !fault;
-    words.textContent = fault ? `${fault.words.charAt(0).toUpperCase()}${fault.words.slice(1)}.` : "";
+    const place = /** @type {HTMLElement} */ (field.querySelector(".fault"));
+    place.hidden = !fault;
+    place.textContent = fault ? `${fault.words.charAt(0).toUpperCase()}${fault.words.slice(1)}.` : "";
     field.querySelector("[aria-invalid]")?.removeAttribute("aria-invalid");
     if (fault) firstInput(field)?.setAttribute("aria-invalid", "true");
   }
@@ -165,5 +166,5 @@ function typed(field, missing) {
 /** @param {HTMLElement} field */
 function wanted(field) {
   const input = /** @type {HTMLInputElement | null} */ (field.querySelector("input[type=number]"));
-  return input ? `give a whole number from ${input.min} to ${input.max}` : "choose an answer";
+  return input ? words.say("fault.number", { least: input.min, most: input.max }) : words.say("fault.choice");
 }

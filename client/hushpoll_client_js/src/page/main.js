@@ -6,6 +6,7 @@ import { HushpollError } from "../errors.js";
 import { preview } from "../preview.js";
 import { indexedDbStorage } from "../storage.js";
 import { byId, element, showPart, showProblem } from "./elements.js";
+import { failure } from "./failures.js";
 import { checkForm, countAnswers, firstInput, hasAnswers, inOwnWords, markFaults, readForm } from "./form.js";
 import { forgetTaken } from "./forgetting.js";
 import { guardAnswers, step, stepOf } from "./leaving.js";
@@ -16,6 +17,7 @@ import { currentPerson, databaseOf, otherPeople, rememberPerson, showPeople } fr
 import { showNotice, showReceipt } from "./receipt.js";
 import { showReview } from "./review.js";
 import { sayTreatment } from "./treatment.js";
+import { surveyText, words } from "./words.js";
 import { inLanguage } from "../wording.js";
 
 /** @typedef {import("../published.js").Published} Published */
@@ -53,7 +55,7 @@ const shown = (published) => inLanguage(published, language);
 /** @param {number} seconds */
 function waitForNetwork(seconds) {
   if (moment.sending) showNotice("unreachable", tryAgain);
-  else say("The server cannot be reached. Trying again …");
+  else say(words.say("trying"));
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, 1000 * seconds);
     tryNow = () => resolve(clearTimeout(timer));
@@ -61,9 +63,9 @@ function waitForNetwork(seconds) {
   });
 }
 
-/** @param {string} words Beside the button of the form. */
-function say(words) {
-  byId("progress").textContent = words;
+/** @param {string} text Beside the button of the form. */
+function say(text) {
+  byId("progress").textContent = text;
 }
 
 /**
@@ -76,8 +78,7 @@ async function attempt(act) {
   try {
     await act();
   } catch (error) {
-    // What is no error of ours could quote an answer.
-    showProblem(element("p", {}, error instanceof HushpollError ? error.message : "This page failed."));
+    showProblem(...failure(error));
   }
   say("");
 }
@@ -96,12 +97,12 @@ const entryOf = async (published) => (await client.ledger()).find((entry) => ent
  * Show what became of the answers that this device has given to this survey, if it has.
  *
  * @param {Published} published
- * @param {string} [reason] Why the server refused them.
+ * @param {Node[]} [reasons] Paragraphs on why the server refused them.
  */
-async function showAnswered(published, reason) {
+async function showAnswered(published, reasons = []) {
   const entry = await entryOf(published);
   if (!entry) return undefined;
-  showReceipt(entry, shown(published), { ...moment, reason, spent: total(await client.ledger()) });
+  showReceipt(entry, shown(published), { ...moment, reasons, spent: total(await client.ledger()) });
   step("receipt");
   showPart("receipt");
   return entry.state;
@@ -117,20 +118,20 @@ async function deliver(published) {
   moment.sending = true;
   /** @type {import("./receipt.js").Notice | undefined} */
   let notice;
-  /** @type {string | undefined} */
-  let reason;
+  /** @type {Node[]} */
+  let reasons = [];
   try {
     const state = await showAnswered(published);
     if (!state) return undefined;
     const entry = await entryOf(published);
-    if (entry && state === "waiting" && (await client.send(entry)).status === "waiting") notice = "given up";
+    if (entry && state === "waiting" && (await client.send(entry)).status === "waiting") notice = "given_up";
   } catch (error) {
-    if (error instanceof HushpollError) reason = error.message;
+    if (error instanceof HushpollError) reasons = failure(error);
     else notice = "failed";
   } finally {
     moment.sending = false;
   }
-  await attempt(() => showAnswered(published, reason));
+  await attempt(() => showAnswered(published, reasons));
   if (notice) showNotice(notice, tryAgain);
   // Reports for other surveys of this server.
   else await client.flush().catch(() => undefined);
@@ -165,22 +166,22 @@ async function review(published, again) {
   if (faults.length) {
     showPart("survey");
     showProblem(
-      element("p", {}, faults.length === 1 ? "One question wants an answer:" : `${faults.length} questions want an answer:`),
-      element("ul", {}, ...faults.map(({ field, question, words }) => {
+      element("p", {}, words.say("faults", { count: faults.length })),
+      element("ul", {}, ...faults.map(({ field, question, words: wanted }) => {
         const input = firstInput(field);
-        const to = element("a", { href: `#${input?.id}` }, question);
+        const to = element("a", { href: `#${input?.id}` }, surveyText("span", question));
         to.addEventListener("click", (event) => {
           // The address keeps its digest, and the history its steps.
           event.preventDefault();
           input?.focus();
         });
-        return element("li", {}, to, `: ${words}`);
+        return element("li", {}, ...words.parts("fault", { question: to, wanted }));
       })),
     );
     return undefined;
   }
   const others = (await client.ledger()).filter((entry) => entry.digest !== published.digest);
-  showReview(preview(shown(published), answers), { answers, skipped }, total(others), moment.person);
+  showReview(preview(shown(published), answers, words), { answers, skipped }, total(others), moment.person);
   if (!again) step("review", true);
   showPart("review");
   return undefined;

@@ -5,6 +5,7 @@
  */
 
 import { byId, element } from "./elements.js";
+import { words } from "./words.js";
 
 const CURRENT = "hushpoll-person";
 const MOST = "hushpoll-people";
@@ -33,8 +34,8 @@ export function rememberPerson() {
 
 /** Show who answers, and let another person take over: the page loads again, with that person's ledger. */
 export function showPeople() {
-  const choose = (/** @type {number} */ person, /** @type {string} */ words) => {
-    const button = element("button", { type: "button", class: "second" }, words);
+  const choose = (/** @type {number} */ person, /** @type {string} */ label) => {
+    const button = element("button", { type: "button", class: "second" }, label);
     button.addEventListener("click", () => {
       sessionStorage.setItem(CURRENT, String(person));
       location.reload();
@@ -44,8 +45,8 @@ export function showPeople() {
   const others = otherPeople();
   const next = Math.max(currentPerson(), ...others) + 1;
   byId("people").replaceChildren(
-    element("p", {}, `Several people may answer on this device. You answer as person ${currentPerson()}. What person ${currentPerson()} has spent and sent is counted apart from the others.`),
-    ...others.map((person) => choose(person, `I am person ${person}`)),
-    choose(next, "I am another person"),
+    element("p", {}, words.say("people", { person: currentPerson() })),
+    ...others.map((person) => choose(person, words.say("people.choose", { person }))),
+    choose(next, words.say("people.another")),
   );
 }

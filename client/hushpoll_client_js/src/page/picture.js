@@ -1,6 +1,7 @@
 /** Draws how far beliefs can move: a bar for each belief, with the same in words beside it. */
 
 import { element } from "./elements.js";
+import { words } from "./words.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 1000;
@@ -11,12 +12,12 @@ const HEIGHT = 80;
  * it in the first and the last column.
  *
  * @param {readonly import("../sentences.js").Change[]} changes
- * @param {string} about What the table is about, for its caption.
+ * @param {string} caption What the table is about.
  */
-export function picture(changes, about) {
-  const heads = ["Before", "", "Afterwards"].map((words) => element(words ? "th" : "td", words ? { scope: "col" } : {}, words));
+export function picture(changes, caption) {
+  const heads = [words.say("beliefs.before"), "", words.say("beliefs.afterwards")].map((head) => element(head ? "th" : "td", head ? { scope: "col" } : {}, head));
   return element("table", { class: "beliefs" },
-    element("caption", { class: "unseen" }, `How likely something about you can seem to a person who has seen ${about}`),
+    element("caption", { class: "unseen" }, caption),
     element("thead", {}, element("tr", {}, ...heads)),
     element("tbody", {}, ...changes.map(({ before, prior, high, range }) =>
       element("tr", {},
@@ -31,11 +32,7 @@ export function picture(changes, about) {
 /** What the two colours of a bar are. */
 export const legend = () =>
   element("p", { class: "legend" },
-    "Each bar is about something that a person thinks possible of you. ",
-    bar(WIDTH, WIDTH, "swatch"),
-    " is how likely it seemed before: 1 in 10, 1 in 2 or 9 in 10. ",
-    bar(0, WIDTH, "swatch"),
-    " is how much likelier it can seem at most to a person who has seen what is sent.",
+    ...words.parts("legend", { before: bar(WIDTH, WIDTH, "swatch"), after: bar(0, WIDTH, "swatch") }),
   );
 
 /**

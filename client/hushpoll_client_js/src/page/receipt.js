@@ -1,10 +1,11 @@
 /** The step after sending: shows what became of the answers, and the receipt that the respondent may keep. */
 
 import { byId, element } from "./elements.js";
+import { surveyText, words } from "./words.js";
 
 /** @typedef {Omit<import("../storage.js").Entry, "report" | "token">} Entry */
 /** @typedef {import("../published.js").Published} Published */
-/** @typedef {"unreachable" | "given up" | "failed"} Notice */
+/** @typedef {"unreachable" | "given_up" | "failed"} Notice */
 
 /**
  * What happened since the page was loaded.
@@ -16,15 +17,6 @@ import { byId, element } from "./elements.js";
  * @property {number | undefined} person Who answers, where several people may answer on this device.
  */
 
-const DROPPED = "What you have just answered here was neither randomised nor sent, and it is no longer on this page.";
-const WHOSE =
-  "If you gave these answers, nothing is left for you to do. If another person did, you cannot answer here as well: a browser " +
-  "answers a survey once. Use a device of your own, or a browser profile of your own on this one.";
-const ANOTHER = "If you are another person, choose “I am another person” above.";
-const OTHER_TOKEN =
-  "If it was the token that the server refused, open the survey on this device by a link with another token: the same report is then sent again.";
-const NO_CHANGE = "They may have left this device already, so they cannot be changed any more.";
-
 /**
  * @param {Entry["state"]} state
  * @param {Published["submission"]} submission
@@ -32,94 +24,84 @@ const NO_CHANGE = "They may have left this device already, so they cannot be cha
  * @returns {string[]} Heading, then paragraphs.
  */
 function wordsFor(state, submission, { own, sending, person }) {
-  const answered = `${person === undefined ? "This device" : `Person ${person}`} has answered this survey.`;
-  const whose = person === undefined ? WHOSE : ANOTHER;
-  if (state === "withdrawn") return ["You have withdrawn your answers to this survey.", "They are not given again."];
+  const answered = person === undefined ? words.say("receipt.answered") : words.say("receipt.answered.person", { person });
+  const whose = words.say(person === undefined ? "receipt.whose" : "receipt.whose.person");
+  if (state === "withdrawn") return [words.say("receipt.withdrawn"), words.say("receipt.withdrawn.words")];
   if (state === "refused") {
-    const spent = "It refused the report. The epsilon that it spent stays counted.";
-    return ["The server did not take the answers.", spent, ...(submission === "token" ? [OTHER_TOKEN] : [])];
+    const token = submission === "token" ? [words.say("receipt.refused.token")] : [];
+    return [words.say("receipt.refused"), words.say("receipt.refused.words"), ...token];
   }
   if (state === "accepted") {
-    if (own) return ["Thank you. Your answers have arrived.", "The server has stored the report that your device sent, once."];
-    return [answered, "The report has arrived, and it counts once.", whose];
+    if (own) return [words.say("receipt.thanks"), words.say("receipt.thanks.words")];
+    return [answered, words.say("receipt.arrived"), whose];
   }
-  const kept = "The answers are randomised, and this browser keeps the report until the server has taken it.";
-  if (sending && own) return ["Sending your answers …", `${kept} ${NO_CHANGE}`];
-  const later = "It is sent when the server can be reached and this page is open; you may close the page and come back later.";
-  if (own) return ["Your answers wait on this device.", `${kept} ${NO_CHANGE} ${later}`];
-  return [answered, `The answers wait to be sent. ${kept} ${NO_CHANGE} ${later}`, whose];
+  const kept = `${words.say("receipt.until")} ${words.say("receipt.no_change")}`;
+  if (sending && own) return [words.say("receipt.sending"), kept];
+  const later = `${kept} ${words.say("receipt.later")}`;
+  if (own) return [words.say("receipt.waiting"), later];
+  return [answered, `${words.say("receipt.wait")} ${later}`, whose];
 }
 
 /**
  * @param {Entry} entry
  * @param {Published} published
- * @param {Moment & {spent: string, reason?: string | undefined}} moment With the epsilon that this device has spent in all, and
+ * @param {Moment & {spent: string, reasons?: Node[]}} moment With the epsilon that this device has spent in all, and paragraphs on
  *   why the server refused the report.
  */
 export function showReceipt({ state, survey, version, epsilon, digest, api, id }, { title, attributes, submission }, moment) {
-  const { spent, dropped, reason, person } = moment;
+  const { spent, dropped, reasons = [], person } = moment;
   const server = api.replace(/\/api\/v1$/, "");
   const facts = { survey, version, title, server, digest, report: id, epsilon, state };
   const file = new Blob([`${JSON.stringify(facts, null, 2)}\n`], { type: "application/json" });
-  const [heading, ...words] = wordsFor(state, submission, moment);
+  const [heading, ...paragraphs] = wordsFor(state, submission, moment);
   const clear = attributes.filter(({ oracle }) => !oracle).map(({ name, question }) => question ?? name);
+  const sums = { epsilon: words.decimal(epsilon), spent: words.decimal(spent) };
   byId("receipt-heading").textContent = heading;
-  byId("notice").replaceChildren(...(dropped ? [element("p", { class: "dropped" }, DROPPED)] : []));
+  byId("notice").replaceChildren(...(dropped ? [element("p", { class: "dropped" }, words.say("receipt.dropped"))] : []));
   byId("receipt-words").replaceChildren(
-    ...[...words, ...(reason ? [`Reason: ${reason}`] : [])].map((text) => element("p", {}, text)),
+    ...paragraphs.map((text) => element("p", {}, text)),
+    ...reasons,
     element("dl", {},
-      ...Object.entries({
-        Survey: `${title} (${survey}, version ${version})`,
-        Server: server,
-        "Privacy loss (epsilon)": `${epsilon} for this survey, ${spent} ${person === undefined ? "on this device" : `by person ${person}`} in all`,
-        ...(id && { "Number of the report": id }),
-        Digest: digest,
-      }).flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]),
+      ...row("receipt.survey", ...words.parts("receipt.version", { title: surveyText("span", title), survey, version })),
+      ...row("receipt.server", server),
+      ...row("receipt.loss", person === undefined ? words.say("receipt.spent", sums) : words.say("receipt.spent.person", { ...sums, person })),
+      ...(id ? row("receipt.number", id) : []),
+      ...row("receipt.digest", digest),
     ),
     element("div", { class: "panel" },
-      element("h3", {}, "What is kept"),
-      ...kept(state, clear).map((text) => element("p", {}, text)),
+      element("h3", {}, words.say("receipt.kept")),
+      ...kept(state, clear).map((parts) => element("p", {}, ...parts)),
     ),
-    element("p", {}, element("a", { href: URL.createObjectURL(file), download: `${survey}-${version}-receipt.json`, class: "button" }, "Save this receipt")),
+    element("p", {}, element("a", { href: URL.createObjectURL(file), download: `${survey}-${version}-receipt.json`, class: "button" }, words.say("receipt.save"))),
   );
 }
+
+/** @param {import("../words.js").Key} name @param {...(Node | string)} value */
+const row = (name, ...value) => [element("dt", {}, words.say(name)), element("dd", {}, ...value)];
 
 /**
  * @param {Entry["state"]} state
  * @param {string[]} clear Questions whose answers are sent as they are.
+ * @returns {(Node | string)[][]} Paragraphs.
  */
 function kept(state, clear) {
-  const asGiven = clear.map((question) => `“${question}”`).join(", ");
-  const content = `The report holds the randomised answers${asGiven && `, and as you gave them the answers to ${asGiven}`}. `;
-  const proof =
-    "In this browser: that it has answered this survey, the epsilon, and the number of the report. They are there to refuse a second answer " +
-    "and to show that the first was given. They stay until this site's data are deleted in the browser; then it could answer again. ";
-  const here = `The report is kept too. ${content}People who use this browser could read it. `;
-  const stays =
-    "It cannot be taken back: once the server has mixed the reports, it keeps nothing that tells which of them has this number.";
+  const said = (/** @type {import("../words.js").Key[]} */ ...keys) => keys.map((key) => words.say(key)).join(" ");
+  const asGiven = element("span", {});
+  for (const question of clear) {
+    asGiven.append(...(asGiven.firstChild ? [", "] : []), ...words.parts("kept.question", { question: surveyText("span", question) }));
+  }
+  const content = clear.length ? words.parts("kept.content_clear", { questions: asGiven }) : [words.say("kept.content")];
   switch (state) {
     case "withdrawn":
-      return ["In this browser: that it has answered this survey, and the epsilon.", "What was sent before stays on the server."];
+      return [[said("kept.withdrawn")], [said("kept.withdrawn.server")]];
     case "accepted":
-      return [
-        `${proof}Neither the answers nor the report is kept here.`,
-        `On the server: the report, for as long as the survey's operator keeps it. ${content}${stays}`,
-      ];
+      return [[said("kept.proof", "kept.not_here")], [said("kept.server"), " ", ...content, " ", said("kept.stays")]];
     case "refused":
-      return [`${proof}${here}It stays with them, since no other may be made of these answers.`];
+      return [[said("kept.proof", "kept.here"), " ", ...content, " ", said("kept.readable", "kept.refused")]];
     default:
-      return [
-        `${proof}${here}It is deleted here when the server has taken it.`,
-        `On the server, once it has taken the report: the report, for as long as the survey's operator keeps it. ${stays}`,
-      ];
+      return [[said("kept.proof", "kept.here"), " ", ...content, " ", said("kept.readable", "kept.deleted")], [said("kept.server_later", "kept.stays")]];
   }
 }
-
-const NOTICES = {
-  unreachable: "The server cannot be reached. This page goes on trying. The report may have arrived all the same, with only the server's reply lost; sent again, it counts once.",
-  "given up": "The server could not be reached for some minutes. The report is kept here. It may have arrived all the same; sent again, it counts once.",
-  failed: "This page failed while it was sending. The report is kept here, and it may have arrived; sent again, it counts once.",
-};
 
 /**
  * Say, where the person looks, why the report is not acknowledged yet.
@@ -128,11 +110,12 @@ const NOTICES = {
  * @param {() => void} tryAgain
  */
 export function showNotice(notice, tryAgain) {
-  const button = element("button", { type: "button", class: "second" }, "Try again now");
+  const button = element("button", { type: "button", class: "second" }, words.say("notice.again"));
   button.addEventListener("click", tryAgain);
   const place = byId("notice");
   // Said once, not at each attempt.
-  if (place.textContent?.includes(NOTICES[notice])) return;
-  place.replaceChildren(...place.querySelectorAll(".dropped"), element("p", {}, NOTICES[notice]), button);
+  const text = words.say(`notice.${notice}`);
+  if (place.textContent?.includes(text)) return;
+  place.replaceChildren(...place.querySelectorAll(".dropped"), element("p", {}, text), button);
   place.scrollIntoView({ block: "nearest" });
 }

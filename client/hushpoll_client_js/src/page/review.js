@@ -1,8 +1,8 @@
 /** The step before sending: shows what leaves in clear, what leaves randomised, and what that reveals. */
 
-import { CLEAR_HINT, READING, THIS_SURVEY_ALONE } from "../sentences.js";
 import { byId, element } from "./elements.js";
 import { legend, picture } from "./picture.js";
+import { surveyText, words } from "./words.js";
 
 /**
  * @param {import("../preview.js").Preview} shown
@@ -12,59 +12,68 @@ import { legend, picture } from "./picture.js";
  * @param {number} [person] Who has spent it, where several people may answer on this device.
  */
 export function showReview({ notices, clear, perturbed, protection, epsilon, digest, recordSize }, { answers, skipped }, spent, person) {
-  const spender = person === undefined ? "This device" : `Person ${person}`;
-  byId("review-notices").replaceChildren(...notices.map((words) => paragraph(words)));
+  byId("review-notices").replaceChildren(...notices.map((notice) => paragraph(notice)));
   byId("review-clear").replaceChildren(
-    element("h3", {}, clear.length ? "Sent as you answered" : "No answer is sent in clear"),
+    element("h3", {}, words.say(clear.length ? "review.clear" : "review.no_clear")),
     ...(clear.length
       ? [
-          element("p", {}, "The survey's operator can read these answers."),
+          paragraph(words.say("review.readable")),
           element("dl", {}, ...clear.flatMap((line) => [
-            element("dt", {}, line.question ?? line.name),
-            element("dd", {}, line.answer ?? "", ...(skipped.has(line.name) ? [own(" (you skipped this question)")] : [])),
+            surveyText("dt", line.question ?? line.name),
+            answer(line.answer, skipped.has(line.name) && "review.skipped"),
           ])),
-          paragraph(CLEAR_HINT),
+          paragraph(words.say("clear_hint")),
         ]
       : []),
   );
   byId("review-together").replaceChildren(
-    element("h3", {}, "Randomised on this device, before anything is sent"),
-    element("p", { class: "soft legend" }, "You answered as follows. What is sent for these questions is randomised."),
+    element("h3", {}, words.say("review.perturbed")),
+    element("p", { class: "soft legend" }, words.say("review.answers")),
     element("dl", {}, ...perturbed.flatMap(({ name, question }) => [
-      element("dt", {}, question ?? name),
-      element("dd", {}, answers[name] ?? "", ...(skipped.has(name) ? [own(" (you skipped this question; this is randomised in its place)")] : [])),
+      surveyText("dt", question ?? name),
+      answer(answers[name], skipped.has(name) && "review.skipped_randomised"),
     ])),
-    element("h4", {}, "All randomised answers together"),
+    element("h4", {}, words.say("review.together")),
     paragraph(protection.words),
     paragraph(protection.limit),
-    picture(protection.changes, "all that is sent of your randomised answers"),
+    picture(protection.changes, words.say("beliefs.all")),
     legend(),
-    paragraph(READING),
-    paragraph(THIS_SURVEY_ALONE),
+    paragraph(words.say("reading")),
+    paragraph(words.say("this_survey_alone")),
   );
   byId("review-perturbed").replaceChildren(
-    element("h3", {}, "Each randomised answer by itself"),
+    element("h3", {}, words.say("review.each")),
     ...perturbed.flatMap((line) => [
-      element("h4", {}, line.question ?? line.name),
+      surveyText("h4", line.question ?? line.name),
       paragraph(line.protection.words),
       paragraph(line.truth),
       paragraph(line.protection.limit),
-      picture(line.protection.changes, "what is sent for this question"),
+      picture(line.protection.changes, words.say("beliefs.question")),
       paragraph(line.guess),
-      element("p", { class: "soft" }, `${line.protocol}, epsilon ${line.epsilon}`),
+      element("p", { class: "soft" }, words.say("review.protocol", { protocol: line.protocol, epsilon: words.decimal(line.epsilon) })),
     ]),
   );
   byId("review-cost").replaceChildren(
-    element("h3", {}, "Privacy loss"),
-    element("p", {}, `Privacy loss (epsilon) of this survey: at most ${epsilon}. ` +
-      (spent === "0" ? `${spender} has spent none before.` : `${spender} has spent ${spent} on surveys before.`)),
-    element("p", {}, `${recordSize === 1 ? "1 byte is" : `${recordSize} bytes are`} sent, whatever the answers are, and a random number to tell a repeat by.`),
-    element("p", { class: "digest" }, "Survey digest: ", element("code", {}, digest)),
+    element("h3", {}, words.say("review.loss")),
+    paragraph(`${words.say("review.epsilon", { epsilon: words.decimal(epsilon) })} ${spentBefore(spent, person)}`),
+    paragraph(words.say("review.bytes", { count: recordSize })),
+    element("p", { class: "digest" }, ...words.parts("review.digest", { digest: element("code", {}, digest) })),
   );
 }
 
-/** @param {string} words */
-const own = (words) => element("span", { class: "own" }, words);
+/** @param {string} spent @param {number} [person] */
+function spentBefore(spent, person) {
+  const key = spent === "0" ? "review.unspent" : "review.spent";
+  const values = { spent: words.decimal(spent) };
+  return person === undefined ? words.say(key, values) : words.say(`${key}.person`, { ...values, person });
+}
 
-/** @param {string} words */
-const paragraph = (words) => element("p", {}, words);
+/**
+ * @param {string | null | undefined} text
+ * @param {false | "review.skipped" | "review.skipped_randomised"} skipped
+ */
+const answer = (text, skipped) =>
+  element("dd", {}, surveyText("span", text ?? ""), ...(skipped ? [" ", element("span", { class: "own" }, words.say(skipped))] : []));
+
+/** @param {string} text */
+const paragraph = (text) => element("p", {}, text);

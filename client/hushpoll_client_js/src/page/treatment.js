@@ -2,14 +2,15 @@
 
 import { preview } from "../preview.js";
 import { byId, element } from "./elements.js";
+import { words } from "./words.js";
 
 /**
  * @param {HTMLFormElement} form Checked against the manifest.
  * @param {import("../published.js").Published} published
  */
 export function sayTreatment(form, published) {
-  const { notices, perturbed } = preview(published);
-  byId("survey-notices").replaceChildren(...notices.map((words) => element("p", {}, words)));
+  const { notices, perturbed } = preview(published, undefined, words);
+  byId("survey-notices").replaceChildren(...notices.map((notice) => element("p", {}, notice)));
   for (const { name, protection } of perturbed) {
     form.querySelector(`[data-attribute="${name}"] .treatment`)?.append(` ${protection.words}`);
   }

@@ -1,0 +1,85 @@
+/** Texts in one language, filled in with figures as that language spells them. */
+
+import { SCRIPT } from "./words/en.js";
+
+/** @typedef {keyof typeof SCRIPT} Key */
+/** @typedef {string | Partial<Record<Intl.LDMLPluralRule, string>>} Text A text, or a text for each plural category. */
+/** @typedef {Readonly<Record<Key, Text>>} Catalogue As `words/en.js` has it. */
+/** @typedef {Record<string, string | number | Node>} Values What a text is filled in with; whole numbers are spelled here. */
+
+/** The texts of one language. */
+export class Words {
+  #catalogue;
+  #plural;
+  /** @type {(value: number) => string} */
+  #whole;
+  /** @type {(value: number) => string} */
+  #decimal;
+  /** @type {(value: number | bigint) => string} */
+  #grouped;
+  /** @type {(value: number) => string} */
+  #tenths;
+
+  /** @param {Catalogue} catalogue */
+  constructor(catalogue) {
+    const language = /** @type {string} */ (catalogue.language);
+    const format = (/** @type {Intl.NumberFormatOptions} */ options) => new Intl.NumberFormat(language, options).format;
+    this.#catalogue = catalogue;
+    this.#plural = new Intl.PluralRules(language);
+    this.#whole = format({ useGrouping: false });
+    this.#decimal = format({ useGrouping: false, maximumFractionDigits: 12 });
+    this.#grouped = format({ maximumFractionDigits: 2 });
+    this.#tenths = format({ minimumFractionDigits: 1, maximumFractionDigits: 1 });
+  }
+
+  /**
+   * @param {Key} key
+   * @param {Record<string, string | number>} [values]
+   */
+  say(key, values) {
+    return this.parts(key, values).join("");
+  }
+
+  /**
+   * A text in pieces, of which some are elements of a page.
+   *
+   * @param {Key} key
+   * @param {Values} [values] One for each name in braces; `count` also chooses among the plural forms.
+   * @returns {(string | Node)[]}
+   */
+  parts(key, values = {}) {
+    let text = this.#catalogue[key];
+    if (typeof text === "object") text = text[this.#plural.select(Number(values["count"]))] ?? text.other ?? "";
+    return text.split(/\{(\w+)\}/).map((part, at) => {
+      const value = at % 2 ? (values[part] ?? "") : part;
+      return typeof value === "number" ? this.#whole(value) : value;
+    });
+  }
+
+  /** A decimal, such as an epsilon. @param {string} value In its one spelling. */
+  decimal(value) {
+    return this.#decimal(Number(value));
+  }
+
+  /** A factor. @param {number | bigint} value */
+  factor(value) {
+    return this.#grouped(value);
+  }
+
+  /** A chance that was rounded up. @param {number} chance In thousandths. */
+  high(chance) {
+    return chance >= 1000 ? this.say("chance.nearly_all") : this.#percent(chance);
+  }
+
+  /** A chance that was rounded down. @param {number} chance In thousandths. */
+  low(chance) {
+    return chance <= 0 ? this.say("chance.nearly_none") : this.#percent(chance);
+  }
+
+  /** @param {number} chance In thousandths. */
+  #percent(chance) {
+    return this.say("chance", { number: this.#tenths(chance / 10) });
+  }
+}
+
+export const ENGLISH = new Words(SCRIPT);

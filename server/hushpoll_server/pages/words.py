@@ -1,0 +1,90 @@
+"""The hosted page's own words, in each language that the browser SDK has a catalogue of.
+
+A catalogue is a file of the SDK's ``words``, such as ``de.js``, with two objects in JSON: ``PAGE``
+for the template and ``SCRIPT`` for the scripts. English is a part of the scripts; a page in another
+language carries its scripts' words, so that it needs no further request.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any, Final
+
+from markupsafe import Markup, escape
+
+ENGLISH: Final = "en"
+_PART: Final = re.compile(r"^export const (\w+) = (\{.*?^\});$", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The page's words in one language, whose tag is ``language``."""
+
+    language: str
+    page: Mapping[str, str]
+    script: Mapping[str, Any]
+
+    def say(self, key: str, **values: str | int) -> Markup:
+        """Return a text as markup, with the values in place of the names in braces.
+
+        Values are escaped, unless they are markup themselves.
+        """
+        text = self.page[key] if key in self.page else self.script[key]
+        return Markup(escape(text)).format(**values)  # noqa: S704  # escaped first
+
+    @property
+    def embedded(self) -> Markup:
+        """The words of the scripts as JSON inside the page; empty if the scripts have them."""
+        if self.language == ENGLISH:
+            return Markup("")
+        document = json.dumps(self.script, ensure_ascii=False, separators=(",", ":"))
+        return Markup(document.replace("<", "\\u003c"))  # noqa: S704  # no markup is left
+
+
+@cache
+def catalogues() -> Mapping[str, Words]:
+    """Return all catalogues by language, read once per process."""
+    return read_catalogues(resources.files("hushpoll_client_js") / "src" / "words")
+
+
+def read_catalogues(folder: Traversable) -> dict[str, Words]:
+    """Read the catalogues of a folder.
+
+    Raises
+    ------
+    KeyError
+        A file lacks ``PAGE`` or ``SCRIPT``.
+    """
+    words = {}
+    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        language, _, ending = file.name.rpartition(".")
+        if ending == "js":
+            text = file.read_text("utf-8")
+            parts = {name: json.loads(part) for name, part in _PART.findall(text)}
+            words[language] = Words(language, parts["PAGE"], parts["SCRIPT"])
+    return words
+
+
+def words_for(tags: Iterable[str | None]) -> Words:
+    """Return the words of the first language that has a catalogue, or else the English ones.
+
+    Parameters
+    ----------
+    tags : iterable of str or None
+        Language tags by preference. ``de-CH`` is served ``de``, as in the lookup of RFC 4647,
+        section 3.4.
+    """
+    offered = {language.lower(): words for language, words in catalogues().items()}
+    for tag in tags:
+        parts = (tag or "").lower().split("-")
+        for length in range(len(parts), 0, -1):
+            words = offered.get("-".join(parts[:length]))
+            if words is not None:
+                return words
+    return offered[ENGLISH]
