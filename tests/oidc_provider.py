@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
+from ssl import SSLContext
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlencode
 
@@ -25,15 +26,21 @@ SECRET = "client-secret-of-tests"
 class OpenIdProvider:
     """What the provider says of the one account that is signed in there.
 
-    `claims` are changed by tests; `spoil` changes the claims and the key of one ID token.
+    `claims` are changed by tests; `forged` makes an ID token of claims in its own way. The token
+    endpoint sends whoever asks it on to `moved`, and nothing is answered until `answers` is set.
     """
 
     now: Callable[[], int]
+    scheme: str = "http"
     port: int = 0
     claims: dict[str, Any] = field(default_factory=dict)
     changes: dict[str, Any] = field(default_factory=dict)
     about: dict[str, Any] | None = None
     denies: bool = False
+    forged: Callable[[dict[str, Any]], str] | None = None
+    further_keys: list[Any] = field(default_factory=list)
+    moved: str | None = None
+    answers: threading.Event = field(default_factory=threading.Event)
     said_issuer: str | None = None
     # Requests of browsers and of the server, as they came.
     asked: list[dict[str, str]] = field(default_factory=list)
@@ -45,7 +52,7 @@ class OpenIdProvider:
 
     @property
     def issuer(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self.scheme}://127.0.0.1:{self.port}"
 
     @property
     def settings(self) -> dict[str, str]:
@@ -72,10 +79,16 @@ class OpenIdProvider:
             **self.claims,
             **self.changes,
         }
+        if self.forged is not None:
+            return self.forged(claims)
         return jwt.encode(self.header, claims, self.signing or self.key)
 
     def application(self) -> Flask:
         app = Flask("oidc_provider")
+
+        @app.before_request
+        def wait() -> None:
+            assert self.answers.wait(60)
 
         @app.get("/.well-known/openid-configuration")
         def metadata() -> Any:
@@ -101,6 +114,8 @@ class OpenIdProvider:
 
         @app.post("/token")
         def token() -> Any:
+            if self.moved is not None:
+                return redirect(self.moved, 307)
             asked = self.codes.pop(request.form["code"], None)
             kind, _, given = request.headers["Authorization"].partition(" ")
             client = [unquote(part) for part in b64decode(given).decode().split(":")]
@@ -122,7 +137,7 @@ class OpenIdProvider:
 
         @app.get("/keys")
         def keys() -> Any:
-            return jsonify(keys=[self.key.as_dict(private=False)])
+            return jsonify(keys=[*self.further_keys, self.key.as_dict(private=False)])
 
         @app.get("/about")
         def about() -> Any:
@@ -134,16 +149,20 @@ class OpenIdProvider:
 
 
 @contextmanager
-def oidc_provider(now: Callable[[], int]) -> Iterator[OpenIdProvider]:
+def oidc_provider(
+    now: Callable[[], int], tls: SSLContext | None = None
+) -> Iterator[OpenIdProvider]:
     """Run a provider; its tokens begin at `now`."""
-    provider = OpenIdProvider(now)
-    server = make_server("127.0.0.1", 0, provider.application(), threaded=True)
+    provider = OpenIdProvider(now, "http" if tls is None else "https")
+    provider.answers.set()
+    server = make_server("127.0.0.1", 0, provider.application(), threaded=True, ssl_context=tls)
     provider.port = server.port
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
         yield provider
     finally:
+        provider.answers.set()
         server.shutdown()
         thread.join(60)
         server.server_close()

@@ -151,7 +151,7 @@ class Settings(BaseModel):
     oidc_issuer: Text | None = Field(
         None,
         max_length=255,
-        pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])[^\s?#\x00]+$",
+        pattern=r"^(https://[^\s/?#@\x00]+|http://(127\.0\.0\.1|localhost)(:\d+)?)(/[^\s?#\x00]*)?$",
         description="OpenID Connect provider at which users can sign in to the dashboard, exactly "
         "as its metadata name it; over HTTP on this machine alone. Needs the extra `oidc` and "
         "`oidc_client_id`.",

@@ -316,6 +316,7 @@ def test_missing_extra_is_named_where_a_provider_is_configured(monkeypatch):
         ({"oidc_issuer": "https://login.example"}, "OIDC_CLIENT_ID is not"),
         ({"oidc_client_id": "x"}, "OIDC_ISSUER is not"),
         ({"oidc_issuer": "http://login.example", "oidc_client_id": "x"}, "https://HOST/PATH"),
+        ({"oidc_issuer": "http://localhost:1@login.example", "oidc_client_id": "x"}, "HOST/PATH"),
     ],
 )
 def test_half_a_provider_is_refused(config, said):

@@ -13,7 +13,7 @@ import secrets
 import threading
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -213,7 +213,6 @@ class Provider:
         """Return the checked claims of a code's ID token; where it lacks some, the account's."""
         from authlib.oidc.core import CodeIDToken
         from joserfc import jwt
-        from joserfc.jwk import KeySet
         from joserfc.jws import JWSRegistry
 
         metadata = self._known(session)
@@ -226,8 +225,7 @@ class Provider:
             allow_redirects=False,
         )
         # Fetched each time: a key that the provider has taken back verifies nothing more.
-        published: Any = _fetched(session, metadata["jwks_uri"])
-        keys = KeySet.import_key_set(published)
+        keys = _keys(_fetched(session, metadata["jwks_uri"]))
         allowed = JWSRegistry(algorithms=list(ALGORITHMS), strict_check_header=False)
         signed = jwt.decode(str(token["id_token"]), keys, registry=allowed)
         claims = CodeIDToken(
@@ -247,8 +245,8 @@ class Provider:
         now = int(self._settings.clock.now().timestamp())
         claims.validate(now=now, leeway=LEEWAY_SECONDS)
         subject = claims["sub"]
-        if len(subject) > LONGEST_SUBJECT or "\0" in subject:
-            raise _refused("token", "the provider's name of your account is too long")
+        if len(subject) > LONGEST_SUBJECT or not subject.isprintable():
+            raise _refused("token", "the provider's name of your account is too long, or no text")
         wanted = {self._claim, "email_verified"} if self._claim == EMAIL else {self._claim}
         if wanted <= claims.keys() or "userinfo_endpoint" not in metadata:
             return dict(claims)
@@ -260,8 +258,9 @@ class Provider:
 
     def _name(self, claims: Mapping[str, Any]) -> str | None:
         name = claims.get(self._claim)
-        # Some providers write booleans as text.
-        if self._claim == EMAIL and claims.get("email_verified") not in (True, "true"):
+        verified = claims.get("email_verified")
+        # Some providers write booleans as text. A number is neither, though 1 equals True.
+        if self._claim == EMAIL and verified is not True and verified != "true":
             return None
         return name if isinstance(name, str) else None
 
@@ -347,6 +346,19 @@ def _refused(reason: str, detail: str, error: Exception | None = None) -> Refuse
     more = {} if error is None else {"error": type(error).__name__}
     log.warning("provider-sign-in-refused", reason=reason, **more)
     return Refused("unauthorized", detail)
+
+
+def _keys(published: Mapping[str, Any]) -> Any:
+    """Return those of a provider's keys that can verify; the others are left out (RFC 7517, 5)."""
+    from joserfc.errors import JoseError
+    from joserfc.jwk import KeySet, import_key
+
+    keys = []
+    for key in published["keys"]:
+        if isinstance(key, dict) and key.get("kty") in ("EC", "RSA"):
+            with suppress(JoseError, ValueError, KeyError, TypeError):
+                keys.append(import_key(key))
+    return KeySet(keys)
 
 
 def _fetched(session: Any, address: str, *, withhold_token: bool = True) -> dict[str, Any]:
