@@ -205,7 +205,7 @@ def set_cookie(answer: Response, name: str, value: str, *, seconds: int | None =
         path=f"{request.script_root}/dashboard",
         httponly=True,
         samesite="Lax",
-        secure=services().settings.behind_tls,
+        secure=services().settings.behind_tls or request.is_secure,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from werkzeug.http import parse_cookie
 
+from hushpoll_server import create_app
 from hushpoll_server.dashboard.frame import COOKIE, REMEMBER_COOKIE
 from hushpoll_server.services.people.sign_in import SESSION_SECONDS
 
@@ -138,6 +139,18 @@ def test_api_and_public_pages_know_no_session(site, ada):
         assert "Set-Cookie" not in answer.headers
         assert "Cookie" not in answer.headers.get("Vary", "")
     assert client.get("/dashboard/account").status_code == 200
+
+
+def test_cookies_of_an_application_behind_https_are_secure(site):
+    """The application alone, in a server that tells it the scheme."""
+    app = create_app({"DATABASE_URL": site.services.settings.database_url})
+    try:
+        for scheme, secure in (("https", True), ("http", False)):
+            answer = app.test_client().get("/dashboard/sign-in", base_url=f"{scheme}://localhost")
+            (cookie,) = answer.headers.getlist("Set-Cookie")
+            assert ("Secure" in cookie) == secure
+    finally:
+        app.extensions["hushpoll"].stop()
 
 
 def test_fault_of_the_database_is_told_on_a_page(site, ada, visit):
