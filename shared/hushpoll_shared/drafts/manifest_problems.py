@@ -14,6 +14,7 @@ from typing import Any, Final
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.drafts.attributes import read_attribute
 from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.attributes import NPS
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
 from hushpoll_shared.wire.problems import remedy_in
@@ -151,6 +152,8 @@ def _replace(question: dict[str, Any], path: str, stand_in: str) -> None:
             # They name categories that are no more.
             question.pop("positive", None)
             question.pop("missing", None)
+            if question.get("scale") == NPS:
+                del question["scale"]
         case part if part in question:
             del question[part]
         case _:

@@ -129,6 +129,37 @@ def token_on(visitor, path):
     return re.search(r'name="form_token" value="([^"]*)"', visitor.get(path).text)[1]
 
 
+def test_problems_of_a_question_are_told_in_the_words_of_the_form(site, visit):
+    ada = visit("ada", every="editor")
+    path = begun(ada)
+    for changes, field, words in (
+        ({"q0-low": "1", "q0-high": "5"}, "categories", "both possible answers and whole numbers"),
+        ({"q0-low": "", "q0-high": "", "q0-categories": ""}, "categories", "write at least two"),
+        ({"q0-scale": "nps", "q0-categories": "a\nb"}, "scale", "numbers from 0 to 10; write"),
+        ({"q0-scale": "", "q0-missing": "a"}, "missing", "answer of who skips it is &#39;a&#39;"),
+    ):
+        change(ada, path, **changes)
+        text = ada.get(path).text
+        assert "1 problem before it can be published" in text
+        assert words in text[text.index(f'id="q0-{field}-fault"') :].partition("</div>")[0]
+        assert f'<a href="#q0-{field}"><bdi>Question 1, ' in text
+        assert "attributes[" not in text.partition('id="draft-form"')[0]
+
+
+def test_a_name_is_made_of_the_title_and_the_form_leads_on_to_publishing(site, visit):
+    ada = visit("ada", every="editor")
+    path = begun(ada, name="", title="¿Café, at work?")
+    assert manifest(site, path)["name"] == "cafe-at-work"
+    answer = change(ada, path, do="publish", n="3000", **{"q0-question": "Coffee?"})
+    address = answer.headers["Location"].removeprefix("/dashboard")
+    assert address == f"{path}/publish?n=3000&width=0.1"
+    assert manifest(site, path)["attributes"][0]["question"] == "Coffee?"
+    assert "The launch plan says: <bdi>Yes: with 3,000 respondents" in ada.get(address).text
+    refused = ada.send("/drafts/new", on="/drafts/new", name="", title="Работа")
+    beside = refused.text[refused.text.index('id="name-fault"') :].partition("</div>")[0]
+    assert "be made; write a name" in beside
+
+
 def test_a_survey_is_translated_cell_by_cell_and_terms_are_chosen(site, visit):
     ada = visit("ada", every="editor")
     path = begun(ada)

@@ -96,6 +96,11 @@ def test_what_stands_beside_follows_the_typing(open_page):
     page.get_by_label("Title").fill("Another title")
     expect(shown.get_by_role("heading", level=1)).to_have_text("Another title")
     expect(page.get_by_text("Not saved yet.")).to_be_visible()
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.get_by_role("link", name="YAML").click()
+    expect(page.get_by_label("Title")).to_have_value("Another title")
+    assert asked == ["beforeunload"]
     page.get_by_label("Respondents you expect").fill("123456")
     expect(page.get_by_text("Yes: with 123,456 respondents")).to_be_visible()
     page.locator("#q0-categories").fill("one alone")

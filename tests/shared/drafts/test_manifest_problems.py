@@ -140,3 +140,9 @@ def test_the_first_problem_is_that_for_which_publishing_refuses(change: dict[str
         Manifest.from_dict(draft).resolve()
     problem = manifest_problems(draft)[0]
     assert (problem.field, problem.message) == (refusal.value.field, str(refusal.value))
+
+
+def test_scores_that_have_categories_too_are_one_problem():
+    question = {"name": "scores", "role": "sensitive", "scale": "nps", "range": [0, 10]}
+    draft = make_draft(attributes=[{**question, "categories": ["a", "b"]}], protected=None)
+    assert found(draft) == [("categories", 0)]

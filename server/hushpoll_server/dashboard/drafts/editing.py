@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.spelling.text import show
+from hushpoll_shared.spelling.text import NAME_LENGTH, show
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
 from hushpoll_shared.survey.wording import MOST_TRANSLATIONS, check_language
 
 NEW_LANGUAGE = "new-language"
 """The field in which the tag of a language stands that is to be added."""
+
+
+def name_of(title: str) -> str:
+    """Return a survey's name that is made of its title.
+
+    Raises
+    ------
+    InvalidParameter
+        No letter or digit of the title can stand in a name.
+    """
+    letters = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    name = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")[:NAME_LENGTH]
+    if not name:
+        raise InvalidParameter(
+            f"the title {show(title)} has no letter from a to z and no digit of which a name could "
+            "be made; write a name",
+            field="name",
+        )
+    return name
 
 
 def new_question(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from flask import request
 from hushpoll_analysis.planning.verdicts import N_MAX
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.dashboard.drafts.form import CHOICES, NUMBERS, TEXTS, Form
+from hushpoll_server.dashboard.drafts.problem_words import Told, told
 from hushpoll_server.dashboard.drafts.question_fields import CHOICES as QUESTION_CHOICES
 from hushpoll_server.dashboard.drafts.question_fields import TEXTS as QUESTION_TEXTS
 from hushpoll_server.dashboard.drafts.translation_fields import Cell
@@ -43,7 +44,7 @@ class Outlook:
     page: str | None = None
     busy: str | None = None
     faults: dict[str, list[str]] = field(default_factory=dict)
-    listed: list[tuple[str, ManifestProblem]] = field(default_factory=list)
+    listed: list[Told] = field(default_factory=list)
 
     @property
     def publishable(self) -> bool:
@@ -73,9 +74,10 @@ def outlook_of(manifest: Mapping[str, Any], form: Form) -> Outlook:
         return seen
     for problem in validation.problems:
         name = _field(problem, form)
+        words = told(problem, name, form)
         if name is not None:
-            seen.faults.setdefault(name, []).append(problem.message)
-        seen.listed.append((name or "problems", problem))
+            seen.faults.setdefault(name, []).append(words.words)
+        seen.listed.append(words)
     return seen
 
 

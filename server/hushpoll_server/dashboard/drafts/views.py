@@ -16,7 +16,7 @@ from flask import Response, request, url_for
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, ManifestRefused
-from hushpoll_server.dashboard.drafts.editing import NEW_LANGUAGE, changed, new_question
+from hushpoll_server.dashboard.drafts.editing import NEW_LANGUAGE, changed, name_of, new_question
 from hushpoll_server.dashboard.drafts.form import form_of, manifest_of, moment_of
 from hushpoll_server.dashboard.drafts.given_manifest import given_manifest
 from hushpoll_server.dashboard.drafts.outlook import outlook_of
@@ -69,7 +69,7 @@ def begin_draft() -> Response:
             manifest = given_manifest()
         else:
             name, title = (request.form.get(key, "").strip() for key in ("name", "title"))
-            manifest = _empty(name, title)
+            manifest = _empty(name or name_of(title), title)
         _require(manifest.get("name"))
         draft = services().drafts.add(manifest, actor=member().actor)
     except HushpollError as error:
@@ -118,6 +118,8 @@ def change_draft(draft_id: str) -> Response:
     refusal = _save(kept, manifest)
     if refusal is not None:
         return _as_form(kept, manifest, refusal=refusal)
+    if act == "publish":
+        return see(_address(kept, "", page="publish_page"))
     return see(_address(kept, shown))
 
 
@@ -322,11 +324,11 @@ def _revision() -> int:
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
-def _address(kept: Draft, shown: str) -> str:
-    """Return the address of the form with the numbers of its plan, at a question."""
+def _address(kept: Draft, shown: str, *, page: str = "draft") -> str:
+    """Return the address of a draft's page with the numbers of its plan, at a question."""
     given = {key: request.form.get(key, "").strip() for key in ("n", "width")}
     query = urlencode({key: text for key, text in given.items() if text})
-    address = url_for("dashboard.draft", draft_id=kept.row.id)
+    address = url_for(f"dashboard.{page}", draft_id=kept.row.id)
     return address + ("?" + query if query else "") + ("#" + shown if shown else "")
 
 

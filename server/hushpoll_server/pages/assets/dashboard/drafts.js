@@ -2,13 +2,14 @@
  * Keeps what stands beside a draft's form up to date while an editor writes: the problems beside
  * their fields, the launch plan and the respondent's page. It sends the form as the button "Update
  * what stands beside" does, which saves nothing, and puts in what has changed. Without scripts
- * there is the button.
+ * there is the button. Who leaves the page with changes that are not saved is asked first.
  */
 
 const PAUSE_MS = 600;
 const form = document.querySelector("#draft-form");
 let timer;
 let asked = 0;
+let unsaved = document.querySelector("[data-saved]")?.dataset.saved !== "yes";
 
 function preview(root) {
   return root.querySelector("[data-live=page] iframe");
@@ -60,6 +61,16 @@ async function look() {
 
 document.addEventListener("input", (event) => {
   if (event.target.form !== form) return;
+  // The numbers of the plan are no part of the draft.
+  unsaved ||= event.target.closest("aside") === null;
   clearTimeout(timer);
   timer = setTimeout(look, PAUSE_MS);
+});
+
+form.addEventListener("submit", () => {
+  unsaved = false;
+});
+
+addEventListener("beforeunload", (event) => {
+  if (unsaved) event.preventDefault();
 });

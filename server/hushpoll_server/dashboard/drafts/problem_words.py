@@ -1,0 +1,111 @@
+"""The problems of a draft in the words of its form: which field, by its label, and what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from hushpoll_server.dashboard.drafts.fields import Fields
+from hushpoll_server.dashboard.drafts.form import Form
+from hushpoll_shared.drafts.manifest_problems import ManifestProblem
+from hushpoll_shared.survey.attributes import NPS
+
+OF_SURVEYS: Final[Mapping[str, str]] = {
+    "name": "Name in addresses",
+    "version": "Version",
+    "title": "Title",
+    "description": "Description",
+    "operator": "Who asks",
+    "purpose": "What the answers are for",
+    "language": "Language",
+    "epsilon": "Epsilon",
+    "split": "Divided among the questions",
+    "protocol": "Protocol",
+    "opens": "Opens",
+    "closes": "Closes",
+    "submission": "Who may answer",
+    "shared_device": "On one device",
+    "release": "Results are released",
+    "minimum_batch": "Fewest reports of a result",
+    "protected": "Groups of a fairness audit",
+    "attributes": "Questions",
+    "translations": "Translations",
+}
+OF_QUESTIONS: Final[Mapping[str, str]] = {
+    "name": "name in results",
+    "question": "what is asked",
+    "role": "what the answer is",
+    "categories": "possible answers",
+    "range": "whole numbers",
+    "missing": "answer of who skips it",
+    "scale": "layout of the answers",
+    "section": "section",
+    "protocol": "protocol",
+    "positive": "answer that counts as 1",
+}
+"""What each field is called; a field without one has its name in the manifest."""
+
+_TRANSLATION: Final = re.compile(r"translations\[([^\]]*)\].*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A problem as the form tells it: the id of the field, what the field is called, the words."""
+
+    id: str
+    label: str
+    words: str
+
+
+def told(problem: ManifestProblem, field: str | None, form: Form) -> Told:
+    """Return a problem in the words of the form.
+
+    Parameters
+    ----------
+    problem : ManifestProblem
+        As the manifest's reader tells it.
+    field : str or None
+        Id of the field beside which it stands; None if the form has none.
+    form : Form
+        The form.
+    """
+    id_ = field or "problems"
+    if problem.position is not None:
+        asked = f"question {problem.position + 1}"
+        label = OF_QUESTIONS.get(problem.part, problem.part)
+        question = (
+            form.questions[problem.position] if problem.position < len(form.questions) else Fields()
+        )
+        return Told(id_, f"Question {problem.position + 1}, {label}", _of(problem, question, asked))
+    match = _TRANSLATION.fullmatch(problem.field)
+    if match is not None:
+        words = problem.message
+        if words.startswith(f"{problem.field} "):
+            words = f"this text{words.removeprefix(problem.field)}"
+        return Told(id_, f"Translation into {match[1]}", words)
+    return Told(id_, OF_SURVEYS.get(problem.part, problem.part), problem.message)
+
+
+def _of(problem: ManifestProblem, question: Fields, asked: str) -> str:
+    """Return what is wrong with a question, in the words of its fields."""
+    texts = question.texts
+    numbers = bool(texts.get("low") or texts.get("high"))
+    if problem.part == "categories" and not numbers and not texts.get("categories"):
+        return (
+            f"{asked} has neither possible answers nor whole numbers; write at least two answers, "
+            "one per line, or the first and the last number"
+        )
+    if problem.part == "categories" and numbers and texts.get("categories"):
+        return f"{asked} has both possible answers and whole numbers; empty one of them"
+    if problem.part == "scale" and texts.get("scale") == NPS:
+        return (
+            "a Net Promoter Score has the whole numbers from 0 to 10; write these, and empty the "
+            "possible answers"
+        )
+    label = OF_QUESTIONS.get(problem.part, problem.part)
+    start = f"{problem.field} "
+    if problem.message.startswith(start):
+        return f"{label} {problem.message.removeprefix(start)}"
+    return re.sub(r"^attributes\[[^\]]*\] ", f"{asked} ", problem.message)
