@@ -48,8 +48,8 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "fairness certificate": ("hushpoll fairness certificate run test.csv --groups gender",),
     "fairness model": ("hushpoll fairness model run later.records --unseen",),
     "fairness predictions": (
-        "hushpoll fairness predictions predicted.csv --groups gender,race --label income "
-        "--positive '>26000'",
+        "hushpoll fairness predictions predicted.csv --data people.csv --groups gender "
+        "--label income --positive '>26000'",
     ),
     "fairness records": ("hushpoll fairness records survey.records --confidence 0.9",),
     "fairness survey": ("hushpoll fairness survey work-and-health --out fairness.xlsx",),

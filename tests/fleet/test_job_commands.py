@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -10,6 +11,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.cli.commandline import main
 from hushpoll_fleet.demo.processes import Server
 
 
@@ -63,8 +66,21 @@ def test_estimates_are_shown_where_no_worker_tests_the_shape(hushpoll, survey):
     answer = json.loads(out)
     assert answer["n"] == 300
     assert "shape" not in answer
-    assert "the estimates follow in any case" in err
+    assert "the estimates are shown in any case" in err
     assert "no hushpoll worker runs" in err
+
+
+def test_estimates_are_printed_before_the_shape_is_waited_for(survey, real_server):
+    """Guards: the estimates came after the wait. Before any worker of this module runs."""
+    done = subprocess.run(
+        [sys.executable, "-m", "hushpoll_client", "estimate", survey, "--check-shape",
+         "--timeout", "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env=os.environ | {"HUSHPOLL_URL": real_server.url, "HUSHPOLL_TOKEN": real_server.token},
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stdout.startswith(f"{survey} version 1, 300 reports\n")
+    assert done.stdout.index("Each interval") < done.stdout.index("A worker of the server tests")
 
 
 def test_a_job_that_nobody_takes_says_how_to_go_on(hushpoll, survey):
@@ -232,7 +248,42 @@ def test_a_fleet_s_poisoners_are_flagged_and_its_honest_respondents_are_not(
     assert shape["n"] == json.loads(said)["n"] == 600
     code, said, _ = hushpoll("estimate", name, "--check-shape")
     assert code == 0
-    assert ("FLAGGED" if poisoners else "like those of devices") in said
+    assert said.count("FLAGGED" if poisoners else "like those of devices") == 1
+    assert said.count(f"{name} version 1, 600 reports") == 1
+
+
+def test_sealing_says_that_nothing_was_sealed(hushpoll, survey, worker):
+    """Guards: the job was said to be done, whether it had sealed anything or not."""
+    assert hushpoll("job", "start", "seal", survey)[0] == 0
+    code, out, _ = hushpoll("job", "start", "seal", survey)
+    assert code == 0
+    assert out.endswith(" is done; no report was sealed, because none waits\n")
+    code, out, _ = hushpoll("job", "start", "seal", survey, "--json")
+    assert (code, json.loads(out)["sealing"]["moved"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        ({"moved": 1200, "inbox": 0}, "1,200 reports were sealed"),
+        ({"moved": 0, "inbox": 7}, "no report was sealed: 7 wait, which are fewer than"),
+        ({"moved": None, "inbox": None}, "is not told before they are released"),
+    ],
+)
+def test_sealing_is_told_in_words(monkeypatch, capsys, result, words):
+    done = {"id": "a", "kind": "seal", "survey": "x", "version": 1, "state": "done"}
+    monkeypatch.setattr(AnalystClient, "start_job", lambda *_: done)
+    monkeypatch.setattr(
+        AnalystClient,
+        "job_result",
+        lambda _client, _id, write, **_: write(json.dumps(result).encode()),
+    )
+    monkeypatch.setenv("HUSHPOLL_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("HUSHPOLL_TOKEN", "hp_x_y")
+    with pytest.raises(SystemExit) as caught:
+        main(["job", "start", "seal", "x", "--version", "1"])
+    assert caught.value.code == 0
+    assert words in capsys.readouterr().out
 
 
 def test_a_refusal_is_the_server_s_own(hushpoll, survey, worker):

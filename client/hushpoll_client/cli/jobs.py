@@ -19,7 +19,7 @@ from hushpoll_client.cli.options import (
 )
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.out_file import out_option, replacing
-from hushpoll_shared.cli.terminal import emit_answer, waiting
+from hushpoll_shared.cli.terminal import emit_answer, usable, waiting
 from hushpoll_shared.spelling.text import show as show_text
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
 from hushpoll_shared.wire.job_kinds import KINDS_WITH_TABLE, SCOPE_OF_KIND
@@ -36,7 +36,7 @@ def job() -> None:
 
 
 @job.command()
-@click.argument("kind", type=click.Choice(list(SCOPE_OF_KIND)))
+@click.argument("kind", metavar="KIND", type=click.Choice(list(SCOPE_OF_KIND)))
 @click.argument("name")
 @version_option
 @click.option(
@@ -59,11 +59,15 @@ def start(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Start a job for the survey NAME and wait for it.
+    """Start a job of KIND for the survey NAME and wait for it.
 
-    A hushpoll worker must be running. The token needs the scope publish for seal, read for export
-    and shape, train for train and fairness; looking at a job needs read. What hushpoll fairness
-    survey and hushpoll estimate --check-shape show are the jobs fairness and shape.
+    KIND is seal (shuffle the reports that wait into a segment), export, train, tune, fairness,
+    shape, table, weight or report. A hushpoll worker must be running. The token needs the scope
+    publish for seal, read for export and shape, train for train and fairness; looking at a job
+    needs read. What hushpoll fairness survey and hushpoll estimate --check-shape show are the jobs
+    fairness and shape.
+
+    For instance: hushpoll job start seal work-and-health
     """
     if out is not None and not timeout:
         raise InvalidParameter(
@@ -83,6 +87,8 @@ def start(
             )
         if out is not None:
             _save(client, document, out)
+        if kind == "seal":
+            document["sealing"] = _sealing(client, document)
     emit_answer(document, lambda answer: _words(answer, out), as_json=as_json)
 
 
@@ -207,6 +213,30 @@ def _save(client: AnalystClient, job: Mapping[str, Any], out: Path) -> None:
         client.job_result(str(job.get("id")), file.write, format=form)
 
 
+def _sealing(client: AnalystClient, job: Mapping[str, Any]) -> Any:
+    """Return what a job has sealed, as its small result says."""
+    content = bytearray()
+    client.job_result(str(job.get("id")), content.extend)
+    return usable(lambda: json.loads(content))
+
+
+def _sealed(sealing: Any) -> str:
+    """Return in words what was sealed; the server gives no number that is not released."""
+    if not isinstance(sealing, dict):
+        return ""
+    moved, waiting = sealing.get("moved"), sealing.get("inbox")
+    if moved is None:
+        return "; how many reports it has sealed is not told before they are released"
+    if moved:
+        return f"; {moved:,} reports were sealed"
+    if waiting:
+        return (
+            f"; no report was sealed: {waiting:,} wait, which are fewer than the minimum batch. "
+            "They are sealed when there are enough, or when the survey is over"
+        )
+    return "; no report was sealed, because none waits"
+
+
 def _format_of(job: Mapping[str, Any], out: Path) -> str | None:
     """Return the table that a file's ending asks for; None for the file as the job made it."""
     own, ending = _ending(job), out.suffix.lower()
@@ -244,4 +274,5 @@ def _words(job: dict[str, Any], out: Path | None = None) -> str:
     error = job.get("error")
     if error:
         line += f": {error.get('detail')} ({error.get('code')})"
+    line += _sealed(job.get("sealing"))
     return line if out is None else f"{line}; its result is in {out}"

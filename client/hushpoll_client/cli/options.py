@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -69,25 +71,36 @@ def analyst_command(command: Callable[..., None]) -> Callable[..., None]:
     return opened
 
 
-class PartOfAnswer(Exception):
-    """Raised by a command that has a part of what was asked for: it is shown, then the error."""
+@dataclass(frozen=True)
+class InTwoParts:
+    """An answer that is shown before its second part is there, which takes longer.
 
-    def __init__(self, answer: dict[str, Any], error: HushpollError) -> None:
-        super().__init__(str(error))
-        self.answer, self.error = answer, error
+    Attributes
+    ----------
+    answer : dict
+        The first part.
+    add : callable
+        Waits for the second part, and puts it into the answer; may raise a `HushpollError`.
+    text : callable
+        From the whole answer to lines about the second part.
+    """
+
+    answer: dict[str, Any]
+    add: Callable[[], None]
+    text: Callable[[Mapping[str, Any]], str]
 
 
 def statistic_command(
     statistic: Statistic, *, waits: bool = False
-) -> Callable[[Callable[..., dict[str, Any]]], Callable[..., None]]:
+) -> Callable[[Callable[..., dict[str, Any] | InTwoParts]], Callable[..., None]]:
     """Return what makes a command of a function that asks a server for a statistic.
 
     The function gets `client`, the survey's `name`, its `version` and the statistic's options, and
-    returns the server's answer, or raises `PartOfAnswer`. A terminal shows that it works; with
-    `waits` the function itself says so.
+    returns the server's answer, whole or `InTwoParts`. A terminal shows that it works; with `waits`
+    the function itself says so.
     """
 
-    def decorate(ask: Callable[..., dict[str, Any]]) -> Callable[..., None]:
+    def decorate(ask: Callable[..., dict[str, Any] | InTwoParts]) -> Callable[..., None]:
         @click.argument("name")
         @version_option
         @statistic.options
@@ -102,24 +115,41 @@ def statistic_command(
             **asked: Any,
         ) -> None:
             number = version_of(client, name, version)
-            missing: HushpollError | None = None
-            try:
-                with nullcontext() if waits else waiting(f"{statistic.table} of {name}"):
-                    answer = ask(client=client, name=name, version=number, **asked)
-            except PartOfAnswer as part:
-                answer, missing = part.answer, part.error
-            statistic.show(
-                answer,
-                out,
+            with nullcontext() if waits else waiting(f"{statistic.table} of {name}"):
+                answer = ask(client=client, name=name, version=number, **asked)
+            show = partial(
+                statistic.show,
+                out=out,
                 as_json=as_json,
                 guarantee=lambda: guarantee(client.show(name, number)),
             )
-            if missing is not None:
-                raise missing
+            if isinstance(answer, InTwoParts):
+                _show_both(statistic, answer, show, as_json=as_json)
+            else:
+                show(answer)
 
         return command
 
     return decorate
+
+
+def _show_both(
+    statistic: Statistic, parts: InTwoParts, show: Callable[..., None], *, as_json: bool
+) -> None:
+    """Show the first part at once, then the second; as JSON, both in one document at the end."""
+    if not as_json:
+        statistic.show(parts.answer, None, as_json=False)
+    failed: HushpollError | None = None
+    try:
+        parts.add()
+    except HushpollError as error:
+        failed = error
+    if as_json:
+        show(parts.answer)
+    else:
+        show(parts.answer, text=(lambda _: "") if failed else parts.text)
+    if failed is not None:
+        raise failed
 
 
 def version_option(command: _Command) -> _Command:

@@ -9,15 +9,15 @@ import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import (
-    PartOfAnswer,
+    InTwoParts,
     analyst_command,
     statistic_command,
     timeout_option,
     version_of,
     version_option,
 )
-from hushpoll_protocols.errors import HushpollError, InvalidParameter, ManifestRefused
-from hushpoll_shared.cli.estimates_text import attribute_entries, read_again
+from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
+from hushpoll_shared.cli.estimates_text import attribute_entries, read_again, shape_text
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.statistic_commands import ANSWERED, CROSS_TABLE, ESTIMATES, ORDERED
 from hushpoll_shared.cli.terminal import emit, progress, waiting
@@ -40,7 +40,7 @@ def estimate(
     check_shape: bool,
     timeout: float,
     **asked: Any,
-) -> dict[str, Any]:
+) -> dict[str, Any] | InTwoParts:
     """Show how often each answer of the survey NAME was given.
 
     Unbiased estimates are not rounded up to 0, so a rare answer's can lie below it; each interval
@@ -49,20 +49,6 @@ def estimate(
     """
     with waiting(f"estimates of {name}"):
         answer = client.estimates(name, version, **asked)
-    failed: HushpollError | None = None
-    if check_shape:
-        click.echo(
-            f"A worker of the server tests the shape of the reports, for at most {timeout:g} s; "
-            "the estimates follow in any case.",
-            err=True,
-        )
-        with waiting(f"shape of the reports of {name}") as say:
-            try:
-                answer["shape"] = client.report_shape(
-                    name, version, timeout=timeout, on_look=lambda job: say(str(job.get("state")))
-                )
-            except HushpollError as error:
-                failed = error
     entries = attribute_entries(answer)
     names = [entry.get("name") for entry in entries]
     for attribute in attributes:
@@ -75,9 +61,21 @@ def estimate(
     if attributes:
         answer["attributes"] = [entry for entry in entries if entry.get("name") in attributes]
     read_again(answer)
-    if failed is not None:
-        raise PartOfAnswer(answer, failed)
-    return answer
+
+    def test_shape() -> None:
+        click.echo(
+            "A worker of the server tests the shape of the reports, for at most "
+            f"{timeout:g} s; the estimates are shown in any case.",
+            err=True,
+        )
+        with waiting(f"shape of the reports of {name}") as say:
+            answer["shape"] = client.report_shape(
+                name, version, timeout=timeout, on_look=lambda job: say(str(job.get("state")))
+            )
+
+    if not check_shape:
+        return answer
+    return InTwoParts(answer, test_shape, lambda both: shape_text(both["shape"]))
 
 
 @click.command("cross-table")

@@ -68,6 +68,11 @@ def read_predictions(
     OSError
         If the file cannot be read.
     """
+    elsewhere = (
+        ""
+        if beside is not None
+        else ": name one of them, or give the rows that were predicted with --data"
+    )
     seen: dict[str, dict[str, int]] = {name: {} for name in (label, predicted, *groups)}
 
     def coder(name: str) -> Callable[[str], int]:
@@ -86,7 +91,8 @@ def read_predictions(
             for name in names:
                 if name not in header:
                     raise InvalidParameter(
-                        f"{file} has no column {show(name)}; its columns are {', '.join(header)}",
+                        f"{file} has no column {show(name)}; its columns are {', '.join(header)}"
+                        f"{elsewhere}",
                         field=option,
                     )
             return [Column(name, header.index(name), coder(name)) for name in names]

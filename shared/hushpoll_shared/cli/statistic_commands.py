@@ -137,6 +137,7 @@ class Statistic:
         *,
         as_json: bool,
         guarantee: Callable[[], Mapping[str, str]] | None = None,
+        text: Callable[[Mapping[str, Any]], str] | None = None,
     ) -> None:
         """Print a result, and write its table into `out` where there is one.
 
@@ -150,21 +151,30 @@ class Statistic:
             Whether to print JSON instead of text.
         guarantee : callable, optional
             Gives more lines for the sheet of methods; called only if there is one.
+        text : callable, optional
+            Makes the lines to print, in place of the statistic's own, where a part of them has been
+            printed; nothing is printed if there are none.
 
         Raises
         ------
         TransportError
             The answer does not have the statistic's form.
         """
+        words = self.text if text is None else text
         # An answer of another form must not replace the user's file.
         check_answer(answer, self.text)
-        saved = ""
+        saved: tuple[str, ...] = ()
         if out is not None:
             content = self._file(answer, out, guarantee)
             with replacing(out) as file:
                 file.write(content)
-            saved = f"\n\nThe result is in {out}."
-        emit_answer(answer, lambda shown: self.text(shown) + saved, as_json=as_json)
+            saved = (f"The result is in {out}.",)
+        if as_json or text is None or saved or check_answer(answer, words):
+            emit_answer(
+                answer,
+                lambda shown: "\n\n".join(filter(None, (words(shown), *saved))),
+                as_json=as_json,
+            )
 
     def _file(
         self,

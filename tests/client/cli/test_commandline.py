@@ -85,6 +85,7 @@ def test_every_command_has_help(capsys, name):
         (["simulate", "--url", "x"], "Missing option '--manifest'"),
         (["estimate", "s"], "Missing option '--url'. Give it, or set HUSHPOLL_URL."),
         (["estimate", "s", "--version", "0", "--url", "x"], "0 is not in the range"),
+        (["job", "start", "fold", "s"], "Invalid value for 'KIND': 'fold' is not one of 'seal', "),
     ],
 )
 def test_wrong_usage_is_2(capsys, monkeypatch, arguments, words):

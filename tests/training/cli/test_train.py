@@ -299,6 +299,7 @@ def test_fairness_takes_predictions_beside_the_rows_that_were_predicted(trained,
     assert report["n"] == 1500
     code, _, err = run(predictions, *asked)
     assert (code, "has no column 'income'" in err) == (1, True)
+    assert "give the rows that were predicted with --data" in err
     run(predict, "--model", "model", "--data", "features.csv", "--out", "few.csv")
     code, _, err = run(predictions, "few.csv", *asked[1:], "--data", "panel.csv")
     assert (code, "panel.csv has 1500 rows, and few.csv has 40" in err) == (1, True)
