@@ -29,6 +29,13 @@ from served import Load, refused_start
 from waiting import wait_until
 
 METRICS_TOKEN = "metrics-token-of-tests"
+# A child's module: it says that it is ready, and ends with its parent.
+STAYS = """\
+import sys
+def run():
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
 FEW_DESCRIPTORS = ["sh", "-c", 'ulimit -n 128; exec "$@"', "sh"]
 
 
@@ -113,22 +120,22 @@ def test_a_killed_process_is_replaced_or_ends_the_others(serve, name):
 
 def test_process_that_cannot_be_started_is_tried_again(tmp_path, monkeypatch):
     """Guards: it was given up for good, and the server went on without it."""
+    (tmp_path / "child_that_stays.py").write_text(STAYS)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     python = sys.executable
 
     async def keep():
         with socket.socket() as listener:
-            child = Child("of_no_such_module", Orders({}, listener.fileno(), "", None))
+            child = Child("child_that_stays", Orders({}, listener.fileno(), "", None))
             monkeypatch.setattr(sys, "executable", str(tmp_path / "away"))
             keeping = asyncio.create_task(child.keep())
             await asyncio.sleep(0.3)
             assert not keeping.done()
             monkeypatch.setattr(sys, "executable", python)
-            while psutil.Process().children() == before:
-                await asyncio.sleep(0.1)
+            await child.ready.wait()
             await child.stop(60)
             await keeping
 
-    before = psutil.Process().children()
     asyncio.run(asyncio.wait_for(keep(), 60))
 
 
