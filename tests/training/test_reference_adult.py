@@ -10,8 +10,13 @@ from benchmarks.paper import CELLS, METRICS, STANDARD_ERRORS, compare
 
 
 @pytest.mark.data
-def test_means_over_five_seeds_are_the_papers(data_dir: Path) -> None:
-    comparisons = compare(data_dir)
+@pytest.mark.parametrize("seeds", [2, pytest.param(5, marks=pytest.mark.slow)])
+def test_means_over_a_few_seeds_are_the_papers(data_dir: Path, seeds: int) -> None:
+    """Two seeds tell answers without noise in 99 runs of 100, and a target that is lost in all.
+
+    That is by the paper's own means and deviations; neither two nor five tell another epsilon.
+    """
+    comparisons = compare(data_dir, seeds=range(seeds))
     print(*comparisons, sep="\n")
     assert len(comparisons) == len(CELLS) * len(METRICS)
     assert [str(one) for one in comparisons if one.distance > STANDARD_ERRORS] == []
