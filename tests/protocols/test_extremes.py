@@ -50,6 +50,7 @@ def test_law_at_the_extremes(name: str, k: int, epsilon: str) -> None:
         assert 0 < shown.best_guess <= shown.largest_posterior <= 1
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("epsilon", ["0.000001", "1", "64"])
 @pytest.mark.parametrize("k", [2, 3, 256, 257, 65536])
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -74,6 +75,7 @@ def test_randomize_check_support_round_trip_at_the_extremes(
                 assert inside == oracle.likelihood_ratio * outside
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("epsilon", ["0.000001", "1", "21.5", "64"])
 @pytest.mark.parametrize("k", [2, 257, 65536])
 @pytest.mark.parametrize("name", PROTOCOLS)

@@ -26,6 +26,7 @@ def _small(name: str, epsilon: str) -> list[FrequencyOracle]:
     return oracles
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_probability_over_every_record_is_the_law_of_p_q_and_epsilon(
@@ -36,6 +37,7 @@ def test_probability_over_every_record_is_the_law_of_p_q_and_epsilon(
         check_epsilon(oracle)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("epsilon", ["0.3", "3.7"])
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_probability_over_every_record_of_nine_values(name: str, epsilon: str) -> None:

@@ -39,6 +39,7 @@ _CASES: dict[str, Fault] = FAULTS | {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("case", _CASES)
 def test_fault_is_caught(case: str) -> None:
     fault = _CASES[case]
@@ -47,6 +48,7 @@ def test_fault_is_caught(case: str) -> None:
             CHECKS[name](fault.faulty())
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("protocol", "k", "epsilon", "omega"),
     sorted({(f.protocol, f.k, f.epsilon, bool(f.parameters)) for f in _CASES.values()}),

@@ -125,6 +125,7 @@ def _reported(name: str, epsilon: float) -> Callable[[int], bytes]:
     return lambda value: pack(np.flatnonzero(HE_Client(value, K, epsilon) > theta), K)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("epsilon", [0.7, 2.0])
 @pytest.mark.parametrize("name", ["GRR", "RAPPOR", "OUE", "SS", "THE"])
 def test_their_client_draws_from_our_law(name: str, epsilon: float) -> None:

@@ -19,6 +19,7 @@ def _perturbed(oracle: FrequencyOracle, value: int, n: int, seed: int) -> list[b
     return [row.tobytes() for row in rows]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("k", "epsilon"), SMALL)
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_randomize_with_secure_bits_fits_the_law(name: str, k: int, epsilon: str) -> None:
@@ -34,6 +35,7 @@ def test_randomize_with_secure_bits_fits_the_law_in_every_bit_of_a_wide_record(n
         check_counts(oracle, value, [oracle.randomize(value, bits) for _ in range(1500)])
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("k", "epsilon"), SMALL)
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_perturb_fits_the_law(name: str, k: int, epsilon: str) -> None:
@@ -42,6 +44,7 @@ def test_perturb_fits_the_law(name: str, k: int, epsilon: str) -> None:
         check_draws(oracle, value, _perturbed(oracle, value, 10_000, seed=1))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_perturb_fits_the_law_in_every_bit_of_a_wide_record(name: str) -> None:
     oracle = create(name, k=74, epsilon="2")

@@ -31,6 +31,7 @@ def survey(name, k, epsilon, n, seed=2):
     return oracle, truth, perturb(oracle, rng.choice(k, n, p=truth), rng)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", PROTOCOLS)
 @pytest.mark.parametrize("epsilon", ["0.2", "1", "5"])
 def test_no_other_frequency_of_two_is_likelier(name, epsilon):
