@@ -8,9 +8,10 @@ from importlib import import_module
 
 import click
 
-from directives.command_examples import EXAMPLES
 from directives.markdown import code, table, target
 from hushpoll_client.cli.commands import COMMANDS, Group, Row
+from hushpoll_client.cli.help.examples import EXAMPLES
+from hushpoll_client.cli.help.finishing import finish
 
 
 def all_commands() -> Iterator[tuple[str, click.Command]]:
@@ -18,9 +19,9 @@ def all_commands() -> Iterator[tuple[str, click.Command]]:
     for name, row in COMMANDS.items():
         if isinstance(row, Group):
             for second, sub in row.commands.items():
-                yield f"{name} {second}", _command(sub)
+                yield f"{name} {second}", _command(f"{name} {second}", sub)
             continue
-        yield from _within(name, _command(row))
+        yield from _within(name, _command(name, row))
 
 
 def text(*words: str) -> str:
@@ -43,9 +44,10 @@ def _within(name: str, command: click.Command) -> Iterator[tuple[str, click.Comm
         yield name, command
 
 
-def _command(row: Row) -> click.Command:
+def _command(name: str, row: Row) -> click.Command:
     module, _, attribute = row.target.partition(":")
     command: click.Command = getattr(import_module(module), attribute)
+    finish(name, command)
     return command
 
 
@@ -78,7 +80,7 @@ def _description(help_text: str) -> str:
     for paragraph in re.split(r"\n\s*\n", help_text.strip()):
         if paragraph.startswith("\b"):
             paragraphs.append(code(paragraph.lstrip("\b\n")))
-        elif not paragraph.startswith("For instance: "):  # it is among the examples
+        else:
             paragraphs.append(_prose(" ".join(paragraph.split())))
     return "\n\n".join(paragraphs)
 

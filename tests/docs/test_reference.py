@@ -13,6 +13,7 @@ import click
 import pytest
 
 from hushpoll_client.cli.commands import COMMANDS
+from hushpoll_client.cli.help.examples import EXAMPLES
 
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS))
@@ -26,7 +27,6 @@ from directives import (  # noqa: E402
     public_names,
     routes,
 )
-from directives.command_examples import EXAMPLES  # noqa: E402
 
 ALL = dict(commands.all_commands())
 
@@ -43,7 +43,7 @@ def test_every_command_stands_on_one_page() -> None:
 
 
 def test_every_command_has_examples() -> None:
-    """A new command gets a row in docs/directives/command_examples.py."""
+    """A new command gets a row in hushpoll_client/cli/help/examples.py."""
     assert EXAMPLES.keys() == ALL.keys()
 
 

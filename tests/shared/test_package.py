@@ -14,6 +14,7 @@ from hushpoll_protocols import MissingExtra
 PUBLIC = {"Manifest", "Published", "load_manifest"}
 OPTIONAL = {
     "batch": {"numpy"},
+    "command_groups": {"click"},
     "estimates_text": {"rich"},
     "fairness_options": {"click"},
     "fairness_text": {"rich"},

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 from hushpoll_client.cli.commands import COMMANDS, Group, Row
+from hushpoll_client.cli.help.finishing import finish
 from hushpoll_protocols.errors import HushpollError, MissingExtra
 from hushpoll_shared.cli.terminal import describe, exit_code, say_error
 from hushpoll_shared.spelling.text import printable
@@ -107,6 +108,7 @@ def _imported(name: str, row: Row) -> click.Command:
         raise MissingExtra(row.extra, name) from error
     if not isinstance(command, click.Command):
         raise TypeError(f"{row.target} is a {type(command).__name__}, not a click command")
+    finish(name.removeprefix(f"{_PROGRAM} "), command)
     return command
 
 

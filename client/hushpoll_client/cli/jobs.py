@@ -18,6 +18,7 @@ from hushpoll_client.cli.options import (
     version_option,
 )
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import emit_answer, usable, waiting
 from hushpoll_shared.spelling.text import show as show_text
@@ -30,7 +31,7 @@ _ENDINGS = (".records", ".parquet", ".csv", ".json", ".zip")
 _out_option = out_option("File for the job's result; replaced only once all has arrived.")
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def job() -> None:
     """Let the server's workers seal, export, train, audit or test reports; fetch the results."""
 
@@ -66,8 +67,6 @@ def start(
     publish for seal, read for export and shape, train for train and fairness; looking at a job
     needs read. What hushpoll fairness survey and hushpoll estimate --check-shape show are the jobs
     fairness and shape.
-
-    For instance: hushpoll job start seal work-and-health
     """
     if out is not None and not timeout:
         raise InvalidParameter(

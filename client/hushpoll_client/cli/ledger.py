@@ -14,6 +14,7 @@ from hushpoll_client.device.consent import survey_digest
 from hushpoll_client.device.ledger import Ledger
 from hushpoll_client.device.outcomes import ClientDisabled, Losses
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.terminal import emit, json_option, json_text, reports_errors
 from hushpoll_shared.spelling.text import check_name
 
@@ -44,7 +45,7 @@ def ledger_option(command: _Command) -> _Command:
     )(command)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def ledger() -> None:
     """Show, export, send or withdraw what this device has answered."""
 

@@ -11,11 +11,12 @@ import click
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import how_far
 from hushpoll_client.cli.options import analyst_command, version_of, version_option
+from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import emit, emit_answer
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def model() -> None:
     """List, show, fetch and delete the models that a server has trained."""
 

@@ -23,6 +23,7 @@ from hushpoll_client.cli.options import (
 from hushpoll_client.device.preview import build_preview
 from hushpoll_client.samples import sample_manifest
 from hushpoll_protocols.errors import HushpollError
+from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import (
     emit,
@@ -39,17 +40,14 @@ _MOST_TOKENS: Final = 10_000
 """Most respondent tokens that are asked for at a time."""
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def survey() -> None:
     """Publish, show, list and close surveys, and issue tokens to respondents."""
 
 
 @survey.command()
 def example() -> None:
-    """Print the manifest of a sample survey, to start your own from.
-
-    For instance: hushpoll survey example > survey.yaml
-    """
+    """Print the manifest of a sample survey, to start your own from."""
     click.echo(sample_manifest(), nl=False)
 
 
@@ -209,8 +207,6 @@ def issue_tokens(
 
     Each is worth one report, to any version of a survey with submission: token. They are shown this
     once: the server keeps only hashes. The token of the command needs the scope publish.
-
-    For instance: hushpoll survey issue-tokens panel --count 200 --links --out links.txt
     """
     published = client.show(name)
     issued: list[str] = []
@@ -239,8 +235,6 @@ def tokens(client: AnalystClient, name: str, version: int | None, as_json: bool)
 
     Each report spends one. While a survey releases its reports on a schedule, the numbers are not
     shown before it is over, because they would tell who answers when.
-
-    For instance: hushpoll survey tokens panel
     """
     counts = client.token_counts(name, version_of(client, name, version))
     emit_answer({"survey": name, **counts}, _counted, as_json=as_json)

@@ -8,6 +8,7 @@ import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import analyst_command
+from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.terminal import emit, emit_answer
 
 # The server knows the scopes; a check here would refuse those of a newer server.
@@ -21,7 +22,7 @@ _expires_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def token() -> None:
     """Issue, list, rotate and revoke API tokens; all of it needs one of scope admin.
 

@@ -11,6 +11,7 @@ import click
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.fairness_options import params_option
 from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.table_out import save_table, table_out_option
@@ -57,7 +58,7 @@ _FILE_OR_FOLDER = click.Path(path_type=Path)
 _SHOWN = 5
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def experiment() -> None:
     """Rerun the paper, or an experiment like it: protocols, splits, epsilons and seeds."""
 
@@ -99,7 +100,8 @@ def experiment() -> None:
 @click.option(
     "--learner",
     type=click.Choice(list(LEARNERS)),
-    help=f"The training algorithm.  [default: {DEFAULT}]",
+    metavar="NAME",
+    help=f"The training algorithm: {', '.join(LEARNERS)}.  [default: {DEFAULT}]",
 )
 @click.option(
     "--encoding",

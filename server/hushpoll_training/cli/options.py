@@ -44,9 +44,10 @@ ignore_option = click.option(
 learner_option = click.option(
     "--learner",
     type=click.Choice(list(LEARNERS)),
+    metavar="NAME",
     default=DEFAULT,
     show_default=True,
-    help="The training algorithm.",
+    help=f"The training algorithm: {', '.join(LEARNERS)}.",
 )
 encoding_option = click.option(
     "--encoding",

@@ -24,10 +24,7 @@ except ImportError:
 
 @click.command()
 def schema() -> None:
-    """Print the JSON Schema of a manifest, which editors check and complete with.
-
-    For instance: hushpoll manifest schema > manifest.schema.json
-    """
+    """Print the JSON Schema of a manifest, which editors check and complete with."""
     click.echo(schema_text(), nl=False)
 
 
@@ -40,8 +37,6 @@ def check(manifest: Path, as_json: bool) -> None:
 
     Of a manifest that could not, print all faults, each with its line and what to do, and end with
     1. No server is asked.
-
-    For instance: hushpoll manifest check survey.yaml
     """
     draft, problems = _checked(manifest)
     if problems:

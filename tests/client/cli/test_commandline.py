@@ -11,6 +11,7 @@ import pytest
 from hushpoll_client.cli import command_group, commands
 from hushpoll_client.cli.commandline import main
 from hushpoll_client.cli.commands import COMMANDS
+from hushpoll_client.cli.help.examples import EXAMPLES
 
 # A finder that hides packages, as an environment without an extra does.
 HIDE = """
@@ -76,6 +77,30 @@ def test_every_command_has_help(capsys, name):
     assert out.startswith(f"Usage: hushpoll {name} ")
 
 
+@pytest.mark.parametrize("name", ["survey", "job", "token", "ledger", "model", "experiment"])
+def test_summary_of_a_command_is_not_cut_off_in_its_group(capsys, name):
+    code, out, _ = call(capsys, name, "--help")
+    assert code == 0
+    assert "..." not in out.replace("COMMAND [ARGS]...", "")
+
+
+@pytest.mark.parametrize(
+    "name", ["train", "survey issue-tokens", "experiment table", "token issue"]
+)
+def test_help_has_the_examples_in_lines_that_a_shell_reads_as_one(capsys, name):
+    _, out, _ = call(capsys, *name.split(), "--help")
+    _, _, shown = out.partition("For instance:\n")
+    assert max(map(len, out.splitlines())) <= 80
+    joined = re.sub(r"\\\n\s*", "", shown)
+    assert [line.strip() for line in joined.strip().splitlines()] == list(EXAMPLES[name])
+
+
+def test_help_calls_a_number_so(capsys):
+    _, out, _ = call(capsys, "estimate", "--help")
+    assert "--version NUMBER" in out
+    assert "RANGE" not in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -85,6 +110,7 @@ def test_every_command_has_help(capsys, name):
         (["simulate", "--url", "x"], "Missing option '--manifest'"),
         (["estimate", "s"], "Missing option '--url'. Give it, or set HUSHPOLL_URL."),
         (["estimate", "s", "--version", "0", "--url", "x"], "0 is not in the range"),
+        (["estimate", "s", "--version", "1.5"], "'1.5' is not a valid whole number."),
         (["job", "start", "fold", "s"], "Invalid value for 'KIND': 'fold' is not one of 'seal', "),
     ],
 )

@@ -1,4 +1,4 @@
-"""Examples of every command, for its reference; a test checks their options against the command."""
+"""Examples of every command, for its help and its reference; a test checks their options."""
 
 from __future__ import annotations
 

@@ -1,0 +1,62 @@
+"""Completes the help of a command: its examples, and a plain name for each number."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from hushpoll_client.cli.help.examples import EXAMPLES
+from hushpoll_protocols.errors import MissingExtra
+
+try:
+    import click
+except ImportError:
+    raise MissingExtra("cli", "the command line") from None
+
+_COLUMNS: Final = 76
+"""Of an example's line: 80, less click's indent and the sign that it goes on."""
+_WORD: Final = re.compile(r"(?:'[^']*'|[^\s'])+")
+
+
+def finish(name: str, command: click.Command) -> None:
+    """Complete the help of a command, or of each command of a group.
+
+    Parameters
+    ----------
+    name : str
+        The whole name of the command, such as ``survey publish``.
+    command : click.Command
+        Changed in place; a second time nothing is added.
+    """
+    _name_numbers(command)
+    if isinstance(command, click.Group):
+        for second, inner in command.commands.items():
+            finish(f"{name} {second}", inner)
+    elif command.epilog is None and name in EXAMPLES:
+        lines = "\n".join(map(_folded, EXAMPLES[name]))
+        command.epilog = f"\b\nFor instance:\n{lines}"
+
+
+def _name_numbers(command: click.Command) -> None:
+    """Call numbers so, where click says INTEGER RANGE and FLOAT RANGE."""
+    for option in command.params:
+        if isinstance(option.type, click.IntRange):
+            option.type.name = "whole number"
+        elif isinstance(option.type, click.FloatRange):
+            option.type.name = "number"
+        else:
+            continue
+        if option.metavar is None and isinstance(option, click.Option):
+            option.metavar = "NUMBER"
+
+
+def _folded(example: str) -> str:
+    """Return a command over as many lines as it takes, which a shell reads as one."""
+    first, *words = _WORD.findall(example)
+    lines = [f"  {first}"]
+    for word in words:
+        if len(lines[-1]) + len(word) < _COLUMNS:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"      {word}")
+    return " \\\n".join(lines)
