@@ -25,7 +25,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "directives",
 ]
-exclude_patterns = ["results/*-beside*"]
+exclude_patterns = ["results/*-beside*", "templates"]
 default_role = "literal"
 highlight_language = "none"
 # Names that several classes have, such as `k` in a docstring's types, need no link.
@@ -55,6 +55,7 @@ napoleon_use_rtype = False
 html_theme = "furo"
 html_title = f"hushpoll {release}"
 html_static_path = ["site"]
+templates_path = ["templates"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False

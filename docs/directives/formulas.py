@@ -23,5 +23,7 @@ def _inline(writer: HTML5Translator, node: nodes.math) -> None:
 
 
 def _block(writer: HTML5Translator, node: nodes.math_block) -> None:
-    writer.body.append(f'<div class="formula">{tex2mathml(node.astext(), as_block=True)}</div>')
+    drawn = tex2mathml(node.astext(), as_block=True)
+    # It scrolls where it is wide, by the keyboard too.
+    writer.body.append(f'<div class="formula" tabindex="0">{drawn}</div>')
     raise nodes.SkipNode

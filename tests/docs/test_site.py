@@ -1,4 +1,4 @@
-"""The documentation as a site: it builds without a warning, is whole, and asks no other host."""
+"""The documentation as a site: built without a warning, whole, accessible, offline."""
 
 from __future__ import annotations
 
@@ -11,7 +11,22 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from playwright.sync_api import expect
 
+from dashboard_browser import COLOURS, chromium, violations
+
+# One page of each section, and what its look may break: wide tables, code, formulas, results.
+OF_EACH_SECTION = (
+    "index.html",
+    "tutorial/first-survey.html",
+    "how-to/plan-a-survey.html",
+    "explanation/which-epsilon.html",
+    "protocols/olh.html",
+    "reference/http.html",
+    "results/statistics.html",
+    "notebooks/simulate-and-estimate.html",
+    "project/newcomer.html",
+)
 # What makes a browser fetch something by itself, and by which attribute.
 LOADS = {
     ("audio", "src"),
@@ -146,3 +161,23 @@ def test_search_knows_words_of_every_part(site: Path) -> None:
     index = (site / "searchindex.js").read_text(encoding="utf-8")
     for name in ("reference/manifest", "protocols/olh", "notebooks/train-and-read-fairness"):
         assert f'"{name}"' in index
+
+
+def test_pages_are_accessible_in_both_themes_and_the_search_finds_offline(site: Path) -> None:
+    """A theme changes colours and nothing else, so the dark one is asked about colours alone."""
+    found = {}
+    with chromium() as browser:
+        for theme, rules in (("light", None), ("dark", COLOURS)):
+            window = browser.new_context(
+                color_scheme=theme, offline=True, viewport={"width": 360, "height": 800}
+            )
+            page = window.new_page()
+            for name in OF_EACH_SECTION:
+                page.goto((site / name).as_uri())
+                found[theme, name] = violations(page, rules)
+            page.goto((site / "search.html").as_uri() + "?q=randomised+response")
+            results = page.get_by_role("main").get_by_role("link")
+            expect(results.filter(has_text="What local differential privacy is")).to_be_visible()
+            found[theme, "search"] = violations(page, rules)
+            window.close()
+    assert {where: rules for where, rules in found.items() if rules} == {}

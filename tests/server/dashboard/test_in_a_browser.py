@@ -62,6 +62,7 @@ PAGES = [
     "/operations",
     "/account",
     "/nowhere",
+    "/../docs",  # which stands beside the dashboard
 ]
 RESULTS = b"""protocol,split,epsilon,seed,accuracy,SPD
 GRR,uniform,1,0,0.70,-0.20
