@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from flask import Response, request, url_for
 
+from hushpoll_server.dashboard.forms.refusing import comes_back
 from hushpoll_server.dashboard.frame import dashboard, finished, member, private, see
-from hushpoll_server.dashboard.surveys import reached
+from hushpoll_server.dashboard.surveys import reached, survey
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -15,6 +16,7 @@ PAGE = "/surveys/<name>/versions/<int:version>"
 
 @dashboard.post(f"{PAGE}/origins")
 @private
+@comes_back(survey)
 def replace_origins(name: str, version: int) -> Response:
     """Let pages of these web origins answer the survey, in all its versions."""
     row = reached(name, version, Role.EDITOR)
@@ -28,6 +30,7 @@ def replace_origins(name: str, version: int) -> Response:
 
 @dashboard.post(f"{PAGE}/tokens")
 @private
+@comes_back(survey)
 def issue_respondent_tokens(name: str, version: int) -> Response:
     """Issue single-use tokens for respondents: a file with a link to the hosted page a line."""
     row = reached(name, version, Role.EDITOR)
@@ -61,6 +64,7 @@ def issue_respondent_tokens(name: str, version: int) -> Response:
 
 @dashboard.post(f"{PAGE}/delete-records")
 @private
+@comes_back(survey)
 def delete_records(name: str, version: int) -> Response:
     """Delete the records of a version that is over, once the user has typed its name."""
     row = reached(name, version, Role.ADMIN)

@@ -16,6 +16,7 @@ from hushpoll_server.charts.curves import curves_chart
 from hushpoll_server.charts.drawing import NotDrawn
 from hushpoll_server.charts.specifications import Chart, as_one_image, with_light_colours
 from hushpoll_server.dashboard.figures import MEDIA_TYPES, inline
+from hushpoll_server.dashboard.forms.refusing import comes_back
 from hushpoll_server.dashboard.frame import dashboard, page, private
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -44,11 +45,12 @@ def curve() -> Response:
 
 @dashboard.post("/curve")
 @private
+@comes_back(curve)
 def draw_curve() -> Response:
     """Draw the curves of the file in the form."""
     file = request.files.get("results")
     if file is None or not file.filename:
-        raise Refused("invalid-request", "no file is chosen; go back and choose results.csv")
+        raise Refused("invalid-request", "no file is chosen; choose results.csv", field="results")
     # A large one is a temporary file without a name, which is gone once it is closed.
     with file.stream as stream:
         curves = read_curves(stream.read(MOST_BYTES + 1))

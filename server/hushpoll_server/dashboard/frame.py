@@ -223,7 +223,8 @@ def choice(name: str, allowed: Iterable[str], default: str | None = None) -> str
         ``invalid-request``.
     """
     words = list(allowed)
-    given = request.args.get(name)
+    # A form that comes back has the choices with which it was shown.
+    given = request.args.get(name, request.form.get(name) if g.get("refused_form") else None)
     if given is None or (given == "" and given not in words):
         return words[0] if default is None else default
     if given not in words:
@@ -282,6 +283,11 @@ def _names(error: Exception) -> set[str]:
     given = [*(request.view_args or {}).values(), *request.values.values()]
     texts = [str(text) for text in given if len(str(text)) <= LONGEST_NAME]
     return {*_WORD.findall(getattr(error, "field", None) or ""), *texts}
+
+
+def words_of_refusal(error: HushpollError) -> str:
+    """Return what a refusal says as a sentence."""
+    return sentence(error.detail if isinstance(error, Refused) else str(error), *_names(error))
 
 
 def _page_before() -> str | None:

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from flask import Response, request, url_for
 
-from hushpoll_server.dashboard.asking import ask_for
+from hushpoll_server.dashboard.forms.asking import ask_for
+from hushpoll_server.dashboard.forms.refusing import comes_back
 from hushpoll_server.dashboard.frame import choice, dashboard, finished, member, page, private, see
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
@@ -54,6 +55,7 @@ def _listed(covers: Callable[[str], bool], *, survey: str | None = None) -> dict
 
 @dashboard.post("/surveys/<name>/versions/<int:version>/jobs")
 @private
+@comes_back(survey_jobs)
 def ask_for_export(name: str, version: int) -> Response:
     """Ask for an export, which a worker makes."""
     row = reached(name, version, Role.ANALYST)

@@ -9,8 +9,9 @@ from typing import Any, Final
 from flask import Response, request, url_for
 
 from hushpoll_server.charts.specifications import Chart, estimates_chart, percent
-from hushpoll_server.dashboard.asking import ask_for
 from hushpoll_server.dashboard.figures import download, inline
+from hushpoll_server.dashboard.forms.asking import ask_for
+from hushpoll_server.dashboard.forms.refusing import comes_back
 from hushpoll_server.dashboard.frame import (
     choice,
     dashboard,
@@ -67,6 +68,7 @@ def models(name: str, version: int) -> Response:
 
 @dashboard.post(f"{SURVEY}/models")
 @private
+@comes_back(models)
 def ask_for_training(name: str, version: int) -> Response:
     """Ask for a training or for a search of parameters, which a worker does."""
     row = reached(name, version, Role.ANALYST)

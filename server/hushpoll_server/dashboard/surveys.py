@@ -9,6 +9,7 @@ from flask import Response, request, url_for
 
 from hushpoll_server.charts.days import releases_chart
 from hushpoll_server.dashboard.figures import download, inline
+from hushpoll_server.dashboard.forms.refusing import comes_back
 from hushpoll_server.dashboard.frame import dashboard, member, page, private, see
 from hushpoll_server.dashboard.qr_code import qr_code
 from hushpoll_server.errors import Refused
@@ -107,6 +108,7 @@ def days_file(name: str, version: int, form: str) -> Response:
 
 @dashboard.post("/surveys/<name>/versions/<int:version>/close")
 @private
+@comes_back(survey)
 def close(name: str, version: int) -> Response:
     """Close a version, once the user has typed its name."""
     row = reached(name, version, Role.EDITOR)

@@ -44,7 +44,7 @@ def test_a_refused_form_leads_back_to_its_page_and_to_no_other_host(site, visit)
     """Guards: a refused training led to the list of surveys alone."""
     site.publish()
     ada = visit("ada", work="editor")
-    token = {"form_token": token_on(ada, WORK), "confirm": "no"}
+    token = {"form_token": token_on(ada, WORK), "a": "shoe"}
     own = f"{ada.client.get('/health').request.host_url}dashboard{WORK}?x=1&y=%3Cb%3E"
     for referrer, back in (
         (own, f'href="/dashboard{WORK}?x=1&amp;y=%3Cb%3E">Back to the form'),
@@ -53,7 +53,7 @@ def test_a_refused_form_leads_back_to_its_page_and_to_no_other_host(site, visit)
         (None, None),
     ):
         headers = {} if referrer is None else {"Referer": referrer}
-        answer = ada.client.post(f"/dashboard{WORK}/close", data=token, headers=headers)
+        answer = ada.client.post(f"/dashboard{WORK}/tables", data=token, headers=headers)
         assert answer.status_code == 422
         assert ("Back to the form" in answer.text) == (back is not None), referrer
         assert back is None or back in answer.text

@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import Response, request, url_for
 
+from hushpoll_server.dashboard.forms.refusing import comes_back
 from hushpoll_server.dashboard.frame import dashboard, member, page, private, see
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -26,6 +27,7 @@ def people() -> Response:
 
 @dashboard.post("/people")
 @private
+@comes_back(people)
 def add_user() -> Response:
     """Add a user with one role."""
     _require_administrator()
@@ -43,6 +45,7 @@ def add_user() -> Response:
 
 @dashboard.post("/people/<name>/role")
 @private
+@comes_back(people)
 def give_role(name: str) -> Response:
     """Give a user a role in a survey, or take it away."""
     _require_administrator()
@@ -72,6 +75,7 @@ def remove_user(name: str) -> Response:
 
 @dashboard.post("/tokens")
 @private
+@comes_back(people)
 def issue_token() -> Response:
     """Issue an API token, and show it once."""
     _require_administrator()

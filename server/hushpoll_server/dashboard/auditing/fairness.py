@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from flask import Response, request, url_for
 
-from hushpoll_server.dashboard.asking import ask_for
 from hushpoll_server.dashboard.auditing.fairness_figures import Figure, figure_of, rate_lines
 from hushpoll_server.dashboard.figures import download, inline
+from hushpoll_server.dashboard.forms.asking import ask_for
+from hushpoll_server.dashboard.forms.refusing import comes_back
 from hushpoll_server.dashboard.frame import (
     choice,
     dashboard,
@@ -65,6 +66,7 @@ def fairness(name: str, version: int) -> Response:
 
 @dashboard.post(f"{SURVEY}/fairness")
 @private
+@comes_back(fairness)
 def ask_for_audit(name: str, version: int) -> Response:
     """Ask for an audit, which a worker does."""
     row = reached(name, version, Role.ANALYST)

@@ -10,6 +10,7 @@ from flask import Response, request, url_for
 from werkzeug.datastructures import MultiDict
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.dashboard.forms.refusing import comes_back
 from hushpoll_server.dashboard.frame import dashboard, finished, member, page, private, see
 from hushpoll_server.dashboard.results import CONFIDENCES, ESTIMATORS, NOTHING_YET
 from hushpoll_server.dashboard.surveys import of_survey, reached
@@ -109,6 +110,7 @@ def report_file(name: str, version: int) -> Response:
 
 @dashboard.post(f"{SURVEY}/public-results")
 @private
+@comes_back(report)
 def publish_results(name: str, version: int) -> Response:
     """Publish chosen results of a closed survey to everybody."""
     row = reached(name, version, Role.EDITOR)

@@ -1,0 +1,149 @@
+"""A refused form comes back as it was filled in, with what is wrong beside its field."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+from werkzeug.datastructures import MultiDict
+
+from hushpoll_server.dashboard.forms.filled import FAULT_ID, Fault, filled_again
+
+pytestmark = pytest.mark.sqlite
+WORK = "/surveys/work/versions/1"
+PASSWORD = "correct horse battery"
+
+
+class Page(HTMLParser):
+    """The field at fault, what is said of it, and the values of text fields, boxes and lists."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.at_fault: list[dict[str, str | None]] = []
+        self.fault = ""
+        self.values: list[tuple[str, str | None]] = []
+        self._inside = 0
+        self._select = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        if given.get("aria-invalid") == "true":
+            self.at_fault.append(given)
+        if given.get("id") == FAULT_ID:
+            self._inside = 1
+        elif self._inside:
+            self._inside += 1
+        if tag == "select":
+            self._select = given.get("name", "")
+        if (tag == "input" and given.get("type") in (None, "text", "password")) or (
+            tag == "input" and "checked" in given
+        ):
+            self.values.append((given.get("name", ""), given.get("value")))
+        if tag == "option" and "selected" in given:
+            self.values.append((self._select, given.get("value")))
+
+    def handle_endtag(self, tag):
+        if self._inside:
+            self._inside -= 1
+
+    def handle_data(self, data):
+        if self._inside:
+            self.fault += data
+
+
+@pytest.mark.parametrize(
+    ("role", "page", "path", "sent", "field", "words"),
+    [
+        ("analyst", f"{WORK}/models", None, {"learner": "lightgbm", "seed": "7", "folds": "1"},
+         "folds", "folds is 1; give at least 2"),
+        ("analyst", f"{WORK}/models", None,
+         {"learner": "lightgbm", "seed": "7", "what": "train", "parameter-n_estimators": "0"},
+         "parameter-n_estimators", "n_estimators is 0; it must be a whole number in"),
+        ("analyst", f"{WORK}/models", None,
+         {"learner": "lightgbm", "seed": "7", "what": "tune", "trials": "many"},
+         "trials", "trials is 'many'; give a whole number"),
+        ("analyst", f"{WORK}/fairness", None, {"seed": "7", "folds": "x"},
+         "folds", "folds is 'x'; give a whole number"),
+        ("analyst", f"{WORK}/jobs", None, {"format": "docx", "content": "debiased"},
+         "format", "format is 'docx'; "),
+        ("editor", WORK, f"{WORK}/origins", {"origins": "https://a.example/path"},
+         "origins", "https://a.example/path"),
+        ("editor", WORK, f"{WORK}/close", {"confirm": "wrok"},
+         "confirm", "type work to close"),
+        ("admin", "/people", "/people", {"name": "bob", "password": PASSWORD, "survey": "nowhere",
+         "role": "editor"}, "survey", "its surveys are: "),
+        ("admin", "/people", "/people", {"name": "b", "password": "short", "survey": "*",
+         "role": "editor"}, "password", "12"),
+        ("admin", "/people", "/tokens", {"label": "script", "surveys": "work"},
+         "scope", "scope"),
+        ("admin", "/curve", None, {}, "results", "No file is chosen"),
+    ],
+)  # fmt: skip
+def test_refused_form_comes_back_with_its_values(site, visit, role, page, path, sent, field, words):
+    site.publish()
+    visitor = visit("ada", **{"every" if role == "admin" else "work": role})
+    sent = {"what": "train", **sent} if page.endswith("/models") else sent
+    answer = visitor.send(path or page, page, **sent)
+    assert answer.status_code == 422
+    seen = Page(answer.text)
+    assert [one["name"] for one in seen.at_fault] == [field], answer.text
+    assert FAULT_ID in seen.at_fault[0]["aria-describedby"].split()
+    assert words in seen.fault
+    # Once, and inside no part that is folded up.
+    assert answer.text.count(f'id="{FAULT_ID}"') == 1
+    before = answer.text[: answer.text.index(f'id="{FAULT_ID}"')]
+    assert before.rfind("<details>") <= before.rfind("</details>")
+    for name, value in sent.items():
+        if name in ("password", "learner", "what", "format", "origins", "role", "content"):
+            continue
+        assert (name, value) in seen.values, (name, seen.values)
+    assert PASSWORD not in answer.text
+    if "role" in sent:
+        assert f"<option selected>{sent['role']}</option>" in answer.text
+    if "origins" in sent:
+        assert f">\n{sent['origins']}</textarea>" in answer.text
+
+
+def test_publishing_comes_back_with_its_choices(site, visit):
+    published = site.publish()
+    site.fill(published, 9)
+    site.close()
+    site.clock.advance(1)
+    site.services.sealing.sweep(site.services.surveys.now())
+    editor = visit("ada", work="editor")
+    sent = {"attribute": ["age"], "rows": "age", "columns": "income", "estimator": "projected"}
+    answer = editor.send(f"{WORK}/public-results", f"{WORK}/report", **sent)
+    assert answer.status_code == 422
+    _, _, form = answer.text.partition('/public-results"')
+    seen = Page(form)
+    assert [one["name"] for one in seen.at_fault] == ["confirm"]
+    assert "tick it to publish" in seen.fault
+    for chosen in (("attribute", "age"), ("estimator", None)):
+        assert chosen in seen.values
+    assert ("attribute", "income") not in seen.values
+    assert ("fairness", "yes") not in seen.values
+
+
+def test_form_of_another_page_and_hostile_values_are_no_markup():
+    page = (
+        '<form action="/a"><button name="what" value="x">X</button></form><details><summary>S'
+        '</summary><form method="post" action="/a"><p>a &amp; b &#39;</p><input type="hidden" '
+        'name="form_token" value="t"><label>L<input name="n" value="1"></label>'
+        '<select name="s"><option>a&lt;b</option><option selected>c</option></select><textarea '
+        'name="t">old</textarea></form></details>'
+    )
+    hostile = '"><script>alert(1)</script>'
+    sent = MultiDict({"n": hostile, "s": hostile, "t": f"</textarea>{hostile}", "form_token": "z"})
+    html = filled_again(page, "/a", sent, Fault(("t",), hostile))
+    assert html is not None
+    assert "<script>" not in html
+    assert "<details open>" in html
+    assert "<p>a &amp; b &#39;</p>" in html
+    assert 'name="form_token" value="t"' in html
+    assert "old</textarea>" not in html
+    assert html.count("</textarea>") == 1
+    assert filled_again(page, "/b", sent, Fault((), "x")) is None
+    # Of no field: at the beginning of the form.
+    without = filled_again(page, "/a", sent, Fault(("other",), "x"))
+    assert f'action="/a"><span class="fault" id="{FAULT_ID}"' in without
