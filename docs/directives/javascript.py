@@ -18,6 +18,7 @@ PUBLIC: dict[str, dict[str, tuple[str, ...]]] = {
         "ledger.js": ("Limits",),
         "preview.js": ("preview", "inWords", "Preview", "Perturbed"),
         "published.js": ("readPublished",),
+        "words.js": ("Words",),
         "errors.js": (
             "HushpollError",
             "InvalidParameter",

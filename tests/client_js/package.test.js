@@ -31,6 +31,7 @@ test("the tarball has the public names and no other", () => {
   assert.match(run('import { SurveyClient, preview } from "hushpoll"; console.log(typeof SurveyClient, typeof preview);'), /^function function\n$/);
   assert.match(run('import { attach } from "hushpoll/surveyjs"; console.log(typeof attach);'), /^function\n$/);
   assert.match(run('import { memoryStorage } from "hushpoll/memory_storage"; console.log(typeof memoryStorage());'), /^object\n$/);
+  assert.match(run('import { Words } from "hushpoll"; import { SCRIPT } from "hushpoll/words/de"; console.log(new Words(SCRIPT).high(787));'), /^78,7\u00a0%\n$/);
   assert.match(run('import "hushpoll/codec";'), /ERR_PACKAGE_PATH_NOT_EXPORTED/);
 });
 
@@ -46,11 +47,13 @@ test("an app in TypeScript gets the types, and is told of a wrong argument", () 
     const options = ["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2023,dom", "--types", "", name];
     return spawnSync(tsc, options, { cwd: app, encoding: "utf8" }).stdout;
   };
-  const head = 'import { inWords, preview, SurveyClient } from "hushpoll";\nimport { attach } from "hushpoll/surveyjs";\n';
+  const head = 'import { inWords, preview, SurveyClient, Words } from "hushpoll";\nimport { SCRIPT } from "hushpoll/words/de";\nimport { attach } from "hushpoll/surveyjs";\n';
   const use = 'const client = new SurveyClient("https://polls.example.org", "work", { maxEpsilon: "6" });\n';
-  const good = 'const words: string = inWords(preview(await client.published(), { age: 44 }));\nexport { attach, words };\n';
+  const good =
+    'const words: string = inWords(preview(await client.published(), { age: 44 }));\n' +
+    'export const german = preview(await client.published(), undefined, new Words(SCRIPT));\nexport { attach, words };\n';
   assert.equal(compile("good.ts", head + use + good), "");
-  assert.match(compile("wrong.ts", `${head + use}await client.submit("yes");\nexport { attach, inWords, preview };\n`), /wrong\.ts.*TS2345/);
+  assert.match(compile("wrong.ts", `${head + use}await client.submit("yes");\nexport { attach, inWords, preview, SCRIPT, Words };\n`), /wrong\.ts.*TS2345/);
 });
 
 test("a page loads the script by a tag, and not if one byte of it is another", async (t) => {

@@ -1,4 +1,4 @@
-/** The public names of the SDK; what few need is in `hushpoll/surveyjs` and `hushpoll/memory_storage`. */
+/** The public names of the SDK; what few need is in `hushpoll/surveyjs`, `hushpoll/memory_storage` and `hushpoll/words/de`. */
 
 export { SurveyClient } from "./client.js";
 export {
@@ -12,3 +12,4 @@ export {
 } from "./errors.js";
 export { inWords, preview } from "./preview.js";
 export { readPublished } from "./published.js";
+export { Words } from "./words.js";

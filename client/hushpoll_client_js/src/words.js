@@ -7,7 +7,7 @@ import { SCRIPT } from "./words/en.js";
 /** @typedef {Readonly<Record<Key, Text>>} Catalogue As `words/en.js` has it. */
 /** @typedef {Record<string, string | number | Node>} Values What a text is filled in with; whole numbers are spelled here. */
 
-/** The texts of one language. */
+/** The sentences about a survey in one language: `new Words(SCRIPT)`, with the `SCRIPT` of a file such as `hushpoll/words/de`. */
 export class Words {
   #catalogue;
   #plural;
@@ -20,7 +20,9 @@ export class Words {
   /** @type {(value: number) => string} */
   #tenths;
 
-  /** @param {Catalogue} catalogue */
+  /**
+   * @param {Catalogue} catalogue All texts, by key.
+   */
   constructor(catalogue) {
     const language = /** @type {string} */ (catalogue.language);
     const format = (/** @type {Intl.NumberFormatOptions} */ options) => new Intl.NumberFormat(language, options).format;
@@ -33,8 +35,10 @@ export class Words {
   }
 
   /**
+   * A text, filled in.
+   *
    * @param {Key} key
-   * @param {Record<string, string | number>} [values]
+   * @param {Record<string, string | number>} [values] As for `parts`.
    */
   say(key, values) {
     return this.parts(key, values).join("");
@@ -56,22 +60,38 @@ export class Words {
     });
   }
 
-  /** A decimal, such as an epsilon. @param {string} value In its one spelling. */
+  /**
+   * A decimal, such as an epsilon.
+   *
+   * @param {string} value In its one spelling.
+   */
   decimal(value) {
     return this.#decimal(Number(value));
   }
 
-  /** A factor. @param {number | bigint} value */
+  /**
+   * A factor, with its thousands apart.
+   *
+   * @param {number | bigint} value
+   */
   factor(value) {
     return this.#grouped(value);
   }
 
-  /** A chance that was rounded up. @param {number} chance In thousandths. */
+  /**
+   * A chance that was rounded up.
+   *
+   * @param {number} chance In thousandths.
+   */
   high(chance) {
     return chance >= 1000 ? this.say("chance.nearly_all") : this.#percent(chance);
   }
 
-  /** A chance that was rounded down. @param {number} chance In thousandths. */
+  /**
+   * A chance that was rounded down.
+   *
+   * @param {number} chance In thousandths.
+   */
   low(chance) {
     return chance <= 0 ? this.say("chance.nearly_none") : this.#percent(chance);
   }
