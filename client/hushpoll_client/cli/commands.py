@@ -84,7 +84,7 @@ COMMANDS: Final[dict[str, Row | Group]] = {
             name: Row(f"hushpoll_client.cli.drafting.drafts:{attribute}", "cli", summary)
             for name, attribute, summary in (
                 ("begin", "begin", "Begin the next version of a published survey."),
-                ("check", "check", "Say all for which the server would refuse a manifest."),
+                ("check", "check", "Name all faults for which the server would refuse a manifest."),
                 ("delete", "delete", "Delete a draft for good."),
                 ("list", "list_drafts", "List the drafts that the server keeps."),
                 ("publish", "publish", "Publish a draft."),

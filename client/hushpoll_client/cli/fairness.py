@@ -21,7 +21,7 @@ from hushpoll_shared.cli.terminal import waiting
     type=click.IntRange(0, 2**31 - 1),
     default=0,
     show_default=True,
-    help="Of the folds and of the learner.",
+    help="Seed of the folds and of the learner.",
 )
 @click.option("--learner", metavar="NAME", help="The training algorithm.  [default: the server's]")
 @click.option(

@@ -105,12 +105,13 @@ def cross_table(client: AnalystClient, name: str, version: int, **asked: Any) ->
     type=click.Choice(["records", "indicators", "debiased"]),
     default="records",
     show_default=True,
-    help="Of a table: what was reported, a 0/1 column for each category, or the same unbiased.",
+    help="Content of a table: what was reported, a 0/1 column for each category, or the same "
+    "unbiased.",
 )
 @click.option(
     "--raw",
     is_flag=True,
-    help="Of CSV: leave texts as they are that a spreadsheet would take for formulas.",
+    help="With --format csv: leave texts as they are that a spreadsheet would take for formulas.",
 )
 @analyst_command
 def export(

@@ -55,9 +55,16 @@ def _epsilons(_: click.Context, _option: click.Parameter, value: str) -> tuple[s
     multiple=True,
     help="SDK to audit; may be given twice.  [default: both]",
 )
-@click.option("--protocols", callback=_names, metavar="NAME,...", help="[default: all]")
 @click.option(
-    "--epsilons", callback=_epsilons, default="0.5,1,2,4", show_default=True, metavar="NUMBER,..."
+    "--protocols", callback=_names, metavar="NAME,...", help="Protocols to audit.  [default: all]"
+)
+@click.option(
+    "--epsilons",
+    callback=_epsilons,
+    default="0.5,1,2,4",
+    show_default=True,
+    metavar="NUMBER,...",
+    help="Epsilons that each protocol is audited at.",
 )
 @click.option(
     "--draws",

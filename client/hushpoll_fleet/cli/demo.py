@@ -31,7 +31,7 @@ from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
     type=click.IntRange(min=0),
     default=1,
     show_default=True,
-    help="Of the people and the training; their noise is never repeated.",
+    help="Seed of the people and the training; their noise is never repeated.",
 )
 @click.option(
     "--keep",

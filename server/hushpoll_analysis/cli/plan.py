@@ -59,7 +59,7 @@ ATTRIBUTES: Final = 3
     type=float,
     default=DELTA,
     show_default=True,
-    help="Of what a trusted shuffler would add.",
+    help="Delta of what a trusted shuffler would add.",
 )
 @click.option(
     "--crowd",

@@ -111,9 +111,11 @@ def experiment() -> None:
 @click.option(
     "--methods",
     metavar="NAME,...",
-    help="Of a CONFIG with methods, those of these names.  [default: all]",
+    help="Of the methods that CONFIG lists, those to run.  [default: all]",
 )
-@click.option("--name", help="Of the survey; the noise depends on it.  [default: that of --data]")
+@click.option(
+    "--name", help="Name of the survey; the noise depends on it.  [default: that of --data]"
+)
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),

@@ -50,7 +50,7 @@ from hushpoll_training.reports.training_report import report_text
 @click.command()
 @click.argument("file", type=FILE)
 @cross_fitting_options
-@seed_option("Of the folds and of the learner.")
+@seed_option("Seed of the folds and of the learner.")
 @encoding_option
 @learner_option
 @threads_option
@@ -188,34 +188,46 @@ def _check_ending(out: Path) -> None:
     help="What tells groups apart, crossed if several; may be repeated.",
 )
 @click.option(
-    "--reference", metavar="COLUMN=CATEGORY[,...]", help="A group.  [default: the largest]"
+    "--reference",
+    metavar="COLUMN=CATEGORY[,...]",
+    help="The group that the others are compared with.  [default: the largest]",
 )
-@click.option("--label", metavar="COLUMN", default="label", show_default=True, help="The truth.")
+@click.option(
+    "--label",
+    metavar="COLUMN",
+    default="label",
+    show_default=True,
+    help="The column of the true categories.",
+)
 @click.option(
     "--predicted",
     metavar="COLUMN",
     default="predicted",
     show_default=True,
-    help="What was predicted.",
+    help="The column of predictions.",
 )
 @click.option(
-    "--positive", metavar="CATEGORY", default="1", show_default=True, help="What is positive."
+    "--positive",
+    metavar="CATEGORY",
+    default="1",
+    show_default=True,
+    help="The category that counts as 1.",
 )
 @click.option(
     "--resamples",
     type=click.IntRange(min=0),
     default=RESAMPLES,
     show_default=True,
-    help="Of the bootstrap; 0 for none.",
+    help="Samples that the bootstrap draws again; 0 for no bootstrap.",
 )
 @click.option(
     "--smallest-group",
     type=click.IntRange(min=1),
     default=SMALLEST,
     show_default=True,
-    help="Rows that a rate needs.",
+    help="Fewest rows of which a rate is shown.",
 )
-@seed_option("Of the bootstrap.")
+@seed_option("Seed of the bootstrap.")
 @confidence_option
 @out_option(
     "Write the reports into this file as well; its ending says how: .html for a page, .csv or "

@@ -81,14 +81,26 @@ def clear_data_options(
             "--target", metavar="COLUMN", help="For codes without a manifest; 1 is positive."
         ),
         click.option(
-            "--protected", metavar="COLUMN", help="Likewise; code 1 is privileged, 0 is not."
+            "--protected",
+            metavar="COLUMN",
+            help="For codes without a manifest; code 1 is privileged, 0 is not.",
         ),
-        click.option("--sensitive", metavar="COLUMN,...", help="Likewise: the columns to perturb."),
-        click.option("--protocol", type=click.Choice(list(PROTOCOLS)), help=terms_help),
         click.option(
-            "--split", type=click.Choice(DRAFT_SPLITS), help="Likewise; uniform for codes."
+            "--sensitive",
+            metavar="COLUMN,...",
+            help="For codes without a manifest: the columns to perturb.",
         ),
-        click.option("--epsilon", metavar="NUMBER", help="Likewise: the total of one person."),
+        click.option(
+            "--protocol", type=click.Choice(list(PROTOCOLS)), help=f"The protocol ({terms_help})."
+        ),
+        click.option(
+            "--split",
+            type=click.Choice(DRAFT_SPLITS),
+            help=f"How epsilon is split over the attributes ({terms_help}).",
+        ),
+        click.option(
+            "--epsilon", metavar="NUMBER", help=f"Total epsilon of one person ({terms_help})."
+        ),
     )
 
     def add(command: _Command) -> _Command:

@@ -78,7 +78,7 @@ Training: TypeAlias = Callable[[Recipe, FitOptions], TrainingRun]
 )
 @clear_data_options(
     "Simulate: CSV or Parquet of clear answers, to split and perturb.",
-    "In place of the manifest's.",
+    "in place of the manifest's",
 )
 @click.option(
     "--test-size",
@@ -103,7 +103,7 @@ Training: TypeAlias = Callable[[Recipe, FitOptions], TrainingRun]
 @click.option("--out", type=_DIRECTORY, help="Directory to save model and record in.")
 @click.option("--overwrite", is_flag=True, help="Replace a model that --out holds.")
 @params_option
-@seed_option("Of the learner, and of a simulation's split and noise.")
+@seed_option("Seed of the learner, and of a simulation's split and noise.")
 @threads_option
 @ignore_option
 @json_option

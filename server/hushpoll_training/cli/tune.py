@@ -32,7 +32,7 @@ PARAMS: Final = "params.json"
 
 
 @click.command("tune")
-@clear_data_options("CSV or Parquet of clear answers.", "With --perturbed.", required=True)
+@clear_data_options("CSV or Parquet of clear answers.", "with --perturbed", required=True)
 @click.option(
     "--perturbed", is_flag=True, help="Fit to randomised answers; by default to those in clear."
 )
@@ -51,7 +51,13 @@ PARAMS: Final = "params.json"
     help="In all: run it again to do what is missing.",
 )
 @learner_option
-@click.option("--folds", type=click.IntRange(min=2), default=FOLDS, show_default=True)
+@click.option(
+    "--folds",
+    type=click.IntRange(min=2),
+    default=FOLDS,
+    show_default=True,
+    help="Parts of the training rows, on each of which a model of the others is scored.",
+)
 @click.option(
     "--test-size",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -59,7 +65,7 @@ PARAMS: Final = "params.json"
     show_default=True,
     help="Share of --data that is kept out of tuning, by --seed as experiments do.",
 )
-@seed_option("Of the test rows, the folds and the learner.")
+@seed_option("Seed of the test rows, the folds and the learner.")
 @threads_option
 @ignore_option
 @click.option(

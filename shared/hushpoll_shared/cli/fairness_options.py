@@ -17,7 +17,7 @@ confidence_option = click.option(
     type=click.FloatRange(CONFIDENCES[0], LARGEST_CONFIDENCE),
     default=CONFIDENCE,
     show_default=True,
-    help="Of the intervals.",
+    help="Confidence of the intervals.",
 )
 params_option = click.option(
     "--params",
@@ -61,8 +61,8 @@ _TOGETHER = click.option(
     type=click.Choice(["each", "simultaneous", "discoveries"]),
     default="each",
     show_default=True,
-    help="Of --groups: each interval by itself; those of all groups together, with the largest "
-    "disparity; or each by itself, with few false discoveries over the groups.",
+    help="How the intervals of --groups hold: each by itself; those of all groups together, with "
+    "the largest disparity; or each by itself, with few false discoveries over the groups.",
 )
 
 

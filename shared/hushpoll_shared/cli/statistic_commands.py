@@ -53,7 +53,7 @@ _CONFIDENCE: Final = click.option(
     type=click.FloatRange(*CONFIDENCES),
     default=0.95,
     show_default=True,
-    help="Of the intervals.",
+    help="Confidence of the intervals.",
 )
 _SIMULTANEOUS: Final = click.option(
     "--simultaneous",

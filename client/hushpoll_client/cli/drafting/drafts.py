@@ -26,9 +26,10 @@ REVISION = click.option(
 @MANIFEST
 @analyst_command
 def check(client: AnalystClient, manifest: Path, as_json: bool) -> None:
-    """Say all for which the server would refuse MANIFEST (.json, .yaml); publish nothing.
+    """Name all faults for which the server would refuse MANIFEST; publish nothing.
 
-    Ends with 1 if there is a problem.
+    MANIFEST is a file .json or .yaml. The command ends with 1 if there is a fault.
+    hushpoll manifest check needs no server, and names the lines.
     """
     answer = client.validate(_read(manifest))
     emit_answer(answer, _checked, as_json=as_json)

@@ -17,14 +17,14 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "demo": ("hushpoll demo", "hushpoll demo --look"),
     "draft begin": ("hushpoll draft begin work-and-health",),
     "draft check": ("hushpoll draft check survey.yaml",),
-    "draft delete": ("hushpoll draft delete 4 --yes",),
+    "draft delete": ("hushpoll draft delete 9b1c... --yes",),
     "draft list": ("hushpoll draft list",),
-    "draft publish": ("hushpoll draft publish 4 --revision 2",),
+    "draft publish": ("hushpoll draft publish 9b1c... --revision 2",),
     "draft save": (
         "hushpoll draft save survey.yaml",
-        "hushpoll draft save survey.yaml --id 4 --revision 2",
+        "hushpoll draft save survey.yaml --id 9b1c... --revision 2",
     ),
-    "draft show": ("hushpoll draft show 4",),
+    "draft show": ("hushpoll draft show 9b1c...",),
     "estimate": (
         "hushpoll estimate work-and-health --attribute health",
         "hushpoll estimate work-and-health --estimator projected --out estimates.csv",

@@ -15,7 +15,8 @@ except ImportError:
 
 _COLUMNS: Final = 76
 """Of an example's line: 80, less click's indent and the sign that it goes on."""
-_WORD: Final = re.compile(r"(?:'[^']*'|[^\s'])+")
+# a word, or an option with the word after it, such as its value
+_WORDS: Final = re.compile(r"(?:-\S+ (?!-))?(?:'[^']*'|[^\s'])+")
 
 
 def finish(name: str, command: click.Command) -> None:
@@ -52,7 +53,7 @@ def _name_numbers(command: click.Command) -> None:
 
 def _folded(example: str) -> str:
     """Return a command over as many lines as it takes, which a shell reads as one."""
-    first, *words = _WORD.findall(example)
+    first, *words = _WORDS.findall(example)
     lines = [f"  {first}"]
     for word in words:
         if len(lines[-1]) + len(word) < _COLUMNS:

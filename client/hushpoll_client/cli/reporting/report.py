@@ -59,9 +59,11 @@ def choice_options(command: _Command) -> _Command:
                 type=click.Choice(
                     [name for name, terms in ESTIMATOR_TERMS.items() if not terms.needs_records]
                 ),
-                help="Of the shares; all but unbiased have no interval. [default: unbiased]",
+                help="How shares are estimated; only unbiased has an interval. [default: unbiased]",
             ),
-            click.option("--confidence", type=float, help="Of the intervals. [default: 0.95]"),
+            click.option(
+                "--confidence", type=float, help="Confidence of the intervals. [default: 0.95]"
+            ),
             click.option(
                 "--fairness/--no-fairness",
                 default=True,
