@@ -25,6 +25,10 @@ _OF_THE_VERSION: Final = frozenset({"format", "opens", "closes"})
 """What a new version does not take from the published one."""
 
 
+MOST_DRAFTS: Final = 200
+"""Drafts that one user, or one token, may have begun and neither published nor deleted."""
+
+
 @dataclass(frozen=True)
 class Draft:
     """A draft with its manifest, which is a JSON object and may be no valid one."""
@@ -66,7 +70,7 @@ class Drafts:
         ManifestRefused
             It has no valid name.
         Refused
-            ``payload-too-large``.
+            ``payload-too-large``; ``invalid-request``: the actor has :data:`MOST_DRAFTS` already.
         """
         columns, text = self._columns(manifest)
         now = self._surveys.now()
@@ -79,7 +83,13 @@ class Drafts:
             revision=1,
             **columns,
         )
-        self._store.add(row, text)
+        if not self._store.add(row, text, most=MOST_DRAFTS):
+            raise Refused(
+                "invalid-request",
+                f"drafts are {MOST_DRAFTS} that you have begun, of at most {MOST_DRAFTS}; publish "
+                "or delete one before you begin another",
+                field="drafts",
+            )
         return Draft(row, json.loads(text))
 
     def of_version(self, published: Published, *, actor: str) -> Draft:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import drafts
@@ -44,10 +44,14 @@ class DraftStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, row: DraftRow, manifest: str) -> None:
-        """Insert a draft."""
-        with self._database.writing() as connection:
+    def add(self, row: DraftRow, manifest: str, *, most: int) -> bool:
+        """Insert a draft; return False, and insert none, if its owner has `most` already."""
+        theirs = select(func.count()).select_from(drafts).where(drafts.c.owner == row.owner)
+        with self._database.writing(catalogue=True) as connection:
+            if connection.execute(theirs).scalar_one() >= most:
+                return False
             connection.execute(insert(drafts).values(**vars(row), manifest=manifest))
+        return True
 
     def all(self) -> list[DraftRow]:
         """Return every draft, that which was changed last first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hushpoll_server.services.surveys import drafts
 from hushpoll_shared.survey.manifest import Manifest
 from sample_survey import SURVEYS, VERSION, bearer, make_draft
 
@@ -89,6 +90,25 @@ def test_a_draft_that_is_too_large_is_refused(make_site):
     site = make_site(MAX_MANIFEST_BYTES=2000)
     answer = site.post(DRAFTS, json={"manifest": make_draft(description="x" * 2000)})
     assert site.problem(answer) == (413, "payload-too-large", "manifest")
+
+
+def test_one_token_begins_so_many_drafts_and_no_more(site, monkeypatch):
+    """Guards: one editor could fill the database with drafts."""
+    monkeypatch.setattr(drafts, "MOST_DRAFTS", 2)
+    first, _ = begin(site)
+    begin(site)
+    site.publish()
+    for path, body in ((DRAFTS, {"manifest": make_draft()}), (f"{VERSION}/draft", None)):
+        answer = site.post(path, json=body)
+        status, code, field = site.problem(answer)
+        assert (status, code, field) == (422, "invalid-request", "drafts")
+        assert "2 that you have begun, of at most 2; publish or delete one" in answer.json["detail"]
+    # Those of another token are no matter of it.
+    of_work = bearer(site.services.access.issue(["publish"], surveys=["work"]).token)
+    other = site.client().post(DRAFTS, json={"manifest": make_draft()}, headers=of_work)
+    assert other.status_code == 201, other.json
+    assert site.client().delete(first, headers=site.admin).status_code == 204
+    begin(site)
 
 
 def test_a_bound_token_sees_and_changes_drafts_of_its_own_surveys_alone(site):
