@@ -9,6 +9,8 @@ from typing import Any
 
 from werkzeug.test import Client, TestResponse
 
+from waiting import LONGEST_SECONDS
+
 
 class LoopThread:
     """An event loop on a thread, for everything that the tests of a session ask of it."""
@@ -19,12 +21,12 @@ class LoopThread:
         self._thread.start()
 
     def run(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(LONGEST_SECONDS)
 
     def stop(self) -> None:
         self.run(self.loop.shutdown_default_executor())
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join(10)
+        self._thread.join(LONGEST_SECONDS)
         self.loop.close()
 
 

@@ -15,6 +15,8 @@ import psutil
 import psycopg
 from psycopg import sql
 
+from waiting import LONGEST_SECONDS
+
 with warnings.catch_warnings():
     # platformdirs warns where a machine has no runtime directory; the socket lies elsewhere.
     warnings.simplefilter("ignore")
@@ -103,7 +105,7 @@ class PostgreSQL:
         for process in family:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + LONGEST_SECONDS
         while any(map(_alive, family)):
             assert time.monotonic() < deadline, "PostgreSQL outlives SIGKILL"
             time.sleep(0.01)
@@ -115,7 +117,7 @@ class PostgreSQL:
     def start_again(self) -> None:
         """Start after ``kill``, and return when recovery is over."""
         self._server.ensure_postgres_running()
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + LONGEST_SECONDS
         while True:
             try:
                 self.run("SELECT 1")

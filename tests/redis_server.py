@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from waiting import LONGEST_SECONDS
+
 
 @contextmanager
 def redis_server(directory: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
@@ -26,7 +28,7 @@ def redis_server(directory: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]
 
 def _started(directory: Path) -> tuple[int, subprocess.Popen[bytes]]:
     options = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(directory)]
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + LONGEST_SECONDS
     while True:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

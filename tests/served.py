@@ -20,7 +20,7 @@ import psutil
 
 from hushpoll_shared.survey.published import Published
 from sample_survey import REPORTS, SURVEYS, bearer, bytes_of, make_report
-from waiting import wait_until
+from waiting import LONGEST_SECONDS, wait_until
 
 SERVE = [sys.executable, "-c", "from hushpoll_server.cli.serve import serve; serve()"]
 JSON = {"Content-Type": "application/json"}
@@ -67,7 +67,7 @@ class Process:
     def _wait_for_url(self):
         with selectors.DefaultSelector() as ready:
             ready.register(self.process.stdout, selectors.EVENT_READ)
-            assert ready.select(60), "the server printed nothing within a minute"
+            assert ready.select(LONGEST_SECONDS), "the server printed nothing for five minutes"
         line = self.process.stdout.readline().decode()
         match = re.fullmatch(r"listening on (http://127\.0\.0\.1:\d+)\n", line)
         assert match, line
@@ -113,7 +113,7 @@ class Process:
         assert self.wait() == 0
 
     def wait(self):
-        code = self.process.wait(60)
+        code = self.process.wait(LONGEST_SECONDS)
         self.process.stdout.close()
         return code
 
@@ -158,7 +158,7 @@ def refused_start(database_url, *options):
         [*SERVE, "--database-url", database_url, *options],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LONGEST_SECONDS,
     )
     assert (done.returncode, done.stdout) == (1, ""), done.stderr
     assert done.stderr.startswith("Error: ")
@@ -230,5 +230,5 @@ class Load:
     def stop(self):
         self._stop.set()
         for thread in self._threads:
-            thread.join(60)
+            thread.join(LONGEST_SECONDS)
         assert self.odd == []

@@ -20,6 +20,7 @@ import pytest
 
 from hushpoll_client.cli.commands import COMMANDS, Group
 from hushpoll_protocols.errors import MissingExtra
+from waiting import LONGEST_SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent
 DEVICE = {"hushpoll_protocols", "hushpoll_shared", "hushpoll_client"}
@@ -43,7 +44,7 @@ def build(folder: Path, into: Path) -> tuple[Path, Path]:
         cwd=folder,
         check=True,
         capture_output=True,
-        timeout=120,
+        timeout=LONGEST_SECONDS,
     )
     (wheel,) = into.glob("*.whl")
     (sdist,) = into.glob("*.tar.gz")
@@ -157,7 +158,7 @@ def run(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-I", "-S", "-c", before + code],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LONGEST_SECONDS,
         env={key: value for key, value in os.environ.items() if not key.startswith("HUSHPOLL_")},
     )
 
@@ -230,7 +231,7 @@ def test_pip_takes_both_from_their_folders_and_asks_no_index():
     done = subprocess.run(
         [sys.executable, "-m", "pip", "install", "--dry-run", "--no-index", "--no-build-isolation",
          "--disable-pip-version-check", ".", "./server[dev]"],
-        cwd=ROOT, capture_output=True, text=True, timeout=120,
+        cwd=ROOT, capture_output=True, text=True, timeout=LONGEST_SECONDS,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     version = BASE["version"]

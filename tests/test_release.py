@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from waiting import LONGEST_SECONDS
+
 ROOT = Path(__file__).resolve().parent.parent
 NPM = "client/hushpoll_client_js/package.json"
 LOCK = "client/hushpoll_client_js/package-lock.json"
@@ -51,7 +53,7 @@ def run(folder: Path, *command: str, **environment: str) -> subprocess.Completed
         [folder / "scripts" / command[0], *command[1:]],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LONGEST_SECONDS,
         env={**os.environ, "PYTHON": sys.executable, **environment},
     )
 

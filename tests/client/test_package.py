@@ -9,13 +9,18 @@ import sys
 import pytest
 
 import hushpoll_client
+from waiting import LONGEST_SECONDS
 
 HEAVY = {"numpy", "numba", "flask", "pydantic", "requests", "urllib3", "click", "rich", "yaml"}
 
 
 def run(code: str, **options: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, **options
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_SECONDS,
+        **options,
     )
 
 

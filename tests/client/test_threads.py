@@ -16,7 +16,7 @@ import pytest
 import hushpoll_client.threads
 from hushpoll_client import Ledger
 from hushpoll_client.threads import SendingThread
-from waiting import wait_until
+from waiting import LONGEST_SECONDS, wait_until
 
 FORK_LOAD = Path(__file__).parent / "fork_load.py"
 ACCEPTED = {"status": "accepted"}
@@ -83,13 +83,13 @@ assert f.client(1).answer({"a": "x"}).stands
 
 
 def ends(server_url: str, path: Path, patience: float, code: str = EXIT) -> None:
-    """Run an app that answers; fail if it does not end within a minute."""
+    """Run an app that answers; fail if it does not end within five minutes."""
     done = subprocess.run(
         [sys.executable, "-c", code, server_url, path, str(patience)],
         cwd=FORK_LOAD.parent,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LONGEST_SECONDS,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

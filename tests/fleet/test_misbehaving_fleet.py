@@ -15,6 +15,7 @@ import pytest
 
 from decoded import clear_answers, part_of
 from hushpoll_shared.wire.records_file import read_records
+from waiting import LONGEST_SECONDS
 
 SHARES = {
     "replay": 0.1,
@@ -238,12 +239,12 @@ def test_locust_puts_load_that_is_counted(real_server, analyst, published):
             env={**os.environ, "HUSHPOLL_SURVEY": published["survey"]},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + LONGEST_SECONDS
         while not analyst.counts(published["survey"], 1)["accepted"]:
             assert time.monotonic() < deadline
             time.sleep(0.1)
         process.terminate()
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=LONGEST_SECONDS)
     assert process.returncode == 0, err[-2000:]
     posts = next(one for one in json.loads(out) if one["method"] == "POST")
     requests, failures = posts["num_requests"], posts["num_failures"]

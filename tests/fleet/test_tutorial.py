@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from hushpoll_fleet.demo.processes import Server
+from waiting import LONGEST_SECONDS
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial" / "first-survey.md"
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -49,7 +50,12 @@ def test_the_tutorial_runs(server, tmp_path, monkeypatch):
 
     def run(command: list[str]) -> str:
         done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=120, check=False
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_SECONDS,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -22,6 +22,7 @@ from hushpoll_protocols.kernels import (
     support_counts,
 )
 from hushpoll_protocols.kernels.words import GeneratorBits, draw
+from waiting import LONGEST_SECONDS
 
 READERS = (indicators, support_counts, malformed)
 
@@ -242,7 +243,11 @@ if child == 0:
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     done = subprocess.run(
-        [sys.executable, "-c", check], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", check],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LONGEST_SECONDS,
     )
     assert done.stdout == "0\n"
 
@@ -321,7 +326,11 @@ def test_without_the_extra_the_error_names_it(module, absent):
         "    print(error.extra, error)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", check], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", check],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LONGEST_SECONDS,
     )
     assert done.stdout.startswith("kernels ")
     assert "pip install 'hushpoll[kernels]'" in done.stdout
@@ -339,6 +348,10 @@ def test_statistics_without_numpy_name_the_extra(module):
         "    print(error.extra)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", check], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", check],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LONGEST_SECONDS,
     )
     assert done.stdout == "kernels\n"

@@ -22,7 +22,7 @@ from hushpoll_server.metrics import Metrics
 from postgres import PostgreSQL
 from sample_survey import bearer, make_draft, make_report
 from served import Load, Process
-from waiting import wait_until
+from waiting import LONGEST_SECONDS, wait_until
 
 TOKEN = "metrics-token-of-tests"
 ROOT = Path(__file__).parents[2]
@@ -66,7 +66,7 @@ def run(body, directory, environment):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LONGEST_SECONDS,
     )
     assert done.returncode == 0, (body, done.stdout, done.stderr)
     for (command, expected), output in zip(parts, done.stdout.split(END), strict=False):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import hushpoll_server
+from waiting import LONGEST_SECONDS
 
 WITHOUT_FLASK = """
 import sys
@@ -29,7 +30,7 @@ def test_without_flask_the_extra_is_named():
         [sys.executable, "-c", WITHOUT_FLASK],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LONGEST_SECONDS,
         check=True,
     )
     assert found.stdout == "server True\n" * 2

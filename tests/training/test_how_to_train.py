@@ -10,6 +10,7 @@ import pytest
 
 from hushpoll_client.cli.commands import COMMANDS, Group
 from hushpoll_training import load_model
+from waiting import LONGEST_SECONDS
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -33,7 +34,7 @@ def test_the_snippet_trains_and_saves(page, survey, people, perturbed, write_rec
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LONGEST_SECONDS,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "gender=Female" in done.stdout

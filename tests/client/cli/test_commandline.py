@@ -12,6 +12,7 @@ from hushpoll_client.cli import command_group, commands
 from hushpoll_client.cli.commandline import main
 from hushpoll_client.cli.commands import COMMANDS
 from hushpoll_client.cli.help.examples import EXAMPLES
+from waiting import LONGEST_SECONDS
 
 # A finder that hides packages, as an environment without an extra does.
 HIDE = """
@@ -28,7 +29,9 @@ main({arguments!r})
 
 def without(hidden: set[str], *arguments: str) -> subprocess.CompletedProcess[str]:
     code = HIDE.format(hidden=hidden, arguments=list(arguments))
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=LONGEST_SECONDS
+    )
 
 
 def call(capsys, *arguments: str) -> tuple[int, str, str]:
@@ -241,7 +244,7 @@ def test_drawing_without_numpy_names_the_extra_kernels(tmp_path, draft):
 def test_the_population_without_numpy_names_the_extra_kernels(module):
     finder = HIDE.partition("from hushpoll_client")[0].format(hidden={"numpy"})
     done = subprocess.run([sys.executable, "-c", f"{finder}\nimport {module}"],
-                          capture_output=True, text=True, timeout=60)  # fmt: skip
+                          capture_output=True, text=True, timeout=LONGEST_SECONDS)  # fmt: skip
     assert "hushpoll_protocols.errors.MissingExtra: drawing respondents needs" in done.stderr
     assert "pip install 'hushpoll[kernels]'" in done.stderr
 
@@ -253,7 +256,7 @@ def test_training_without_the_system_s_library_names_its_package(tmp_path):
     )
     done = subprocess.run([sys.executable, "-m", "hushpoll_client", "train", "--help"],
                           env={**os.environ, "PYTHONPATH": str(tmp_path)},
-                          capture_output=True, text=True, timeout=60)  # fmt: skip
+                          capture_output=True, text=True, timeout=LONGEST_SECONDS)  # fmt: skip
     assert done.returncode == 3
     assert "training needs the system library libgomp.so.1" in done.stderr
     assert "apt-get install libgomp1" in done.stderr
@@ -343,7 +346,7 @@ def test_the_shell_s_completion_script_is_the_one_that_the_readme_asks_for(shell
         env=os.environ | {name: value},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LONGEST_SECONDS,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert f"_{program}_completion" in done.stdout

@@ -15,7 +15,7 @@ from contextlib import suppress
 import pytest
 
 from hushpoll_client import ClientConfig, InvalidParameter, StorageError, SurveyClient
-from waiting import wait_until
+from waiting import LONGEST_SECONDS, wait_until
 
 SURVEY = "work-and-health"
 ACCEPTED = {"status": "accepted"}
@@ -199,7 +199,7 @@ def test_a_full_disk_loses_nothing_but_the_answer(tmp_path, published, answers):
         [sys.executable, "-c", FULL_DISK, tmp_path / "l.sqlite", survey, json.dumps(answers)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LONGEST_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stderr

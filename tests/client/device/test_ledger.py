@@ -19,6 +19,7 @@ from hushpoll_client import (
     SurveyClient,
 )
 from hushpoll_shared.survey.manifest import Manifest
+from waiting import LONGEST_SECONDS
 
 SURVEY = "work-and-health"
 NOWHERE = "http://127.0.0.1:9"
@@ -183,7 +184,9 @@ def test_processes_randomise_once(path, published, answers):
         path, published, answers, "print(client.randomize(json.loads(answers)).to_json())"
     )
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(6)]
-    outputs = {running_process.communicate(timeout=60)[0] for running_process in running}
+    outputs = {
+        running_process.communicate(timeout=LONGEST_SECONDS)[0] for running_process in running
+    }
     assert [running_process.returncode for running_process in running] == [0] * 6
     assert len(outputs) == 1
     assert Ledger.open(path).spent() == 4
@@ -199,7 +202,9 @@ def test_a_crash_between_draw_and_store_spends_nothing(path, published, answers,
         "client.randomize(json.loads(answers))",
         "after": "client.randomize(json.loads(answers)); os._exit(9)",
     }[place]
-    done = subprocess.run(process(path, published, answers, body), timeout=60, check=False)
+    done = subprocess.run(
+        process(path, published, answers, body), timeout=LONGEST_SECONDS, check=False
+    )
     assert done.returncode == 9
     before = Ledger.open(path).entries()
     assert len(before) == (0 if place == "before" else 1)

@@ -18,7 +18,7 @@ from hushpoll_fleet.demo.processes import Server
 from hushpoll_fleet.demo.story import SHOWN, dashboard_of
 from hushpoll_fleet.demo.tables import comparison, estimates_table, training_table
 from hushpoll_fleet.population.population import Population
-from waiting import wait_until
+from waiting import LONGEST_SECONDS, wait_until
 
 DEMO = [sys.executable, "-m", "hushpoll_client", "demo"]
 
@@ -108,7 +108,7 @@ def test_an_interrupted_demo_leaves_nothing_behind(number, code):
     wait_until(lambda: len(running_in(directory)) >= 2, pause=0.05)
     time.sleep(1)
     process.send_signal(number)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=LONGEST_SECONDS)
     assert process.returncode == code, err
     assert "Traceback" not in err
     assert running_in(directory) == []

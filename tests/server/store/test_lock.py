@@ -15,6 +15,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.store import lock
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.lock import acquire, adopt
+from waiting import LONGEST_SECONDS
 
 # A process that takes the lock, starts two others that share it, and waits.
 PARENT = """
@@ -67,7 +68,7 @@ def elsewhere(url):
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LONGEST_SECONDS,
     )
 
 

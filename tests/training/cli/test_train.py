@@ -16,6 +16,7 @@ from hushpoll_training.cli.train import predict, train
 from hushpoll_training.cli.tune import tune_command
 from hushpoll_training.evaluation.metrics import METRICS
 from hushpoll_training.models.saved import load_model
+from waiting import LONGEST_SECONDS
 
 FAST = ("--params", "n_estimators=10", "--params", "min_child_samples=30")
 
@@ -62,7 +63,7 @@ def trained(files):
         cwd=files,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LONGEST_SECONDS,
     )
     assert (done.returncode, done.stderr) == (0, "")
     return json.loads(done.stdout)

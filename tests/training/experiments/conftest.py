@@ -9,6 +9,8 @@ import sys
 import numpy as np
 import pytest
 
+from waiting import LONGEST_SECONDS
+
 ROWS = 400
 
 
@@ -82,6 +84,6 @@ def finished(tmp_path_factory, config, command):
         command("run", config, "--jobs", 2, "--out", out),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LONGEST_SECONDS,
     )
     return out, done

@@ -14,6 +14,7 @@ from hushpoll_training.experiments.configuration import Experiment
 from hushpoll_training.experiments.engine import missing, run_experiment
 from hushpoll_training.experiments.grid import Task, tasks
 from hushpoll_training.experiments.results.results import COLUMNS
+from waiting import LONGEST_SECONDS
 
 TIMINGS = [name for name in COLUMNS if name.endswith("_seconds")]
 
@@ -53,7 +54,7 @@ def test_killed_and_resumed_with_one_process_gives_the_same(
     arguments = command("run", config, "--jobs", 1, "--out", out)
     running = psutil.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + LONGEST_SECONDS
         while not (out / "cells.jsonl").is_file() or not (out / "cells.jsonl").stat().st_size:
             assert running.poll() is None
             assert time.monotonic() < deadline

@@ -19,6 +19,7 @@ from hushpoll_training.models.cluster_fit import fit_parquet
 from hushpoll_training.models.model import fit_records
 from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.models.saved import load_model, save_model
+from waiting import LONGEST_SECONDS
 
 THERE, HERE = range(4), range(20)
 # Rows and columns are drawn for each tree, so that a seed makes a difference.
@@ -135,7 +136,7 @@ def test_the_command_trains_on_a_cluster(collected, cluster, people, write_rows,
         [*run, *options, "--panel", panel, "--out", tmp_path / "model", "--json"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LONGEST_SECONDS,
     )
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)

@@ -20,6 +20,7 @@ from hushpoll_training.experiments.grid import Task
 from hushpoll_training.experiments.results.results import COLUMNS
 from hushpoll_training.learners import cluster as distributed
 from hushpoll_training.learners.cluster import connected
+from waiting import LONGEST_SECONDS
 
 TIMINGS = [name for name in COLUMNS if name.endswith("_seconds")]
 
@@ -81,7 +82,7 @@ def test_the_command_runs_on_a_cluster(cluster, experiment, alone, tmp_path):
         ],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LONGEST_SECONDS,
     )
     assert done.returncode == 1, done.stderr
     assert json.loads(done.stdout)["cells"] == 10

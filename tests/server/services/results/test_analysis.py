@@ -14,7 +14,7 @@ from hushpoll_server.services.results.analysis import WAITING_QUESTIONS
 from hushpoll_server.store import segments
 from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, read_records
 from sample_survey import VERSION, encoded
-from waiting import run_together, wait_until
+from waiting import LONGEST_SECONDS, run_together, wait_until
 
 # At this epsilon a device lies with a probability below 2^-60, so the truth is known exactly and
 # the estimate differs from it by rounding alone.
@@ -277,6 +277,10 @@ assert not counting.buffer, counting.buffer
 def test_the_first_seal_finds_its_machine_code_loaded():
     """Guards: 0.45 s for everybody who had a report under way."""
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", SCRIPT],
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_SECONDS,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
