@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
@@ -12,7 +13,7 @@ from typing import Any, Final
 from hushpoll_client.cli.commands import COMMANDS, Group, Row
 from hushpoll_client.cli.help.finishing import finish
 from hushpoll_protocols.errors import HushpollError, MissingExtra
-from hushpoll_shared.cli.terminal import describe, exit_code, say_error
+from hushpoll_shared.cli.terminal import describe, exit_code, say_error, waiting
 from hushpoll_shared.spelling.text import printable
 
 # Without click, `terminal` has raised the error that names the missing extra.
@@ -21,6 +22,7 @@ import click  # isort: skip
 _PROGRAM: Final = "hushpoll"
 _OURS: Final = "hushpoll_"
 _OTHER: Final = "hushpoll-server"
+_SLOW: Final = "train"
 _INTERRUPTED: Final = 130
 _EXIT_CODES: Final = """\b
 Exit codes:
@@ -67,14 +69,16 @@ class LazyGroup(click.Group):
         HushpollError
             If it is of another release than this program.
         """
-        del ctx
         row = self._rows.get(cmd_name)
         if row is None:
             return None
         name = f"{self.name} {cmd_name}"
         if isinstance(row, Group):
             return LazyGroup(row.commands, name, help=row.summary)
-        return _imported(name, row)
+        # Loading what trains takes seconds on a busy machine; the Tab key draws nothing.
+        slow = row.extra == _SLOW and not ctx.resilient_parsing and sys.stderr.isatty()
+        with waiting(f"loading {name}") if slow else nullcontext():
+            return _imported(name, row)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -333,6 +334,25 @@ def test_an_error_with_json_is_a_document_on_standard_error(
     assert (code, out) == (expected["exit_code"], "")
     assert error.pop("message")
     assert error == expected
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("complete", "shows"), [(None, True), ("bash_complete", False)])
+def test_a_terminal_shows_that_a_large_command_is_loaded(monkeypatch, complete, shows):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    if complete is not None:
+        monkeypatch.setenv("_HUSHPOLL_COMPLETE", complete)
+        monkeypatch.setenv("COMP_WORDS", "hushpoll experiment r")
+        monkeypatch.setenv("COMP_CWORD", "2")
+    with pytest.raises(SystemExit) as caught:
+        main(["experiment", "--help"])
+    assert caught.value.code == 0
+    assert ("loading hushpoll experiment" in sys.stderr.getvalue()) is shows
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
