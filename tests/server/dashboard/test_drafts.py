@@ -146,6 +146,34 @@ def test_problems_of_a_question_are_told_in_the_words_of_the_form(site, visit):
         assert "attributes[" not in text.partition('id="draft-form"')[0]
 
 
+def test_the_page_is_shown_in_each_language_that_is_complete(site, visit):
+    ada = visit("ada", every="editor")
+    skipped = {"age": {"missing": "keine"}}
+    words = {
+        language: {"title": f"Title {language}", "attributes": skipped}
+        for language in ("de", "pt-BR")
+    }
+    path = of_yaml(ada, language="en", translations=words)
+
+    def shown(language):
+        text = ada.get(f"{path}?lang={language}").text
+        return re.search(r"<h1[^>]*>([^<]*)</h1>", unescaped(text.partition("srcdoc=")[2]))[1], text
+
+    assert shown("")[0] == shown("xx")[0] == "Work and health"
+    assert shown("de")[0] == "Title de"
+    assert '<option value="de" selected>' in shown("de")[1]
+    assert change(ada, path, lang="de").headers["Location"].endswith("&lang=de")
+    change(ada, path, **{"t0-title": ""})
+    title, text = shown("de")
+    assert title == "Work and health"
+    assert "1 of 2 texts is not translated" in text
+    assert "1 problem before it can be published" in text
+    assert "respondents and epsilon 4" in text
+    assert shown("pt-BR")[0] == "Title pt-BR"
+    change(ada, path, **{"s-language": ""})
+    assert shown("pt-BR")[0] == "Work and health"
+
+
 def test_a_name_is_made_of_the_title_and_the_form_leads_on_to_publishing(site, visit):
     ada = visit("ada", every="editor")
     path = begun(ada, name="", title="¿Café, at work?")

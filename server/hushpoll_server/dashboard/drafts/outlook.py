@@ -11,7 +11,7 @@ from flask import request
 from hushpoll_analysis.planning.verdicts import N_MAX
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.dashboard.drafts.form import CHOICES, NUMBERS, TEXTS, Form
-from hushpoll_server.dashboard.drafts.problem_words import Told, told
+from hushpoll_server.dashboard.drafts.problem_words import Told, language_at_fault, told
 from hushpoll_server.dashboard.drafts.question_fields import CHOICES as QUESTION_CHOICES
 from hushpoll_server.dashboard.drafts.question_fields import TEXTS as QUESTION_TEXTS
 from hushpoll_server.dashboard.drafts.translation_fields import Cell
@@ -22,9 +22,13 @@ from hushpoll_server.services.surveys.launch import WIDTH, launch_plan
 from hushpoll_server.services.surveys.validation import Validation, validate
 from hushpoll_server.services.surveys.warnings import PublishingWarning, publishing_warnings
 from hushpoll_shared.drafts.manifest_problems import ManifestProblem
+from hushpoll_shared.survey.published import Published
 
 EXPECTED: Final = 1_000
 """Respondents for whom a plan is made where none are named."""
+
+_WORDS: Final = ("language", "translations")
+"""Members whose problems leave the survey's own words and its plan as they are."""
 
 # Parts of a manifest whose problems are told beside a field of another name.
 _FIELDS: Final = {"range": "low", "protected": "protected-attribute"}
@@ -42,6 +46,7 @@ class Outlook:
     plan_fault: str | None = None
     plan_field: str | None = None
     page: str | None = None
+    language: str = ""
     busy: str | None = None
     faults: dict[str, list[str]] = field(default_factory=dict)
     listed: list[Told] = field(default_factory=list)
@@ -57,16 +62,21 @@ def outlook_of(manifest: Mapping[str, Any], form: Form) -> Outlook:
     seen = Outlook(
         n=request.values.get("n", "").strip() or str(EXPECTED),
         width=request.values.get("width", "").strip() or f"{WIDTH:g}",
+        language=request.values.get("lang", ""),
     )
     parts = services()
     try:
         with parts.surveys.turn_to_publish():
             validation = seen.validation = validate(manifest, parts.surveys)
-            published = validation.published
+            published, shown = validation.published, manifest
+            if published is None and _only_words_are_wrong(validation):
+                shown = _without_wrong_words(manifest, validation)
+                published = validate(shown, parts.surveys).published
             if published is not None:
                 seen.warnings = publishing_warnings(published)
-                seen.page = rendered(published, published.wording(), preview=True)
-                _plan(seen, manifest)
+                language = seen.language if seen.language in published.languages else None
+                seen.page = rendered(published, published.wording(language), preview=True)
+                _plan(seen, shown, published)
     except Refused as refusal:
         if refusal.code != "unavailable":
             raise
@@ -81,10 +91,27 @@ def outlook_of(manifest: Mapping[str, Any], form: Form) -> Outlook:
     return seen
 
 
-def _plan(seen: Outlook, manifest: Mapping[str, Any]) -> None:
-    published = seen.validation.published if seen.validation else None
-    if published is None:
-        return
+def _only_words_are_wrong(validation: Validation) -> bool:
+    """Whether the draft lacks nothing but translations, so that the rest can be shown."""
+    return all(
+        problem.position is None and problem.part in _WORDS for problem in validation.problems
+    )
+
+
+def _without_wrong_words(manifest: Mapping[str, Any], validation: Validation) -> dict[str, Any]:
+    """Return a manifest with those of its translations that have no problem."""
+    rest = {key: manifest[key] for key in manifest if key not in _WORDS}
+    wrong = {language_at_fault(problem) for problem in validation.problems}
+    if None in wrong:
+        return rest
+    words = manifest["translations"].items()
+    translations = {
+        language: translation for language, translation in words if language not in wrong
+    }
+    return rest | {"language": manifest["language"], "translations": translations or None}
+
+
+def _plan(seen: Outlook, manifest: Mapping[str, Any], published: Published) -> None:
     try:
         n = _number(seen.n, "n", whole=True)
         width = _number(seen.width, "width", whole=False)

@@ -59,6 +59,12 @@ class Told:
     words: str
 
 
+def language_at_fault(problem: ManifestProblem) -> str | None:
+    """Return the tag of the translation that a problem is about; None if it is about none."""
+    match = _TRANSLATION.fullmatch(problem.field)
+    return None if match is None else match[1]
+
+
 def told(problem: ManifestProblem, field: str | None, form: Form) -> Told:
     """Return a problem in the words of the form.
 
@@ -79,12 +85,12 @@ def told(problem: ManifestProblem, field: str | None, form: Form) -> Told:
             form.questions[problem.position] if problem.position < len(form.questions) else Fields()
         )
         return Told(id_, f"Question {problem.position + 1}, {label}", _of(problem, question, asked))
-    match = _TRANSLATION.fullmatch(problem.field)
-    if match is not None:
+    language = language_at_fault(problem)
+    if language is not None:
         words = problem.message
         if words.startswith(f"{problem.field} "):
             words = f"this text{words.removeprefix(problem.field)}"
-        return Told(id_, f"Translation into {match[1]}", words)
+        return Told(id_, f"Translation into {language}", words)
     return Told(id_, OF_SURVEYS.get(problem.part, problem.part), problem.message)
 
 

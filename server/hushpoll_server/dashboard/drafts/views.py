@@ -326,7 +326,7 @@ def _revision() -> int:
 
 def _address(kept: Draft, shown: str, *, page: str = "draft") -> str:
     """Return the address of a draft's page with the numbers of its plan, at a question."""
-    given = {key: request.form.get(key, "").strip() for key in ("n", "width")}
+    given = {key: request.form.get(key, "").strip() for key in ("n", "width", "lang")}
     query = urlencode({key: text for key, text in given.items() if text})
     address = url_for(f"dashboard.{page}", draft_id=kept.row.id)
     return address + ("?" + query if query else "") + ("#" + shown if shown else "")
