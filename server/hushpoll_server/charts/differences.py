@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from hushpoll_server.charts.sentences import of_differences
 from hushpoll_server.charts.specifications import Chart, estimates_chart
 
 
@@ -35,13 +36,5 @@ def differences_chart(
         if None not in (row["value"], row["lower"], row["upper"])
     ]
     chart = estimates_chart("", known, confidence=confidence, total=len(rows))
-    apart = sum(row["lower"] > 0 or row["upper"] < 0 for row in known)
-    largest = max(known, key=lambda row: abs(row["frequency"]))
-    points = "{:+.1f} percentage points".format
-    sentence = (
-        f"{minuend} minus {subtrahend}: {apart} of {len(known)} intervals do not contain zero. The "
-        f"largest difference is that of {largest['category']}: an estimated "
-        f"{points(100 * largest['frequency'])}, with a {confidence:g} interval from "
-        f"{points(100 * largest['lower'])} to {points(100 * largest['upper'])}."
-    )
+    sentence = of_differences(known, minuend, subtrahend, confidence)
     return replace(chart, sentence=sentence)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hushpoll_server.charts.labels import short_labels
+from hushpoll_server.charts.sentences import of_cells, of_estimates
 
 MOST_ROWS: Final = 50
 MOST_CELLS_A_SIDE: Final = 30
@@ -138,7 +139,7 @@ def estimates_chart(
             },
         ],
     }
-    sentence = _of_estimates(attribute, rows, confidence)
+    sentence = of_estimates(attribute, rows, confidence)
     return Chart(specification, sentence, len(drawn), total, _full(labels))
 
 
@@ -246,7 +247,7 @@ def cross_table_chart(
     total = max(facts.rows, facts.columns)
     return Chart(
         specification,
-        _of_cells((a, b), facts, confidence, within),
+        of_cells((a, b), facts, confidence, within=within, drawn=(of_rows, of_columns)),
         min(total, MOST_CELLS_A_SIDE),
         total,
         _full(of_rows) | _full(of_columns),
@@ -307,11 +308,6 @@ def as_one_image(svg: str) -> str:
     return plain.replace(f'font-family="{MEASURED}"', f'font-family="{SHOWN}"')
 
 
-def percent(share: float) -> str:
-    """Return a share as a percentage with one decimal, never as minus zero."""
-    return f"{round(100 * share, 1) + 0.0:.1f}\u00a0%"
-
-
 def base(values: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what every chart has: its data, fonts and the colours of the style sheet."""
     font = {"labelFontSize": 13, "titleFontSize": 13, "labelFont": MEASURED, "titleFont": MEASURED}
@@ -347,36 +343,6 @@ def _domain(rows: Iterable[Mapping[str, Any]]) -> list[float]:
     ends = [0.0, *(row[key] for row in rows for key in keys if key in row)]
     low, high = math.floor(20 * min(ends)) / 20, math.ceil(20 * max(ends)) / 20
     return [low, max(high, low + 0.05)]
-
-
-def _of_estimates(attribute: str, rows: Sequence[Mapping[str, Any]], confidence: float) -> str:
-    top = max(rows, key=lambda row: row["frequency"])
-    largest = f"The largest share of {attribute} is {top['category']}: an estimated "
-    if top["lower"] is None:
-        return f"{largest}{percent(top['frequency'])}. This estimate has no interval."
-    widest = max((row["upper"] - row["lower"]) / 2 for row in rows)
-    return (
-        f"{largest}{percent(top['frequency'])}, with a {confidence:g} interval from "
-        f"{percent(top['lower'])} to {percent(top['upper'])}. No interval is wider than plus or "
-        f"minus {100 * widest:.1f} percentage points."
-    )
-
-
-def _of_cells(
-    names: tuple[str, str], facts: TableFacts, confidence: float, within: str | None
-) -> str:
-    top = facts.top
-    if top is None:
-        return f"These reports cannot tell any share within a category of {within}."
-    shares = "share" if within is None else f"share within a category of {within}"
-    unknown = facts.rows * facts.columns - facts.known
-    rest = f" Of {unknown} the reports cannot tell the share." if unknown else ""
-    return (
-        f"The largest {shares} has {names[0]} {top['a']} and {names[1]} {top['b']}: an estimated "
-        f"{percent(top['frequency'])}, with a {confidence:g} interval from {percent(top['lower'])} "
-        f"to {percent(top['upper'])}. {facts.above} of {facts.known} intervals lie above zero."
-        f"{rest}"
-    )
 
 
 def _full(labels: Mapping[str, str]) -> dict[str, str]:

@@ -12,7 +12,8 @@ from flask import Response, request
 
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.charts.specifications import Chart, estimates_chart, percent
+from hushpoll_server.charts.sentences import percent
+from hushpoll_server.charts.specifications import Chart, estimates_chart
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import choice, dashboard, member, number_in, page, private
 from hushpoll_server.dashboard.surveys import of_survey, reached

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from hushpoll_server.charts.days import releases_chart
+from hushpoll_server.charts.differences import differences_chart
 from hushpoll_server.charts.drawing import Drawing, NotDrawn
 from hushpoll_server.charts.labels import short_labels, with_full_names
 from hushpoll_server.charts.specifications import (
@@ -104,17 +105,62 @@ def test_category_of_which_nothing_is_known_keeps_its_place(drawing):
     )
 
 
+def share(category, frequency, half=0.1):
+    limits = {"lower": frequency - half, "upper": frequency + half}
+    return {"category": category, "frequency": frequency, **limits}
+
+
 def test_sentences_give_the_figures():
-    chart = estimates_chart("smoker", rows(["yes", "no"]), confidence=0.95, total=2)
+    shares = [share("yes", 0.7, 0.05), share("no", 0.3, 0.0501)]
+    chart = estimates_chart("smoker", shares, confidence=0.95, total=2)
     assert chart.sentence == (
-        "The largest share of smoker is yes: an estimated 50.0\u00a0%, with a 0.95 interval from "
-        "40.0\u00a0% to 60.0\u00a0%. No interval is wider than plus or minus 10.0 percentage "
-        "points."
+        "The largest estimate of smoker is that of yes: 70.0\u00a0%, with a 0.95 interval from "
+        "65.0\u00a0% to 75.0\u00a0%. No other interval reaches so high. No interval is wider than "
+        "plus or minus 5.1 percentage points."
     )
     days = [{"day": "2026-03-01", "reports": 2}, {"day": "2026-03-02", "reports": 1500}]
     assert refusals_chart(days).sentence == (
         "1,502 reports on 2 days; the most came on 2026-03-02: 1,500."
     )
+
+
+@pytest.mark.parametrize(
+    ("shares", "words"),
+    [
+        (
+            [share("a", 0.3), share("b", 0.25), share("c", 0.05)],
+            "The interval of 1 of the 2 others",
+        ),
+        ([share(str(n), 0.05 - n / 1000) for n in range(9)], "The intervals of 8 of the 8 others"),
+        ([share("a", 0.5), share("b", 0.45)], "do not tell which share is the larger."),
+        ([share("a", 0.4), share("b", 0.4), share("c", 0.2)], "are equal, those of a and b: 40.0"),
+        ([share(letter, 0.25) for letter in "abcd"], "4 categories of x have the same largest"),
+        ([share("only", 1.0, 0.0)], "to 100.0\u00a0%. No interval is wider"),
+    ],
+)
+def test_sentence_does_not_call_a_share_the_largest_that_may_not_be(shares, words):
+    sentence = estimates_chart("x", shares, confidence=0.9, total=len(shares)).sentence
+    assert words in sentence
+    assert "largest share" not in sentence
+
+
+def test_sentence_of_differences_counts_equal_ones():
+    ends = [("yes", 0.084, 0.036, 0.127), ("no", -0.084, -0.127, -0.036)]
+    names = ("label", "value", "lower", "upper")
+    differences = [dict(zip(names, row, strict=True)) for row in ends]
+    both = differences_chart(differences, minuend="old", subtrahend="new", confidence=0.99).sentence
+    assert "2 of 2 intervals do not contain zero. 2 estimated differences are equally large" in both
+    differences[1] |= {"value": -0.01, "upper": 0.1}
+    single = differences_chart(differences, minuend="old", subtrahend="new", confidence=0.99)
+    assert "1 of 2 intervals does not contain zero. The largest estimated" in single.sentence
+
+
+def test_sentence_says_that_its_cell_is_outside_the_picture():
+    limits = {"lower": 0.01, "upper": 0.5}
+    cells = [{"a": "a", "b": str(n), "frequency": n / 1000, **limits} for n in range(40)]
+    sentence = cross_table_chart("one", "two", cells, confidence=0.9).sentence
+    assert sentence.startswith("The largest estimate is that of one a and two 39, which is not dr")
+    assert "not drawn" not in cross_table_chart("one", "two", cells[:30], confidence=0.9).sentence
 
 
 def test_numbers_of_reports_are_written_out_at_the_axis(drawing):
@@ -238,5 +284,5 @@ def test_facts_of_a_table_say_the_same_as_its_cells():
     ]
     whole = cross_table_chart("one", "two", cells, confidence=0.9)
     part = cross_table_chart("one", "two", cells[:1], confidence=0.9, facts=facts_of(cells))
-    assert part.sentence == whole.sentence
+    assert part.sentence.replace(", which is not drawn", "") == whole.sentence
     assert "3 of 4 intervals lie above zero" in part.sentence

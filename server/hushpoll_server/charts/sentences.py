@@ -1,0 +1,110 @@
+"""The sentence under a chart: its largest estimate, and what the intervals leave open.
+
+What is largest among estimates need not be largest among the people: of many noisy estimates the
+largest is one that noise has raised. The sentences therefore speak of estimates, and count the
+intervals that reach into the largest one's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hushpoll_server.charts.specifications import TableFacts
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage with one decimal, never as minus zero."""
+    return f"{round(100 * share, 1) + 0.0:.1f}\u00a0%"
+
+
+def of_estimates(attribute: str, rows: Sequence[Mapping[str, Any]], confidence: float) -> str:
+    """Return the sentence under the shares of one question's categories."""
+    largest = max(row["frequency"] for row in rows)
+    tied = [row for row in rows if row["frequency"] == largest]
+    top = tied[0]
+    if len(tied) > 3:
+        words = f"{len(tied)} categories of {attribute} have the same largest estimate"
+        return f"{words}, {percent(largest)}.{_widest(rows)}"
+    if len(tied) > 1:
+        names = [row["category"] for row in tied]
+        both = f"{', '.join(names[:-1])} and {names[-1]}"
+        words = f"The largest estimates of {attribute} are equal, those of {both}"
+        return f"{words}: {percent(largest)}.{_widest(rows)}"
+    words = f"The largest estimate of {attribute} is that of {top['category']}: {percent(largest)}"
+    if top["lower"] is None:
+        return f"{words}. This estimate has no interval."
+    others = [row for row in rows if row is not top]
+    reach = sum(row["upper"] >= top["lower"] for row in others)
+    if reach:
+        interval, verb = ("interval", "reaches") if reach == 1 else ("intervals", "reach")
+        left_open = (
+            f" The {interval} of {reach} of the {len(others)} others {verb} into it, so these "
+            "intervals do not tell which share is the largest."
+        )
+        if len(others) == 1:
+            left_open = (
+                " The other interval reaches into it, so these intervals do not tell which share "
+                "is the larger."
+            )
+    else:
+        left_open = " No other interval reaches so high." if others else ""
+    return (
+        f"{words}, with a {confidence:g} interval from {percent(top['lower'])} to "
+        f"{percent(top['upper'])}.{left_open}{_widest(rows)}"
+    )
+
+
+def of_cells(
+    names: tuple[str, str],
+    facts: TableFacts,
+    confidence: float,
+    *,
+    within: str | None,
+    drawn: tuple[Collection[str], Collection[str]],
+) -> str:
+    """Return the sentence under a heat map, whose picture has the `drawn` rows and columns."""
+    top = facts.top
+    if top is None:
+        return f"These reports cannot tell any share within a category of {within}."
+    estimate = "estimate" if within is None else f"estimate within a category of {within}"
+    unknown = facts.rows * facts.columns - facts.known
+    rest = f" Of {unknown} the reports cannot tell the share." if unknown else ""
+    hidden = "" if top["a"] in drawn[0] and top["b"] in drawn[1] else ", which is not drawn"
+    return (
+        f"The largest {estimate} is that of {names[0]} {top['a']} and {names[1]} {top['b']}"
+        f"{hidden}: {percent(top['frequency'])}, with a {confidence:g} interval from "
+        f"{percent(top['lower'])} to {percent(top['upper'])}. {facts.above} of {facts.known} "
+        f"intervals {'lies' if facts.above == 1 else 'lie'} above zero.{rest}"
+    )
+
+
+def of_differences(
+    rows: Sequence[Mapping[str, Any]], minuend: str, subtrahend: str, confidence: float
+) -> str:
+    """Return the sentence under differences, each with both ends of its interval."""
+    apart = sum(row["lower"] > 0 or row["upper"] < 0 for row in rows)
+    size = max(abs(row["frequency"]) for row in rows)
+    tied = [row for row in rows if math.isclose(abs(row["frequency"]), size, abs_tol=1e-12)]
+    points = "{:+.1f} percentage points".format
+    top = tied[0]
+    largest = "The largest estimated difference is that of"
+    if len(tied) > 1:
+        largest = f"{len(tied)} estimated differences are equally large, among them that of"
+    return (
+        f"{minuend} minus {subtrahend}: {apart} of {len(rows)} intervals "
+        f"{'does' if apart == 1 else 'do'} not contain zero. {largest} {top['category']}: "
+        f"{points(100 * top['frequency'])}, with a {confidence:g} interval from "
+        f"{points(100 * top['lower'])} to {points(100 * top['upper'])}."
+    )
+
+
+def _widest(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return how wide the widest interval is, rounded up; nothing where there are none."""
+    if any(row["lower"] is None for row in rows):
+        return ""
+    widest = max((row["upper"] - row["lower"]) / 2 for row in rows)
+    points = math.ceil(round(1000 * widest, 6)) / 10
+    return f" No interval is wider than plus or minus {points:.1f} percentage points."
