@@ -71,6 +71,9 @@ TITLES: Final = {
 }
 
 LONGEST_NAME: Final = 64
+# What a page's intervals are chosen from.
+CONFIDENCES: Final = ("0.8", "0.9", "0.95", "0.99")
+USUAL_CONFIDENCE: Final = "0.95"
 _WORD: Final = re.compile(r"[\w-]+")
 
 View = Callable[..., Any]

@@ -17,7 +17,7 @@ from hushpoll_server.charts.specifications import (
     estimates_chart,
 )
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.frame import choice, dashboard, member, page, private
+from hushpoll_server.dashboard.frame import CONFIDENCES, choice, dashboard, member, page, private
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -28,7 +28,6 @@ from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.tables.statistics import table_of
 
-CONFIDENCES: Final = ("0.8", "0.9", "0.95", "0.99")
 SORTS: Final = {"order": "the questionnaire", "share": "share, largest first", "name": "name"}
 # Those that the kept counts suffice for.
 ESTIMATORS: Final = tuple(

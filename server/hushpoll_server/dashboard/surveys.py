@@ -10,7 +10,15 @@ from flask import Response, request, url_for
 from hushpoll_server.charts.days import releases_chart
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.refusing import comes_back
-from hushpoll_server.dashboard.frame import dashboard, member, page, private, see
+from hushpoll_server.dashboard.frame import (
+    CONFIDENCES,
+    USUAL_CONFIDENCE,
+    dashboard,
+    member,
+    page,
+    private,
+    see,
+)
 from hushpoll_server.dashboard.qr_code import qr_code
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -171,4 +179,24 @@ def reached(name: str, version: int, role: Role) -> VersionRow:
 def of_survey(row: VersionRow, tab: str) -> dict[str, Any]:
     """Return what the frame of a survey's pages needs."""
     may = {role.value: member().may(row.name, role) for role in Role}
-    return {"row": row, "tab": tab, "may": may, "state": services().surveys.state(row).value}
+    state = services().surveys.state(row).value
+    return {"row": row, "tab": tab, "may": may, "state": state, "kept": _kept(row)}
+
+
+def _kept(row: VersionRow) -> dict[str, dict[str, Any]]:
+    """Return what the addresses of the tabs have: this version, and its question and confidence.
+
+    The keys are ``attribute``, ``a`` and ``of``: what the pages call the question.
+    """
+    published = services().surveys.published(row)
+    names = {attribute.name for attribute in published.attributes}
+    words = (request.args.get(key) for key in ("attribute", "a", "of"))
+    question = next((word for word in words if word in names), None)
+    confidence = request.args.get("confidence")
+    kept: dict[str, Any] = {"name": row.name, "version": row.version}
+    if confidence in CONFIDENCES and confidence != USUAL_CONFIDENCE:
+        kept["confidence"] = confidence
+    return {
+        key: kept if question is None else {key: question, **kept}
+        for key in ("attribute", "a", "of")
+    }

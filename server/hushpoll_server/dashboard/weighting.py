@@ -15,7 +15,15 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.sentences import percent
 from hushpoll_server.charts.specifications import Chart, estimates_chart
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.frame import choice, dashboard, member, number_in, page, private
+from hushpoll_server.dashboard.frame import (
+    CONFIDENCES,
+    choice,
+    dashboard,
+    member,
+    number_in,
+    page,
+    private,
+)
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -26,7 +34,6 @@ from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.statistics import table_of
 
 SURVEY: Final = "/surveys/<name>/versions/<int:version>/weighted"
-CONFIDENCES: Final = ("0.8", "0.9", "0.95", "0.99")
 KINDS: Final = {
     "margins": "shares of the population, in %",
     "strata": "people in each stratum",
@@ -92,13 +99,13 @@ def _form(published: Published) -> dict[str, Any]:
         if len(attribute.domain) <= MOST_FIELDS and (kind == "margins" or not attribute.perturbed)
     ]
     of = choice("of", names)
-    by = choice("by", ("", *allowed))
-    second = choice("second", ("", *allowed)) if kind == "margins" else ""
+    by = choice("by", ("", *names))
+    second = choice("second", ("", *names)) if kind == "margins" else ""
     # A choice that is no longer possible, such as the same question twice, is as if not made.
-    by = "" if by == of else by
-    second = "" if second in (of, by) else second
+    by = "" if by == of or by not in allowed else by
+    second = "" if second in (of, by) or second not in allowed else second
     groups: list[dict[str, Any]] = [
-        {"attribute": name, "fields": _fields(published.attribute(name), prefix)}
+        _group(published.attribute(name), prefix, kind)
         for name, prefix in ((by, "a"), (second, "b"))
         if name
     ]
@@ -118,15 +125,26 @@ def _form(published: Published) -> dict[str, Any]:
     }
 
 
-def _fields(attribute: PublishedAttribute, prefix: str) -> list[dict[str, str]]:
-    return [
-        {
-            "name": f"{prefix}{place}",
-            "category": category,
-            "text": request.args.get(f"{prefix}{place}", "").strip(),
-        }
-        for place, category in enumerate(attribute.domain)
-    ]
+def _group(attribute: PublishedAttribute, prefix: str, kind: str) -> dict[str, Any]:
+    """Return the fields of one question, with the numbers that the address has for it.
+
+    The form says what its numbers are of. They are left out where another question, or another
+    kind of knowledge, was chosen in it since.
+    """
+    numbers_are = f"{kind} by {attribute.name}"
+    keep = request.args.get(f"{prefix}_are", numbers_are) == numbers_are
+    return {
+        "attribute": attribute.name,
+        "are": {"name": f"{prefix}_are", "text": numbers_are},
+        "fields": [
+            {
+                "name": f"{prefix}{place}",
+                "category": category,
+                "text": request.args.get(f"{prefix}{place}", "").strip() if keep else "",
+            }
+            for place, category in enumerate(attribute.domain)
+        ],
+    }
 
 
 def _design(form: Mapping[str, Any]) -> SurveyDesign:

@@ -68,7 +68,6 @@ def test_waves_say_what_they_assume_and_what_a_person_has_spent(filled, visit):
     [
         ({"of": "nothing"}, 422, "of is"),
         ({"of": "age", "beside": "wave home 1"}, 422, "beside is"),
-        ({"of": "age", "beside": "groups of age"}, 422, "beside is"),
         (
             {"of": "age", "beside": "groups of gender", "group": "Male", "reference": "Male"},
             200,
@@ -79,6 +78,24 @@ def test_waves_say_what_they_assume_and_what_a_person_has_spent(filled, visit):
 def test_wrong_choice_is_named(filled, visit, query, status, words):
     answer = visit("ada", work="reader").get(address(**query))
     assert answer.status_code == status
+    assert words in answer.text
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        # The form was on the ages of women and men, and another question is chosen in it.
+        (
+            {"of": "age", "beside": "groups of country"},
+            "country 2</bdi> minus <bdi>country 1<",
+        ),
+        ({"of": "gender", "beside": "groups of gender"}, "Choose what to compare"),
+    ],
+)
+def test_form_with_the_choices_for_another_question_leads_on(filled, visit, query, words):
+    visitor = visit("ada", work="reader")
+    answer = visitor.get(address(**query, group="Female", reference="Male", confidence="0.9"))
+    assert answer.status_code == 200
     assert words in answer.text
 
 
@@ -109,5 +126,8 @@ def test_analyst_asks_for_a_table_of_three_questions(filled, visit):
     (job,) = filled.get("/api/v1/jobs").json["jobs"]
     assert job["kind"] == "table"
     assert job["parameters"]["attributes"] == ["gender", "age", "country"]
+    listed = visitor.get(f"{WORK}/jobs").text
+    assert "<bdi>gender, age, country</bdi>" in listed
+    assert "likelihood <bdi>yes</bdi>" in listed
     refused = visitor.send(f"{WORK}/tables", on=page, **{**fields, "c": "gender"})
     assert refused.status_code == 422

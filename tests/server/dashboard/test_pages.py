@@ -39,6 +39,21 @@ def test_every_page_leads_a_stranger_to_the_sign_in_and_back(filled, visit):
     assert visitor.get(WORK).status_code == 200
 
 
+def test_question_and_confidence_go_along_from_tab_to_tab(filled, visit):
+    visitor = visit("ada", work="reader")
+    path = "/estimates?attribute=age&confidence=0.9&sort=share"
+    for page in ("Cross-tables", "Comparison", "Models", "Data quality", "Report", "Estimates"):
+        text = visitor.get(WORK + path).text
+        (address,) = re.findall(rf'href="/dashboard{WORK}([^"]*)"[^>]*>{page}</a>', text)
+        path = address.replace("&amp;", "&")
+        assert "=age" in path
+        assert "confidence=0.9" in path
+    assert path.split("?")[1] in ("attribute=age&confidence=0.9", "confidence=0.9&attribute=age")
+    for plain in ("/estimates?confidence=0.95", "/quality?of=nothing&confidence=2"):
+        tabs = visitor.get(WORK + plain).text.partition('<nav class="tabs"')[2].partition("</nav>")
+        assert "?" not in tabs[0]
+
+
 def test_qr_code_holds_the_address_that_the_page_shows(filled, visit):
     visitor = visit("ada", work="reader")
     text = visitor.get(WORK).text

@@ -63,5 +63,20 @@ def test_every_kind_of_knowledge_is_answered_or_refused_in_words(reader, query, 
 def test_strangers_and_wrong_choices_get_no_shares(reader, visit):
     assert visit("bob", home="admin").get(MARGIN).status_code == 404
     assert reader.get(f"{WEIGHTED}?of=nothing").status_code == 422
-    perturbed = reader.get(f"{WEIGHTED}?of=education&by=gender&kind=strata")
-    assert perturbed.status_code == 422
+
+
+def test_question_that_a_kind_of_knowledge_cannot_use_is_chosen_anew(reader):
+    page = reader.get(f"{WEIGHTED}?of=education&by=gender&second=age&kind=strata&a0=40&a1=60")
+    assert page.status_code == 200
+    assert "Choose a question whose answers are sent in clear" in page.text
+    assert "in the population" not in page.text
+
+
+def test_numbers_for_another_question_are_not_taken_for_this_one(reader):
+    form = f"{MARGIN}&a_are=margins+by+income"
+    assert "Weighting moves " in reader.get(form).text
+    for changed in ("by=gender", "by=income&kind=strata"):
+        page = reader.get(form.replace("by=income", changed, 1).replace("&kind=margins", ""))
+        assert page.status_code == 200
+        assert "Fill in what is known" in page.text
+        assert 'value="70"' not in page.text

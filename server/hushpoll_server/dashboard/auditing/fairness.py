@@ -13,6 +13,7 @@ from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.asking import ask_for
 from hushpoll_server.dashboard.forms.refusing import comes_back
 from hushpoll_server.dashboard.frame import (
+    CONFIDENCES,
     choice,
     dashboard,
     member,
@@ -33,7 +34,6 @@ from hushpoll_shared.group_metrics import FOLDS, METRICS
 from hushpoll_shared.tables.statistics import table_of
 
 SURVEY: Final = "/surveys/<name>/versions/<int:version>"
-CONFIDENCES: Final = ("0.8", "0.9", "0.95", "0.99")
 INPUTS: Final = {
     "dropped": "nothing of it",
     "each-value": "each of its values in turn",

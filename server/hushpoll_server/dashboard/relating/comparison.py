@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from flask import Response
+from flask import Response, request
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.differences import differences_chart
 from hushpoll_server.charts.specifications import Chart
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.frame import choice, dashboard, member, page, private
-from hushpoll_server.dashboard.results import CONFIDENCES, NOTHING_YET
+from hushpoll_server.dashboard.frame import CONFIDENCES, choice, dashboard, member, page, private
+from hushpoll_server.dashboard.results import NOTHING_YET
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -91,14 +91,18 @@ def _chosen(row: VersionRow) -> tuple[dict[str, str], dict[str, Any]]:
         and any(one.name == of for one in parts.surveys.published(other).attributes)
     }
     groups = {f"{GROUPS}{name}": name for name in names if name != of}
-    beside = choice("beside", ["", *groups, *waves])
+    # The form still carries what was chosen for the question before.
+    same = request.args.get("beside") == f"{GROUPS}{of}"
+    beside = "" if same else choice("beside", ["", *groups, *waves])
     chosen = {"of": of, "beside": beside, "confidence": choice("confidence", CONFIDENCES, "0.95")}
     categories: tuple[str, ...] = ()
     if beside in groups:
         categories = published.attribute(groups[beside]).domain
-        chosen["reference"] = choice("reference", categories)
+        known = {key: request.args.get(key) for key in ("reference", "group")}
+        of_another = not {word for word in known.values() if word} <= set(categories)
+        chosen["reference"] = categories[0] if of_another else choice("reference", categories)
         rest = [one for one in categories if one != chosen["reference"]]
-        chosen["group"] = choice("group", categories, rest[0])
+        chosen["group"] = rest[0] if of_another else choice("group", categories, rest[0])
     questions = {one.name: one.question or one.name for one in published.attributes}
     return chosen, {
         "questions": questions,

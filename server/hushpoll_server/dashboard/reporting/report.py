@@ -11,8 +11,16 @@ from werkzeug.datastructures import MultiDict
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.dashboard.forms.refusing import comes_back
-from hushpoll_server.dashboard.frame import dashboard, finished, member, page, private, see
-from hushpoll_server.dashboard.results import CONFIDENCES, ESTIMATORS, NOTHING_YET
+from hushpoll_server.dashboard.frame import (
+    CONFIDENCES,
+    dashboard,
+    finished,
+    member,
+    page,
+    private,
+    see,
+)
+from hushpoll_server.dashboard.results import ESTIMATORS, NOTHING_YET
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
