@@ -50,7 +50,30 @@ def _listed(covers: Callable[[str], bool], *, survey: str | None = None) -> dict
         "chosen": chosen,
         "kinds": list(KINDS),
         "states": STATES,
+        "setting": in_words,
     }
+
+
+def in_words(value: Any) -> str:
+    """Return a setting of a job, which came as JSON, as it is read on a page.
+
+    Examples
+    --------
+    >>> in_words(["gender", "age"]), in_words(True), in_words({"n_estimators": 40})
+    ('gender, age', 'yes', 'n_estimators 40')
+    """
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case None:
+            return "–"
+        case dict():
+            return ", ".join(f"{key} {in_words(part)}" for key, part in value.items())
+        case list():
+            nested = any(isinstance(part, list | dict) for part in value)
+            return ("; " if nested else ", ").join(map(in_words, value))
+        case _:
+            return str(value)
 
 
 @dashboard.post("/surveys/<name>/versions/<int:version>/jobs")

@@ -30,6 +30,7 @@ from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import JobRow
+from hushpoll_shared import group_metrics
 from hushpoll_shared.tables.result_table import ResultTable, columns
 
 SURVEY: Final = "/surveys/<name>/versions/<int:version>"
@@ -38,10 +39,9 @@ COLUMNS: Final = columns(
     model="text", metric="text", value="number", lower="number", upper="number"
 )
 METRICS: Final = {
-    "DI": "DI (fair at 1)",
-    "SPD": "SPD (fair at 0)",
-    "EOD": "EOD (fair at 0)",
-    "OAD": "OAD (fair at 0)",
+    name: f"{metric.title}, {name} (fair at {metric.fair:g})"
+    for name, metric in group_metrics.METRICS.items()
+    if name in ("DI", "SPD", "EOD", "OAD")
 }
 UNENDED: Final = ("queued", "running")
 
@@ -129,6 +129,7 @@ def model_card(name: str, version: int, model_id: str) -> Response:
         job=parts.jobs.describe(job),
         card=card,
         fair=METRICS,
+        groups=parts.surveys.published(row).protected,
         learner=parts.jobs.describe(job)["parameters"].get("learner", "lightgbm"),
     )
 

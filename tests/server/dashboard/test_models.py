@@ -88,6 +88,8 @@ def test_analyst_trains_measures_compares_reads_the_card_and_deletes(filled, vis
     assert f"<strong>{verdict}</strong>" in reader.get(MODELS).text
     assert f"This learner is {verdict}, on perturbed records" in card
     assert "everybody, the server included" in card
+    assert "are those of <bdi>gender</bdi>: <bdi>Female</bdi> beside <bdi>Male</bdi>" in card
+    assert "equal opportunity difference, EOD (fair at 0)" in card
     assert "--panel panel.csv --learner lightgbm --encoding indicator" in card
     assert "Delete this model" not in card
     delete = f"{MODELS}/{job}/delete"
@@ -136,6 +138,19 @@ def test_training_that_cannot_be_done_is_refused_in_words(filled, visit):
         assert words in answer.text
     assert analyst.get(f"{MODELS}?learner=lightgbm-parity").status_code == 422
     assert filled.services.jobs.newest(lambda _: True) == []
+
+
+def test_survey_without_a_target_promises_no_form_below(site, visit):
+    attributes = [{"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]}]
+    site.publish(attributes=attributes, protected=None)
+    analyst = visit("ada", work="analyst")
+    for path, words in (
+        (MODELS, "Nothing can be trained"),
+        (MODELS.replace("models", "fairness"), "Nothing can be audited"),
+    ):
+        page = analyst.get(path).text
+        assert words in page
+        assert "below." not in page
 
 
 def test_form_says_each_learner_s_intervals_and_which_cannot_run(filled, visit):
