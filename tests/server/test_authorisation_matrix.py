@@ -92,6 +92,8 @@ ROUTES = [
             ("POST", "/surveys/work/versions/1/public-results/take-back", "take_results_back"),
             ("GET", "/surveys/work/versions/1/comparison", "comparison"),
             ("GET", "/surveys/work/versions/1/comparison.csv", "comparison_file"),
+            ("GET", "/surveys/work/versions/1/tables/0", "joint_table"),
+            ("GET", "/surveys/work/versions/1/tables/0/table.csv", "joint_table_file"),
             ("GET", "/surveys/work/versions/1/models", "models"),
             ("POST", "/surveys/work/versions/1/models", "ask_for_training"),
             ("GET", "/surveys/work/versions/1/models/compare", "compare"),

@@ -38,6 +38,8 @@ SHARES: Final = {"all": "of all people", "row": "of each row", "column": "of eac
 ALPHA: Final = 0.05
 # Of one page; the others have their tables, and a page of their own.
 MOST_CHARTS: Final = 8
+# Tables of three questions that are listed.
+MOST_TABLES: Final = 10
 # Refusals that say that there is nothing to show yet, or any more.
 NOTHING_YET: Final = ("not-released", "not-enough-reports", "records-deleted")
 
@@ -157,9 +159,10 @@ def cross_tables(name: str, version: int) -> Response:
         table=table,
         chart=chart,
         svg=inline(chart, "shows"),
-        grid=_grid(table["cells"]),
+        grid=grid(table["cells"]),
         independence=parts.relations.independence(row, a, b, alpha=ALPHA),
         more=[name for name in names if name not in (a, b)],
+        tables=_tables(row),
         most=MOST_CELLS_A_SIDE,
     )
 
@@ -227,6 +230,12 @@ def _table(
     return {**table, "cells": cells}
 
 
+def _tables(row: VersionRow) -> list[dict[str, Any]]:
+    """Return the newest tables of several questions, in any state, as the API describes jobs."""
+    parts = services()
+    return [parts.jobs.describe(job) for job in parts.jobs.newest_of(row, "table")[:MOST_TABLES]]
+
+
 def _facts(table: CrossTable) -> TableFacts:
     """Return what is said of a whole table, without an entry for each of its cells."""
     place = int(np.argmax(table.frequency))
@@ -266,7 +275,7 @@ def _figure(attribute: Mapping[str, Any], answer: Mapping[str, Any], sort: str) 
     return {"attribute": attribute, "rows": rows, "chart": chart, "svg": None, **_NO_MORE}
 
 
-def _grid(cells: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
+def grid(cells: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
     """Return the cells of the picture row by row, each row with its category."""
     rows: dict[str, list[Mapping[str, Any]]] = {}
     for cell in cells:

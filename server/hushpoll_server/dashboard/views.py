@@ -19,7 +19,7 @@ from hushpoll_server.dashboard.administration import operations, people
 from hushpoll_server.dashboard.auditing import fairness, quality
 from hushpoll_server.dashboard.drafts import views as drafts
 from hushpoll_server.dashboard.frame import dashboard, refused
-from hushpoll_server.dashboard.relating import comparison
+from hushpoll_server.dashboard.relating import comparison, joint_table
 from hushpoll_server.dashboard.reporting import report
 
 VIEWS: Final = (
@@ -29,6 +29,7 @@ VIEWS: Final = (
     collecting,
     results,
     comparison,
+    joint_table,
     weighting,
     models,
     fairness,

@@ -7,6 +7,8 @@ from urllib.parse import urlencode
 
 import pytest
 
+from hushpoll_server.jobs.runner import Runner
+
 pytestmark = pytest.mark.sqlite
 WORK = "/surveys/work/versions/1"
 
@@ -131,3 +133,36 @@ def test_analyst_asks_for_a_table_of_three_questions(filled, visit):
     assert "likelihood <bdi>yes</bdi>" in listed
     refused = visitor.send(f"{WORK}/tables", on=page, **{**fields, "c": "gender"})
     assert refused.status_code == 422
+
+
+def test_table_of_three_questions_is_shown_by_the_categories_of_the_third(filled, visit):
+    visitor = visit("ada", work="analyst")
+    page = f"{WORK}/cross-tables?a=gender&b=age"
+    fields = {"a": "gender", "b": "age", "c": "country", "confidence": "0.9"}
+    assert visitor.send(f"{WORK}/tables", on=page, **fields).status_code == 303
+    (job,) = filled.get("/api/v1/jobs").json["jobs"]
+    address = f"{WORK}/tables/{job['id']}"
+    assert "gender, age, country</bdi> " in visitor.get(page).text
+    assert visitor.get(address).status_code == 409
+    Runner(filled.services).run_waiting()
+    for listing in (page, f"{WORK}/jobs"):
+        assert f'href="/dashboard{address}"' in visitor.get(listing).text
+    found = filled.get(f"/api/v1/jobs/{job['id']}/result").json
+    categories = list(dict.fromkeys(cell["categories"][2] for cell in found["cells"]))
+    shown = [visitor.get(f"{address}?{urlencode({'third': one})}").text for one in categories]
+    assert all("</h2>" in text for text in shown), shown[0][-500:]
+    for cell in found["cells"]:
+        text = shown[categories.index(cell["categories"][2])]
+        share = f"{100 * cell['frequency'] + 0.0:.1f}".replace("-0.0", "0.0")
+        assert f"<td>{share}&nbsp;%<br>" in text
+        assert "its 0.9 interval" in text
+    assert "<svg" in shown[0]
+    assert visitor.get(address).text.count(f"is <bdi>{categories[0]}</bdi></h2>") == 1
+    csv = visitor.get(f"{address}/table.csv").text
+    assert len([line for line in csv.splitlines() if line]) >= len(found["cells"]) + 1
+    assert visitor.get(f"{address}/table.svg?third={categories[1]}").status_code == 200
+    # A reader reads it, in its own survey and version alone.
+    assert visit("eve", work="reader").get(address).status_code == 200
+    assert visit("bob", home="reader").get(address).status_code == 404
+    assert visitor.get(address.replace("versions/1", "versions/2")).status_code == 404
+    assert visitor.get(f"{address}?third=nowhere").status_code == 422

@@ -1,0 +1,95 @@
+"""The joint table of three questions, which a job has made: one category of the third at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from flask import Response
+
+from hushpoll_server.charts.specifications import MOST_CELLS_A_SIDE, Chart, cross_table_chart
+from hushpoll_server.dashboard.figures import download, inline
+from hushpoll_server.dashboard.frame import choice, dashboard, member, page, private
+from hushpoll_server.dashboard.results import grid
+from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.services.people.roles import Role
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.tables.statistics import table_of
+
+PAGE: Final = "/surveys/<name>/versions/<int:version>/tables/<job_id>"
+
+
+@dashboard.get(PAGE)
+@private
+def joint_table(name: str, version: int, job_id: str) -> Response:
+    """Show the first two questions of a finished table, for one category of the third."""
+    row = reached(name, version, Role.READER)
+    answer = _answer(row, job_id)
+    part = _part(answer)
+    chart = _chart(part)
+    return page(
+        "joint_table.html",
+        **of_survey(row, "cross-tables"),
+        job_id=job_id,
+        answer=answer,
+        part=part,
+        chart=chart,
+        svg=inline(chart, "shows"),
+        grid=grid(part["cells"]),
+        most=MOST_CELLS_A_SIDE,
+    )
+
+
+@dashboard.get(f"{PAGE}/table.<form>")
+@private
+def joint_table_file(name: str, version: int, job_id: str, form: str) -> Response:
+    """Return the heat map of a part of a table, or all of the table, as a file."""
+    row = reached(name, version, Role.READER)
+    answer = _answer(row, job_id)
+    names = "-".join(answer["attributes"])
+    return download(
+        form,
+        f"{row.name}-{row.version}-{names}",
+        _chart(_part(answer)),
+        table_of("joint-table", answer),
+        services().surveys.published(row),
+    )
+
+
+def _answer(row: VersionRow, job_id: str) -> dict[str, Any]:
+    """Return what the job has found, as the API gives it."""
+    parts = services()
+    job = parts.jobs.find(job_id)
+    if job.version_id != row.id or job.kind != "table":
+        raise Refused("not-found", f"there is no table {job_id[:32]!r} of this version")
+    answer: dict[str, Any] = json.loads(b"".join(parts.jobs.result(job)))
+    parts.actions.looked(member().actor, "joint-tables", row.name, row.version)
+    return answer
+
+
+def _part(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the cells in which the third question has the category that the address chooses."""
+    a, b, *third = answer["attributes"]
+    categories = list(dict.fromkeys(cell["categories"][-1] for cell in answer["cells"]))
+    chosen = choice("third", categories) if third else None
+    cells = [
+        {**cell, "a": cell["categories"][0], "b": cell["categories"][1]}
+        for cell in answer["cells"]
+        if chosen is None or cell["categories"][2] == chosen
+    ]
+    return {
+        "a": a,
+        "b": b,
+        "third": third[0] if third else None,
+        "categories": categories,
+        "chosen": chosen,
+        "cells": cells,
+        "confidence": answer["confidence"],
+    }
+
+
+def _chart(part: Mapping[str, Any]) -> Chart:
+    return cross_table_chart(part["a"], part["b"], part["cells"], confidence=part["confidence"])
