@@ -8,7 +8,7 @@ import time
 from typing import Any, Final
 
 import structlog
-from flask import Flask, Response, g, request
+from flask import Flask, Response, g, request, url_for
 from flask_openapi3.openapi import OpenAPI
 from werkzeug.exceptions import MethodNotAllowed
 
@@ -101,6 +101,8 @@ def build(settings: Settings, services: Services, *, testing: bool = False) -> F
     app.register_blueprint(survey.pages)
     app.register_blueprint(public_results.pages)
     app.register_blueprint(views.dashboard)
+    # A person who types the server's name alone gets to its pages and not to an error in JSON.
+    app.add_url_rule("/", "start", lambda: frame.see(url_for("dashboard.surveys")))
     app.register_error_handler(405, _not_allowed)
     app.add_url_rule("/api/v1/openapi.json", "openapi", lambda: _document(app))
     reference = survey.RenderedPages()

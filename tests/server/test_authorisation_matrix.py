@@ -59,6 +59,7 @@ ROUTES = [
     Route("public_results.file", "GET", "/results/work/versions/1/bundle.zip", None, 404),
     Route("page.asset", "GET", "/page/0/nothing.js", None, 404),
     # the dashboard looks at its own session and at no bearer token: all are led to the sign-in
+    Route("start", "GET", "/", None, 303),
     Route("dashboard.start", "GET", "/dashboard", None, 303),
     Route("dashboard.sign_in", "GET", "/dashboard/sign-in", None, 200),
     Route("dashboard.begin_session", "POST", "/dashboard/sign-in", None, 403),

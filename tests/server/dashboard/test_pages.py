@@ -39,6 +39,11 @@ def test_every_page_leads_a_stranger_to_the_sign_in_and_back(filled, visit):
     assert visitor.get(WORK).status_code == 200
 
 
+def test_name_of_the_server_alone_leads_to_the_dashboard(site):
+    answer = site.get("/")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard/")
+
+
 def test_question_and_confidence_go_along_from_tab_to_tab(filled, visit):
     visitor = visit("ada", work="reader")
     path = "/estimates?attribute=age&confidence=0.9&sort=share"
