@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from dashboard_server import LOAN as LOAN_DRAFT
-from dashboard_server import PASSWORD, WORK, dashboard_server
+from dashboard_server import PASSWORD, WORK, DashboardServer, dashboard_server
 from hushpoll_shared.survey.published import Published
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"
@@ -32,7 +35,19 @@ PICTURES = {
     "audit": (f"{HIRING}/fairness/{{3}}#of-metrics", "light"),
     "quality": (f"{HIRING}/quality", "dark"),
     "weighted": (f"{SURVEY}/weighted?of=smoker&by=region&a0=40&a1=25&a2=20&a3=15", "light"),
+    "groups": (f"{SURVEY}/comparison?of=health&beside=groups+of+smoker", "light"),
+    "three-questions": (f"{HIRING}/tables/{{4}}?third=high", "dark"),
+    "fairness": (f"{HIRING}/fairness", "light"),
+    "jobs": (f"{HIRING}/jobs", "dark"),
+    "new-survey": ("/dashboard/drafts/new", "light"),
+    "people": ("/dashboard/people", "dark"),
+    "operations": ("/dashboard/operations", "light"),
+    "account": ("/dashboard/account", "light"),
+    "sign-in": ("/dashboard/sign-in", "dark"),
 }
+WINDOW = {"width": 1280, "height": 860}
+# To look at each page as its readers may see it.
+WINDOWS = {360: {"width": 360, "height": 780}, 1440: {"width": 1440, "height": 900}}
 
 
 def unlike(_published: Published, rng: np.random.Generator) -> dict[str, int]:
@@ -48,6 +63,13 @@ def unlike(_published: Published, rng: np.random.Generator) -> dict[str, int]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(prog="scripts/dashboard-pictures")
+    parser.add_argument(
+        "--look", type=Path, metavar="FOLDER",
+        help="in place of the documentation's pictures, write each page there as a whole, in both "
+        "themes, 360 and 1440 pixels wide",
+    )  # fmt: skip
+    look = parser.parse_args().look
     program = os.environ.get("CHROMIUM") or shutil.which("chromium")
     if program is None:
         sys.exit("Chromium is missing; apt-get install chromium, or set CHROMIUM to its path")
@@ -56,34 +78,61 @@ def main() -> None:
         dashboard_server(Path(folder)) as server,
         sync_playwright() as playwright,
     ):
-        models = [
-            server.train("loan", folds=5, parameters={"n_estimators": trees}) for trees in (5, 60)
-        ]
-        hiring = {**LOAN_DRAFT, "name": "hiring", "title": "Who is hired?", "epsilon": "8"}
-        server.fill(server.publish(hiring), 10_000, unlike)
-        audit = server.ask("fairness", "hiring", parameters={"n_estimators": 40})
-        server.ask("shape", "hiring")
-        server.work()
-        server.publish_results("over", cross_tables=[["health", "region"]])
-        draft = server.begin_draft({**WORK, "name": "work-2027", "title": "Work and health 2027"})
+        ids = with_results(server)
         browser = playwright.chromium.launch(
             executable_path=program, args=["--no-sandbox", "--disable-gpu"]
         )
-        for name, (address, theme) in PICTURES.items():
-            path = address.format(*models, draft, audit)
-            context = browser.new_context(
-                color_scheme=theme, viewport={"width": 1280, "height": 860}
-            )
-            page = context.new_page()
-            page.goto(f"{server.url}/dashboard/")
-            page.get_by_label("Name").fill("root")
-            page.get_by_label("Password").fill(PASSWORD)
-            page.locator("main").get_by_role("button", name="Sign in").click()
-            page.get_by_role("button", name="Sign out").wait_for()
-            page.goto(server.url + path)
-            page.screenshot(path=FOLDER / f"dashboard-{name}.png")
-            context.close()
+        pages = {name: (server.url + path.format(*ids), t) for name, (path, t) in PICTURES.items()}
+        if look is None:
+            for name, (address, theme) in pages.items():
+                picture = FOLDER / f"dashboard-{name}.png"
+                with window(browser, server.url, theme, WINDOW, out=name == "sign-in") as page:
+                    page.goto(address)
+                    page.screenshot(path=picture)
+        else:
+            for theme in ("light", "dark"):
+                for width, size in WINDOWS.items():
+                    with window(browser, server.url, theme, size) as page:
+                        for name, (address, _) in pages.items():
+                            page.goto(address)
+                            picture = look / f"{name}-{theme}-{width}.png"
+                            page.screenshot(path=picture, full_page=True)
         browser.close()
+
+
+def with_results(server: DashboardServer) -> list[str]:
+    """Give a server models, an audit, a table, public results and a draft; return their ids."""
+    models = [
+        server.train("loan", folds=5, parameters={"n_estimators": trees}) for trees in (5, 60)
+    ]
+    hiring = {**LOAN_DRAFT, "name": "hiring", "title": "Who is hired?", "epsilon": "8"}
+    server.fill(server.publish(hiring), 10_000, unlike)
+    audit = server.ask("fairness", "hiring", parameters={"n_estimators": 40})
+    table = server.ask("table", "hiring", attributes=["gender", "given", "education"])
+    server.ask("shape", "hiring")
+    server.work()
+    server.publish_results("over", cross_tables=[["health", "region"]])
+    draft = server.begin_draft({**WORK, "name": "work-2027", "title": "Work and health 2027"})
+    return [*models, draft, audit, table]
+
+
+@contextmanager
+def window(
+    browser: Browser, url: str, theme: str, size: dict[str, int], *, out: bool = False
+) -> Iterator[Page]:
+    """Give a page of a window, in which the administrator is signed in unless `out`."""
+    context = browser.new_context(color_scheme=theme, viewport=size)
+    page = context.new_page()
+    if not out:
+        page.goto(f"{url}/dashboard/")
+        page.get_by_label("Name").fill("root")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.locator("main").get_by_role("button", name="Sign in").click()
+        page.get_by_role("button", name="Sign out").wait_for()
+    try:
+        yield page
+    finally:
+        context.close()
 
 
 if __name__ == "__main__":
