@@ -120,6 +120,21 @@ def test_a_release_writes_its_version_everywhere(checkout):
     assert (refused.returncode, "three numbers" in refused.stderr) == (1, True)
 
 
+def test_the_first_release_makes_a_section_of_all_that_is_unreleased(checkout):
+    page = checkout / "CHANGELOG.md"
+    _, entries = page.read_text(encoding="utf-8").split("## Unreleased\n")
+    version = project(checkout)["version"]
+    assert run(checkout, "release", version).returncode == 0
+    released = re.fullmatch(
+        rf"(?s).*## Unreleased\n\n## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d\n(.*)",
+        page.read_text(encoding="utf-8"),
+    )
+    assert released[1] == entries
+    again = run(checkout, "release", version)
+    assert (again.returncode, "is not newer than" in again.stderr) == (1, True)
+    assert page.read_text(encoding="utf-8") == released[0]
+
+
 def test_the_address_is_written_everywhere_and_can_be_changed(checkout, hook):
     for url in ("https://old.example.org/a/b/", URL):
         assert run(checkout, "project-url", url).returncode == 0
