@@ -50,7 +50,7 @@ export const SCRIPT = {
   "level.survey.2": "Der Schutz ist schwach: Was gesendet wird, kann viel über Sie aussagen.",
   "level.survey.3": "Ihre Antworten sind kaum geschützt: Behandeln Sie sie so, als würden sie unverändert gesendet.",
   "limit.question": "Für sich allein ändert das Gesendete die Chancen jeder Aussage über Sie höchstens um den Faktor {factor}.",
-  "limit.question.beyond": "Die Grenze dafür, wie stark es allein die Chancen jeder Aussage über Sie ändert, ist ein Faktor von {factor}.",
+  "limit.question.beyond": "Die Grenze dafür, wie stark das Gesendete allein die Chancen jeder Aussage über Sie ändert, ist ein Faktor von {factor}.",
   "limit.survey": "Was auch immer eine Person vorher wusste oder dachte: Ihre randomisierten Antworten ändern die Chancen jeder Aussage über Sie höchstens um den Faktor {factor}.",
   "limit.survey.beyond": "Was auch immer eine Person vorher wusste oder dachte: Die Grenze dafür, wie stark Ihre randomisierten Antworten die Chancen jeder Aussage über Sie ändern, ist ein Faktor von {factor}.",
   "legend": "Jeder Balken steht für etwas, das eine Person über Sie für möglich hält. {before} zeigt, wie wahrscheinlich es vorher schien: 1 von 10, 1 von 2 oder 9 von 10. {after} zeigt, wie viel wahrscheinlicher es höchstens einer Person erscheinen kann, die gesehen hat, was gesendet wird.",

@@ -50,7 +50,7 @@ export const SCRIPT = {
   "level.survey.2": "La protección es débil: lo que se envía puede decir mucho sobre usted.",
   "level.survey.3": "Sus respuestas apenas están protegidas: considérelas como si se enviaran tal cual.",
   "limit.question": "Por sí solo, lo que se envía cambia las posibilidades (odds) de cualquier afirmación sobre usted en un factor de {factor} como máximo.",
-  "limit.question.beyond": "El límite de cuánto cambia por sí solo las posibilidades (odds) de cualquier afirmación sobre usted es un factor de {factor}.",
+  "limit.question.beyond": "El límite de cuánto cambia lo que se envía, por sí solo, las posibilidades (odds) de cualquier afirmación sobre usted es un factor de {factor}.",
   "limit.survey": "Sea lo que sea lo que una persona supiera o pensara antes, sus respuestas aleatorizadas cambian las posibilidades (odds) de cualquier afirmación sobre usted en un factor de {factor} como máximo.",
   "limit.survey.beyond": "Sea lo que sea lo que una persona supiera o pensara antes, el límite de cuánto cambian sus respuestas aleatorizadas las posibilidades (odds) de cualquier afirmación sobre usted es un factor de {factor}.",
   "legend": "Cada barra trata de algo que una persona cree posible sobre usted. {before} muestra lo probable que parecía antes: 1 de 10, 1 de 2 o 9 de 10. {after} muestra cuánto más probable puede parecerle, como máximo, a una persona que ha visto lo que se envía.",
