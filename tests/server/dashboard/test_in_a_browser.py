@@ -269,6 +269,31 @@ def test_analyst_audits_groups_together_and_reads_what_follows(server, open_page
     assert {name: found for name, found in pages.items() if found} == {}
 
 
+def test_table_of_three_questions_and_a_refused_form_are_accessible(server, open_page):
+    table = server.ask("table", "loan", attributes=["gender", "given", "education"])
+    server.work()
+    page = open_page(viewport={"width": 360, "height": 800})
+    sign_in(page)
+    origin = page.url.rstrip("/")
+    page.goto(f"{origin}{LOAN}/tables/{table}")
+    page.get_by_label("Only people whose education is").select_option("high")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_role("heading", name="where education is high")).to_be_visible()
+    assert violations(page) == []
+    assert page.evaluate(WIDER) <= 0
+    page.goto(f"{origin}{LOAN}/models")
+    page.get_by_label("Parts to measure with").fill("1")
+    page.get_by_label("Seed, a whole number").fill("7")
+    page.get_by_role("button", name="Start the training").click()
+    field = page.get_by_label("Parts to measure with")
+    expect(page.get_by_role("alert")).to_contain_text("folds is 1; give at least 2")
+    expect(field).to_be_focused()
+    expect(field).to_have_value("1")
+    expect(page.get_by_label("Seed, a whole number")).to_have_value("7")
+    assert violations(page) == []
+    assert page.evaluate(WIDER) <= 0
+
+
 def test_dashboard_works_by_keyboard_and_without_scripts(open_page):
     page = open_page(java_script_enabled=False)
     page.locator("body").press("Tab")
