@@ -6,6 +6,7 @@ import { after, before, test } from "node:test";
 import { preview } from "../../client/hushpoll_client_js/src/preview.js";
 import { readPublished } from "../../client/hushpoll_client_js/src/published.js";
 import { ENGLISH } from "../../client/hushpoll_client_js/src/words.js";
+import * as german from "../../client/hushpoll_client_js/src/words/de.js";
 import { launch, serve } from "./browser.js";
 
 const require = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url));
@@ -737,19 +738,19 @@ test("a respondent reads the survey in the browser's language, and answers with 
   await goTo(`${url}#sha256=${digest}`);
   await heading(page, "Arbeit und Gesundheit");
   assert.deepEqual(await page.locator("h2.section").allInnerTexts(), ["Heute", "Zuletzt"]);
-  assert.match(await page.locator("header").innerText(), /Asked by The Institute[^]*Damit wir die Woche\nplanen können\./);
+  assert.match(await page.locator("header").innerText(), /Gefragt von The Institute[^]*Damit wir die Woche\nplanen können\./);
   assert.equal(await page.locator("legend").first().getAttribute("lang"), "de");
   await page.getByLabel("gut", { exact: true }).check();
-  assert.equal(await page.locator("#answered-words").innerText(), "Questions answered: 1 of 3");
+  assert.equal(await page.locator("#answered-words").innerText(), "Beantwortete Fragen: 1 von 3");
   await page.getByRole("spinbutton", { name: "age" }).fill("30");
   await page.getByLabel("9", { exact: true }).check();
-  assert.equal(await page.locator("#answered-words").innerText(), "Questions answered: 3 of 3");
-  await toReview(page);
-  await heading(page, "What would be sent");
+  assert.equal(await page.locator("#answered-words").innerText(), "Beantwortete Fragen: 3 von 3");
+  await page.getByRole("button", { name: german.PAGE.go_on }).click();
+  await heading(page, german.PAGE["review.heading"]);
   assert.match(await page.locator("#review-clear").innerText(), /Würden Sie uns empfehlen\?\s*9/);
   assert.match(await page.locator("#review-together").innerText(), /Wie geht es Ihnen\?\s*gut/);
-  await agree(page);
-  await heading(page, "Thank you. Your answers have arrived.");
+  await page.getByRole("button", { name: german.PAGE.send }).click();
+  await heading(page, german.SCRIPT["receipt.thanks"]);
   const record = Buffer.from(requests.find((request) => request.method() === "POST").postDataJSON().record, "base64url");
   assert.equal(record.at(-1), 9);
   assert.deepEqual(said, []);
@@ -767,9 +768,9 @@ test("a link to another language keeps the digest and the token, and has its own
   await page.getByLabel("keine Angabe").check();
   await page.getByRole("spinbutton", { name: "age" }).fill("17");
   await page.getByLabel("0", { exact: true }).check();
-  await toReview(page);
-  await agree(page);
-  await heading(page, "Thank you. Your answers have arrived.");
+  await page.getByRole("button", { name: german.PAGE.go_on }).click();
+  await page.getByRole("button", { name: german.PAGE.send }).click();
+  await heading(page, german.SCRIPT["receipt.thanks"]);
 });
 
 test("a page whose words are not the manifest's translation takes no answers", async () => {
