@@ -161,7 +161,8 @@ def guess_sentence(oracle: FrequencyOracle, best_guess: Decimal) -> str:
     if oracle.form.seed_size:
         # A hash puts several answers into one group; how much a record reveals depends on these.
         chance = f"at most {chance}, whatever hash is drawn"
-    blind = high(_thousandths(Fraction(1, oracle.k)))
+    # Rounded down: what the record adds to a guess is not to look smaller than it is.
+    blind = low(1000 // oracle.k)
     return (
         f"If the {oracle.k} answers were equally likely beforehand, the best guess from what is "
         f"sent would be right with a chance of {chance}; without it, {blind}."

@@ -88,7 +88,9 @@ export function truthSentence(k, { truth, supportSize }, words = ENGLISH) {
  * @param {Words} [words]
  */
 export function guessSentence(k, { bestGuess, hashed }, words = ENGLISH) {
-  const values = { k, chance: words.high(thousandths(bestGuess)), blind: words.high(Math.ceil(1000 / k)) };
+  // Rounded down: what the record adds to a guess is not to look smaller than it is.
+  const blind = words.low(Math.floor(1000 / k));
+  const values = { k, chance: words.high(thousandths(bestGuess)), blind };
   // A hash puts several answers into one group, and how much a record reveals depends on the groups.
   return words.say(hashed ? "guess.hashed" : "guess", values);
 }
