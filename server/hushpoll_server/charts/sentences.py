@@ -77,7 +77,8 @@ def of_cells(
         f"The largest {estimate} is that of {names[0]} {top['a']} and {names[1]} {top['b']}"
         f"{hidden}: {percent(top['frequency'])}, with a {confidence:g} interval from "
         f"{percent(top['lower'])} to {percent(top['upper'])}. {facts.above} of {facts.known} "
-        f"intervals {'lies' if facts.above == 1 else 'lie'} above zero.{rest}"
+        f"intervals {'lies' if facts.above == 1 else 'lie'} above zero; of those of shares that "
+        f"are zero, about 1 in {round(2 / (1 - confidence))} does.{rest}"
     )
 
 

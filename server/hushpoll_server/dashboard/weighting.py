@@ -56,9 +56,9 @@ def weighted(name: str, version: int) -> Response:
             answer = _answer(row, form)
             chart = _chart(answer)
         except InvalidParameter as error:
-            refusal = str(error)
+            refusal = _in_words(str(error), form)
         except Refused as error:
-            refusal = error.detail
+            refusal = _in_words(error.detail, form)
     return page(
         "weighted.html",
         **of_survey(row, "estimates"),
@@ -87,6 +87,13 @@ def weighted_file(name: str, version: int, form: str) -> Response:
     table = table_of("weighted-shares", answer)
     file_name = f"{row.name}-{row.version}-{asked['of']}-weighted"
     return download(form, file_name, chart or Chart({}, "", 0, 0), table, published)
+
+
+def _in_words(refusal: str, form: Mapping[str, Any]) -> str:
+    """Return a refusal that names a margin by its place as one that names its question."""
+    for place, group in enumerate(form["groups"]):
+        refusal = refusal.replace(f"margins[{place}]", f"the margin of {group['attribute']}")
+    return refusal
 
 
 def _form(published: Published) -> dict[str, Any]:

@@ -87,7 +87,8 @@ def test_heat_map_has_at_most_thirty_by_thirty_cells():
     chart = cross_table_chart("one", "two", cells, confidence=0.9)
     assert len(chart.specification["data"]["values"]) == 3 * MOST_CELLS_A_SIDE
     assert (chart.shown, chart.total) == (30, 40)
-    assert "0 of 120 intervals lie above zero" in chart.sentence
+    assert "0 of 120 intervals lie above zero; " in chart.sentence
+    assert "of those of shares that are zero, about 1 in 20 does." in chart.sentence
 
 
 def test_category_of_which_nothing_is_known_keeps_its_place(drawing):
@@ -101,7 +102,7 @@ def test_category_of_which_nothing_is_known_keeps_its_place(drawing):
     chart = cross_table_chart("row", "column", cells, confidence=0.9, within="row")
     assert {"first", "empty"} <= set(texts(drawing.draw(chart.specification, "svg").decode()))
     assert chart.sentence.endswith(
-        "2 of 2 intervals lie above zero. Of 2 the reports cannot tell the share."
+        "are zero, about 1 in 20 does. Of 2 the reports cannot tell the share."
     )
 
 

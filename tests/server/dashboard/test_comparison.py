@@ -48,7 +48,8 @@ def test_groups_are_those_of_the_api_with_their_difference(filled, visit):
     assert "gender Female minus gender Male" in text
     for line in api["differences"]:
         if line["group"] == "Female" and line["value"] is not None:
-            assert f"{round(100 * line['value'], 1) + 0.0:.1f}&nbsp;%" in text
+            points = round(100 * line["value"], 1)
+            assert f"<td>{points:+.1f}</td>" in text if points else "<td>0.0</td>" in text
     assert 'aria-labelledby="shows"' in text
     file = visitor.get(address(".csv", **query))
     assert file.text.splitlines()[0].startswith('"statistic","group"')

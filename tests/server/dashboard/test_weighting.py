@@ -50,6 +50,7 @@ def test_known_shares_in_the_address_give_what_the_api_gives(site, reader):
         ("of=age&by=income&second=gender&a0=50&a1=50&b0=40&b1=60", "in the population"),
         ("of=education&by=income&a0=70&a1=70", "add up"),
         ("of=education&by=income&a0=70&a1=x", "give a number"),
+        ("of=education&by=income&a0=70", "The margin of income has no share"),
         ("of=education&by=education", "choose a question"),
         ("of=education&by=income", "Fill in what is known"),
     ],
