@@ -15,11 +15,13 @@ let browser, examples, child;
 before(async () => {
   child = spawn(process.execPath, [run, "--json"], { stdio: ["pipe", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout });
+  const first = once(lines, "line");
   const ended = once(child, "exit").then(() => Promise.reject(new Error("the examples ended")));
-  const [[line], launched] = await Promise.all([Promise.race([once(lines, "line"), ended]), launch()]);
   ended.catch(() => undefined);
+  // Known before anything is awaited that can fail, so that it is closed in any case.
+  browser = await launch();
+  const [line] = await Promise.race([first, ended]);
   examples = JSON.parse(line);
-  browser = launched;
 });
 
 after(async () => {

@@ -66,7 +66,7 @@ def test_a_refused_value_is_named_with_its_interval(site, path, body, words):
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("GET", "/"),
+        ("GET", "/api"),
         ("GET", "/api/v1"),
         ("GET", "/api/v1/surveys/"),
         ("GET", "/api/v2/surveys"),
