@@ -348,6 +348,8 @@ def test_state_of_a_view_is_in_its_address(filled, visit):
     ):
         assert chosen in page
     assert page.count("<svg role") == 1
+    # Nor is the choice lost on the way to the shares of groups.
+    assert f'href="/dashboard{WORK}/comparison?of=age&amp;confidence=0.99"' in page
     table = visitor.get(f"{WORK}/cross-tables?a=age&b=income").text
     assert "<bdi>age</bdi> by <bdi>income</bdi>" in table
 
