@@ -18,14 +18,16 @@ from hushpoll_server.charts.specifications import (
 )
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import CONFIDENCES, choice, dashboard, member, page, private
+from hushpoll_server.dashboard.relating.subgroups import chosen_group, shares_among
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.summaries import UNKNOWN, summary_lines, why_none
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_shared.estimators import ESTIMATOR_TERMS
+from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.statistics import table_of
 
 SORTS: Final = {"order": "the questionnaire", "share": "share, largest first", "name": "name"}
@@ -62,20 +64,13 @@ def estimates(name: str, version: int) -> Response:
     questions = {
         attribute.name: attribute.question or attribute.name for attribute in published.attributes
     }
-    chosen = {
-        "attribute": choice("attribute", ("", *questions)),
-        "sort": choice("sort", SORTS),
-        "estimator": choice("estimator", ESTIMATORS),
-        "confidence": choice("confidence", CONFIDENCES, "0.95"),
-    }
-    frame = of_survey(row, "estimates") | {"chosen": chosen, "questions": questions}
+    chosen, groups = _chosen(published)
+    frame = of_survey(row, "estimates")
+    frame |= {"chosen": chosen, "questions": questions, "groups": groups}
     try:
-        answer = parts.analysis.estimates(
-            row, confidence=float(chosen["confidence"]), estimator=chosen["estimator"]
-        )
+        answer = _answer(row, published, chosen)[0]
     except Refused as refusal:
         return _nothing_yet("estimates.html", frame, refusal)
-    parts.actions.looked(member().actor, "estimates", row.name, row.version)
     wanted = [
         attribute
         for attribute in answer["attributes"]
@@ -83,9 +78,9 @@ def estimates(name: str, version: int) -> Response:
     ]
     figures = [_figure(attribute, answer, chosen["sort"]) for attribute in wanted]
     for place, figure in enumerate(figures):
-        if place < MOST_CHARTS:
+        if place < MOST_CHARTS and figure["chart"] is not None:
             figure["svg"] = inline(figure["chart"], f"shows-{place}")
-    if ESTIMATOR_TERMS[chosen["estimator"]].no_interval is None:
+    if ESTIMATOR_TERMS[chosen["estimator"]].no_interval is None and not chosen["among"]:
         shown = [figure["attribute"]["name"] for figure in figures[:MOST_CHARTS]]
         more = parts.ordered.of_questions(row, shown, confidence=float(chosen["confidence"]))
         for figure in figures[:MOST_CHARTS]:
@@ -110,22 +105,57 @@ def estimates(name: str, version: int) -> Response:
 def estimates_file(name: str, version: int, attribute: str, form: str) -> Response:
     """Return the chart of one question, or the data behind it, as a file."""
     row = reached(name, version, Role.READER)
-    parts = services()
-    estimator = choice("estimator", ESTIMATORS)
-    answer = parts.analysis.estimates(
-        row,
-        confidence=float(choice("confidence", CONFIDENCES, "0.95")),
-        estimator=estimator,
-    )
-    parts.actions.looked(member().actor, "estimates", row.name, row.version)
+    published = services().surveys.published(row)
+    chosen, _ = _chosen(published, attribute)
+    answer, document = _answer(row, published, chosen)
     for entry in answer["attributes"]:
         if entry["name"] == attribute:
-            figure = _figure(entry, answer, choice("sort", SORTS))
+            figure = _figure(entry, answer, chosen["sort"])
             name = f"{row.name}-{row.version}-{attribute}"
-            shown = {**answer, "attributes": [{**entry, "categories": figure["rows"]}]}
-            table = table_of("estimates", shown)
-            return download(form, name, figure["chart"], table, parts.surveys.published(row))
+            if chosen["among"]:
+                if figure["chart"] is None:
+                    raise Refused("not-found", "the reports cannot tell any of these shares")
+                name = f"{name}-among-{chosen['among']}"
+                table = table_of("conditional-shares", document)
+            else:
+                shown = {**answer, "attributes": [{**entry, "categories": figure["rows"]}]}
+                table = table_of("estimates", shown)
+            return download(form, name, figure["chart"], table, published)
     raise Refused("not-found", "this survey has no such question")
+
+
+def _chosen(
+    published: Published, attribute: str | None = None
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return what the address chooses, and the groups of people that there are to choose from.
+
+    The question of a file stands in its path.
+    """
+    names = [one.name for one in published.attributes]
+    if attribute is None:
+        attribute = choice("attribute", ("", *names))
+    chosen, groups = chosen_group(published, attribute)
+    chosen |= {
+        "sort": choice("sort", SORTS),
+        # Among a group there is no other estimator.
+        "estimator": UNBIASED if chosen["among"] else choice("estimator", ESTIMATORS),
+        "confidence": choice("confidence", CONFIDENCES, "0.95"),
+    }
+    return chosen, groups
+
+
+def _answer(
+    row: VersionRow, published: Published, chosen: dict[str, str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the estimates that were chosen, in their form, and the API's answer."""
+    if chosen["among"]:
+        return shares_among(row, published, chosen)
+    parts = services()
+    answer = parts.analysis.estimates(
+        row, confidence=float(chosen["confidence"]), estimator=chosen["estimator"]
+    )
+    parts.actions.looked(member().actor, "estimates", row.name, row.version)
+    return answer, answer
 
 
 @dashboard.get("/surveys/<name>/versions/<int:version>/cross-tables")
@@ -265,13 +295,16 @@ def _heat_map(chosen: Mapping[str, str], table: Mapping[str, Any]) -> Chart:
 
 def _figure(attribute: Mapping[str, Any], answer: Mapping[str, Any], sort: str) -> dict[str, Any]:
     rows: Sequence[Mapping[str, Any]] = attribute["categories"]
-    if sort == "share":
-        rows = sorted(rows, key=lambda row: -row["frequency"])
+    if sort == "share":  # those that are not known come last
+        rows = sorted(rows, key=lambda row: (row["frequency"] is None, -(row["frequency"] or 0.0)))
     elif sort == "name":
         rows = sorted(rows, key=lambda row: row["category"].casefold())
-    chart: Chart = estimates_chart(
-        attribute["name"], rows, confidence=answer["confidence"], total=len(rows)
-    )
+    known = [row for row in rows if row["frequency"] is not None]
+    chart: Chart | None = None
+    if known:
+        chart = estimates_chart(
+            attribute["name"], known, confidence=answer["confidence"], total=len(known)
+        )
     return {"attribute": attribute, "rows": rows, "chart": chart, "svg": None, **_NO_MORE}
 
 

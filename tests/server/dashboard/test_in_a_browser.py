@@ -32,6 +32,7 @@ PAGES = [
     f"{WORK}/cross-tables?a=health&b=income",
     f"{WORK}/cross-tables?a=income&b=region&share=row",
     f"{WORK}/estimates?confidence=abc",
+    f"{WORK}/estimates?attribute=health&among=smoker",
     f"{WORK}/report",
     f"{WORK}/report-file?rows=health&columns=income",
     f"{OVER}/report",
@@ -108,7 +109,7 @@ def test_reader_signs_in_reads_estimates_cross_tabulates_and_signs_out(server, o
     page.locator("#attribute").select_option(label="Do you smoke?")
     page.locator("#sort").select_option("share")
     page.get_by_role("button", name="Show").click()
-    page.wait_for_url("**attribute=smoker&sort=share&estimator=unbiased&confidence=0.95**")
+    page.wait_for_url("**attribute=smoker&among=&sort=share&estimator=unbiased&confidence=0.95**")
     shared = page.url
     expect(page.locator("figure svg[role=img]")).to_have_count(1)
     expect(page.get_by_role("region", name="Table of smoker").locator("tbody tr")).to_have_count(2)

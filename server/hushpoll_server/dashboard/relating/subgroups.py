@@ -1,0 +1,68 @@
+"""Among whom the page of estimates shows a question's shares: everybody, or one group of people.
+
+A group is the people with one answer to another question, in clear or perturbed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import request
+
+from hushpoll_server.dashboard.frame import choice, member
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.estimators import UNBIASED
+from hushpoll_shared.survey.published import Published
+
+
+def chosen_group(published: Published, of: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the choices ``attribute``, ``among`` and ``group`` of the address, and the groups.
+
+    ``among`` is the question by whose answers people are grouped, empty for everybody. The shares
+    of one question are shown at a time among a group: the first other one unless one is chosen.
+    """
+    names = [attribute.name for attribute in published.attributes]
+    among = choice("among", ("", *names))
+    others = [name for name in names if name != among]
+    # A choice that is no longer possible, such as the same question twice, is as if not made.
+    if among in ("", of) or not others:
+        return {"attribute": of, "among": "", "group": ""}, ()
+    categories = published.attribute(among).domain
+    # The form still carries the group of the question that was chosen before.
+    known = request.args.get("group") in categories
+    group = choice("group", categories) if known else categories[0]
+    return {"attribute": of or others[0], "among": among, "group": group}, categories
+
+
+def shares_among(
+    row: VersionRow, published: Published, chosen: dict[str, str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the shares of a question among a group, in the form of estimates, and as the API does.
+
+    In the first, categories whose share the reports cannot tell have the frequency None and, as
+    ``bound``, words that say so.
+
+    Raises
+    ------
+    Refused
+        If there is no release yet, or records are deleted.
+    """
+    attribute = published.attribute(chosen["attribute"])
+    document = services().relations.conditional_shares(
+        row, attribute.name, chosen["among"], confidence=float(chosen["confidence"])
+    )
+    services().actions.looked(member().actor, "conditional-shares", row.name, row.version)
+    shares = [share for share in document["shares"] if share["group"] == chosen["group"]]
+    categories = [
+        share | {"frequency": share["value"] if share["bound"] == "bounded" else None}
+        for share in shares
+    ]
+    entry = {
+        "name": attribute.name,
+        "protocol": attribute.protocol,
+        "epsilon": attribute.epsilon,
+        "categories": categories,
+    }
+    as_estimates = {**document, "estimator": UNBIASED, "attributes": [entry]}
+    return as_estimates, {**document, "shares": shares}

@@ -1,0 +1,99 @@
+"""The page of estimates for the people of one group."""
+
+from __future__ import annotations
+
+import csv
+import io
+from urllib.parse import urlencode
+
+import pytest
+
+pytestmark = pytest.mark.sqlite
+WORK = "/surveys/work/versions/1"
+
+
+@pytest.fixture
+def filled(site):
+    published = site.publish(name="work", version=1)
+    site.fill(published, 150)
+    site.fill(published, 150, gender="Female", age="50s")
+    site.services.sealing.sweep(site.services.surveys.now())
+    for row in site.services.surveys.all():
+        site.services.sealing.before_question(row)
+    return site
+
+
+def address(form="", **query):
+    return f"{WORK}/estimates{form}?{urlencode(query)}"
+
+
+def shares_of_all(site, of, given):
+    path = f"/api/v1/surveys/work/versions/1/conditional-shares?of={of}&given={given}"
+    return site.get(path).json["shares"]
+
+
+# Both perturbed, then one of the two.
+@pytest.mark.parametrize(
+    ("of", "given", "group"),
+    [("age", "gender", "Female"), ("income", "age", "50s"), ("age", "income", "rich")],
+)
+def test_shares_among_a_group_are_those_of_the_api(filled, visit, of, given, group):
+    shares = [share for share in shares_of_all(filled, of, given) if share["group"] == group]
+    visitor = visit("ada", work="reader")
+    query = {"attribute": of, "among": given, "group": group}
+    text = visitor.get(address(**query)).text
+    assert f"among <bdi>{given} {group}</bdi>" in text
+    known = 0
+    for share in shares:
+        if share["bound"] == "bounded":
+            known += 1
+            low, high = (f"{100 * share[key]:.1f}&nbsp;%" for key in ("lower", "upper"))
+            assert f"{low} to {high}".replace("-0.0", "0.0") in text, share
+        else:
+            assert f'<td class="range">{share["bound"]}</td>' in text
+    assert known
+    assert text.count("<svg role") == 1
+    file = visitor.get(address(f"/{of}.csv", among=given, group=group))
+    rows = list(csv.DictReader(io.StringIO(file.text)))
+    assert {row["group"] for row in rows} == {group}
+    assert len(rows) == len(shares)
+
+
+def test_group_of_all_questions_shows_the_first_other_one(filled, visit):
+    visitor = visit("ada", work="reader")
+    text = visitor.get(address(among="gender")).text
+    assert '<option value="gender" selected>groups by gender' in text
+    assert "among <bdi>gender " in text
+    # An estimator without an interval is none for groups.
+    text = visitor.get(address(among="gender", estimator="projected")).text
+    assert "<option selected>unbiased" in text
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"attribute": "age", "among": "age"}, "everybody"),
+        ({"attribute": "age", "among": "income", "group": "Female"}, "among <bdi>income "),
+    ],
+)
+def test_choice_of_another_question_is_as_if_not_made(filled, visit, query, words):
+    page = visit("ada", work="reader").get(address(**query))
+    assert page.status_code == 200
+    assert words in page.text
+    assert "among <bdi>age" not in page.text
+
+
+def test_wrong_question_is_named(filled, visit):
+    page = visit("ada", work="reader").get(address(among="nothing"))
+    assert page.status_code == 422
+    assert "nothing" in page.text
+
+
+def test_group_is_shown_to_nobody_else(filled, visit):
+    assert visit("bob", home="admin").get(address(among="gender")).status_code == 404
+
+
+def test_survey_without_a_release_says_when_there_is_one(site, visit):
+    site.publish(name="work", version=1)
+    text = visit("ada", work="reader").get(address(attribute="age", among="gender")).text
+    assert "There are no estimates yet" in text
