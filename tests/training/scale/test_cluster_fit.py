@@ -21,7 +21,8 @@ from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.models.saved import load_model, save_model
 from waiting import LONGEST_SECONDS
 
-THERE, HERE = range(4), range(20)
+# Of 20 seeds the spread came out a quarter too small, and good fits were refused now and then.
+THERE, HERE = range(4), range(80)
 # Rows and columns are drawn for each tree, so that a seed makes a difference.
 PARAMETERS = {
     "n_estimators": 20,
@@ -72,10 +73,11 @@ def test_metrics_lie_within_the_spread_over_seeds(collected, client, people):
         ours, theirs = (np.array([one[name].value for one in part]) for part in measured)
         spread = theirs.std(ddof=1)
         assert spread > 0
-        # Student's t with 19 degrees of freedom is beyond these once in thousands.
+        # On a cluster the rows come in another order each time: its spread is up to 1.35 times as
+        # large. The means of 75 times four fits were up to 4.1 errors away, one fit 4.2 spreads.
         error = spread * np.sqrt(1 / len(THERE) + 1 / len(HERE))
-        assert abs(ours.mean() - theirs.mean()) < 4.5 * error, name
-        assert np.all(np.abs(ours - theirs.mean()) < 5 * spread), name
+        assert abs(ours.mean() - theirs.mean()) < 5.5 * error, name
+        assert np.all(np.abs(ours - theirs.mean()) < 6.5 * spread), name
 
 
 def test_no_worker_drops_a_rare_category(client, draft, people, perturbed, write_parquet, tmp_path):
