@@ -62,3 +62,20 @@ def visit(site):
         return visitor
 
     return visit
+
+
+@pytest.fixture
+def release_two_groups(site):
+    """Return what publishes versions of surveys and releases 300 reports of two groups in each."""
+
+    def release(*versions: tuple[str, int]) -> Any:
+        for name, version in versions:
+            published = site.publish(name=name, version=version, title=f"Title of {name}")
+            site.fill(published, 150)
+            site.fill(published, 150, gender="Female", age="50s")
+        site.services.sealing.sweep(site.services.surveys.now())
+        for row in site.services.surveys.all():
+            site.services.sealing.before_question(row)
+        return site
+
+    return release

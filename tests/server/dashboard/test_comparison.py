@@ -14,15 +14,8 @@ WORK = "/surveys/work/versions/1"
 
 
 @pytest.fixture
-def filled(site):
-    for name, version in (("work", 1), ("work", 2), ("home", 1)):
-        published = site.publish(name=name, version=version, title=f"Title of {name}")
-        site.fill(published, 150)
-        site.fill(published, 150, gender="Female", age="50s")
-    site.services.sealing.sweep(site.services.surveys.now())
-    for row in site.services.surveys.all():
-        site.services.sealing.before_question(row)
-    return site
+def filled(release_two_groups):
+    return release_two_groups(("work", 1), ("work", 2), ("home", 1))
 
 
 def address(form="", **query):
