@@ -11,6 +11,8 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hushpoll_shared.spelling.text import isolated
+
 if TYPE_CHECKING:
     from hushpoll_server.charts.specifications import TableFacts
 
@@ -29,11 +31,12 @@ def of_estimates(attribute: str, rows: Sequence[Mapping[str, Any]], confidence: 
         words = f"{len(tied)} categories of {attribute} have the same largest estimate"
         return f"{words}, {percent(largest)}.{_widest(rows)}"
     if len(tied) > 1:
-        names = [row["category"] for row in tied]
+        names = [isolated(row["category"]) for row in tied]
         both = f"{', '.join(names[:-1])} and {names[-1]}"
         words = f"The largest estimates of {attribute} are equal, those of {both}"
         return f"{words}: {percent(largest)}.{_widest(rows)}"
-    words = f"The largest estimate of {attribute} is that of {top['category']}: {percent(largest)}"
+    name = isolated(top["category"])
+    words = f"The largest estimate of {attribute} is that of {name}: {percent(largest)}"
     if top["lower"] is None:
         return f"{words}. This estimate has no interval."
     others = [row for row in rows if row is not top]
@@ -73,8 +76,9 @@ def of_cells(
     unknown = facts.rows * facts.columns - facts.known
     rest = f" Of {unknown} the reports cannot tell the share." if unknown else ""
     hidden = "" if top["a"] in drawn[0] and top["b"] in drawn[1] else ", which is not drawn"
+    row, column = isolated(top["a"]), isolated(top["b"])
     return (
-        f"The largest {estimate} is that of {names[0]} {top['a']} and {names[1]} {top['b']}"
+        f"The largest {estimate} is that of {names[0]} {row} and {names[1]} {column}"
         f"{hidden}: {percent(top['frequency'])}, with a {confidence:g} interval from "
         f"{percent(top['lower'])} to {percent(top['upper'])}. {facts.above} of {facts.known} "
         f"intervals {'lies' if facts.above == 1 else 'lie'} above zero; of those of shares that "
@@ -90,13 +94,13 @@ def of_differences(
     size = max(abs(row["frequency"]) for row in rows)
     tied = [row for row in rows if math.isclose(abs(row["frequency"]), size, abs_tol=1e-12)]
     points = "{:+.1f} percentage points".format
-    top = tied[0]
+    top, name = tied[0], isolated(tied[0]["category"])
     largest = "The largest estimated difference is that of"
     if len(tied) > 1:
         largest = f"{len(tied)} estimated differences are equally large, among them that of"
     return (
-        f"{minuend} minus {subtrahend}: {apart} of {len(rows)} intervals "
-        f"{'does' if apart == 1 else 'do'} not contain zero. {largest} {top['category']}: "
+        f"{isolated(minuend)} minus {isolated(subtrahend)}: {apart} of {len(rows)} intervals "
+        f"{'does' if apart == 1 else 'do'} not contain zero. {largest} {name}: "
         f"{points(100 * top['frequency'])}, with a {confidence:g} interval from "
         f"{points(100 * top['lower'])} to {points(100 * top['upper'])}."
     )

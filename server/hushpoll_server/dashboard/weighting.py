@@ -29,6 +29,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.statistics import table_of
@@ -209,7 +210,7 @@ def _chart(answer: Mapping[str, Any]) -> Chart | None:
     if moved["value"] is None or moved["unweighted"]["value"] is None:
         return chart
     words = (
-        f"{chart.sentence} Weighting moves {moved['category']} most: from "
+        f"{chart.sentence} Weighting moves {isolated(moved['category'])} most: from "
         f"{percent(moved['unweighted']['value'])} to {percent(moved['value'])}."
     )
     return Chart(chart.specification, words, chart.shown, chart.total, chart.full_names)

@@ -19,6 +19,7 @@ from hushpoll_server.charts.specifications import (
 )
 from hushpoll_server.reports.basis import Basis
 from hushpoll_shared.group_metrics import METRICS
+from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.statistics import table_of
 
@@ -132,7 +133,7 @@ def audit_chart(audit: Mapping[str, Any]) -> Chart | None:
             label = name if pair["group"] is None else f"{name}, {pair['group']}"
             row = {key: number[key] for key in ("value", "lower", "upper", "conclusion")}
             panels.setdefault(METRICS[name].fair, []).append({"label": label, **row})
-            found += [label] if number["conclusion"] == "disparity" else []
+            found += [isolated(label)] if number["conclusion"] == "disparity" else []
     if not panels:
         return None
     named = ", ".join(found) or "none of these metrics"

@@ -66,6 +66,16 @@ def made_printable(document: object) -> object:
             return document
 
 
+def isolated(name: str) -> str:
+    """Return a name for the middle of a sentence on a page, so that it moves no words beside it.
+
+    Numbers and signs that follow a name in Hebrew or Arabic would otherwise be shown before it. No
+    name has such marks of its own; :func:`check_text` refuses them.
+    """
+    turns = any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in name)
+    return f"\u2068{name}\u2069" if turns else name
+
+
 def is_name(value: object) -> bool:
     """Whether `value` is a string of 1 to 64 characters out of ``a-z 0-9 _ -``."""
     return isinstance(value, str) and _NAME.fullmatch(value) is not None

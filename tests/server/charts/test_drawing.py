@@ -145,6 +145,24 @@ def test_sentence_does_not_call_a_share_the_largest_that_may_not_be(shares, word
     assert "largest share" not in sentence
 
 
+def test_names_written_from_right_to_left_move_no_words_of_a_sentence():
+    arabic, hebrew = "\u2068شاهد\u2069", "\u2068שלום\u2069"
+    shares = [share("شاهد", 0.7), share("שלום", 0.3)]
+    assert (
+        f"that of {arabic}: 70.0" in estimates_chart("x", shares, confidence=0.9, total=2).sentence
+    )
+    tied = [share("شاهد", 0.4), share("שלום", 0.4)]
+    sentence = estimates_chart("x", tied, confidence=0.9, total=2).sentence
+    assert f"those of {arabic} and {hebrew}: 40.0" in sentence
+    cells = [{"a": "شاهد", "b": "שלום", "frequency": 0.5, "lower": 0.4, "upper": 0.6}]
+    sentence = cross_table_chart("x", "y", cells, confidence=0.9).sentence
+    assert f"of x {arabic} and y {hebrew}: 50.0" in sentence
+    line = {"label": "שלום", "value": -0.1, "lower": -0.2, "upper": 0.0}
+    chart = differences_chart([line], minuend="x شاهد", subtrahend="x כן", confidence=0.9)
+    assert "\u2068x شاهد\u2069 minus \u2068x כן\u2069: 0 of 1" in chart.sentence
+    assert f"is that of {hebrew}: -10.0" in chart.sentence
+
+
 def test_sentence_of_differences_counts_equal_ones():
     ends = [("yes", 0.084, 0.036, 0.127), ("no", -0.084, -0.127, -0.036)]
     names = ("label", "value", "lower", "upper")

@@ -206,6 +206,13 @@ def test_figure_says_what_follows_and_what_does_not():
     assert [one["label"] for one in differences["data"]["values"]] == ["SPD", "EOD", "EODDS"]
 
 
+def test_names_written_from_right_to_left_move_no_words_of_a_conclusion():
+    about = {"privileged": ["לא"], "unprivileged": ["כן"]}
+    found = {"SPD": number(-0.2, -0.3, -0.1, "disparity")}
+    (words,) = figure_of({"protected": about, "metrics": found}, None).conclusions
+    assert "That of \u2068לא\u2069 is smaller than that of \u2068כן\u2069, by 0.1000" in words
+
+
 def test_chart_is_cut_at_fifty_rows_and_at_what_a_metric_can_be():
     rows = [
         {"label": f"group {n}", "value": 0.0, "lower": -7.0, "upper": 0.5, "conclusion": ""}

@@ -148,6 +148,15 @@ def test_every_page_is_accessible_and_fits_a_narrow_and_a_wide_window(open_page,
     assert {path: rules for path, rules in found.items() if rules} == {}
 
 
+# Where words of a sentence begin on the screen, in pixels from the left.
+PLACES = """(node, words) => words.map((word) => {
+  const at = node.textContent.indexOf(word), range = document.createRange();
+  range.setStart(node.firstChild, at);
+  range.setEnd(node.firstChild, at + word.length);
+  return range.getBoundingClientRect().left;
+})"""
+
+
 def test_markup_formulas_and_right_to_left_texts_are_shown_as_they_are(open_page):
     page = sign_in(open_page())
     for path in (ODD, f"{ODD}/estimates", f"{ODD}/cross-tables"):
@@ -160,6 +169,9 @@ def test_markup_formulas_and_right_to_left_texts_are_shown_as_they_are(open_page
     )
     drawn = page.locator("figure svg").first.locator("text").all_text_contents()
     assert set(HOSTILE) - set(drawn) == {MARKUP}  # which is cut, with three dots
+    # The number that follows a name in Arabic is shown after it.
+    words, name, number = page.locator("#shows-1 bdi").evaluate(PLACES, ["is that", "شاهد", "78"])
+    assert words < name < number
 
 
 def test_five_hundred_categories_have_a_cut_picture_and_a_whole_table(open_page):

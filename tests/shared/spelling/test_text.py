@@ -5,7 +5,14 @@ import unicodedata
 import pytest
 
 from hushpoll_protocols import InvalidParameter
-from hushpoll_shared.spelling.text import check_name, check_text, is_name, normalized, show
+from hushpoll_shared.spelling.text import (
+    check_name,
+    check_text,
+    is_name,
+    isolated,
+    normalized,
+    show,
+)
 
 
 @pytest.mark.parametrize("name", ["a", "marital-status", "x_1", "0", "a" * 64])
@@ -77,3 +84,16 @@ def test_shown_values_are_short_and_printable() -> None:
     assert show("\u202e") == "'\\u202e'"
     assert len(show(list(range(1000)))) == 80
     assert show([10**5000]) == "a value of type list that is too large to show"
+
+
+@pytest.mark.parametrize("name", ["North", "日本", "a\"b'c&d", "=1+1"])
+def test_name_written_from_left_to_right_needs_no_marks(name: str) -> None:
+    assert isolated(name) == name
+
+
+@pytest.mark.parametrize("name", ["שלום", "x شاهد", "٣"])
+def test_name_written_from_right_to_left_is_isolated(name: str) -> None:
+    assert isolated(name) == f"\u2068{name}\u2069"
+    # No name has these marks, so that nothing ends too early.
+    with pytest.raises(InvalidParameter):
+        check_text(isolated(name), field="f", longest=200)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from hushpoll_server.charts.fairness import fairness_chart
 from hushpoll_server.charts.specifications import Chart
 from hushpoll_shared.group_metrics import METRICS, RATES, GroupMetric
+from hushpoll_shared.spelling.text import isolated
 
 CANNOT: Final = "cannot conclude"
 DISPARITY: Final = "disparity"
@@ -57,13 +58,15 @@ def figure_of(report: Mapping[str, Any], metric: str | None) -> Figure:
     about = report["protected"]
     if metric is None:
         numbers = [(METRICS[name], METRICS[name].label, one) for name, one in _known(report)]
-        groups = (_either(about["privileged"]), _either(about["unprivileged"]))
-        pairs = [(*number, *groups) for number in numbers]
+        privileged, other = (
+            isolated(_either(about[side])) for side in ("privileged", "unprivileged")
+        )
+        pairs = [(*number, privileged, other) for number in numbers]
         sentence = _of_metrics(report)
     else:
-        shown, reference = METRICS[metric], _either(about["reference"])
+        shown, reference = METRICS[metric], isolated(_either(about["reference"]))
         pairs = [
-            (shown, group["group"], group["metrics"][metric], reference, group["group"])
+            (shown, group["group"], group["metrics"][metric], reference, isolated(group["group"]))
             for group in report["groups"]
             if metric in group["metrics"]
         ]
