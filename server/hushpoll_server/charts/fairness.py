@@ -84,7 +84,7 @@ def _panel(fair: float, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "type": "quantitative",
         "title": None,
         "scale": {"domain": [low, high], "nice": False},
-        "axis": {"tickCount": 6, "format": ".2~f"},
+        "axis": {"tickCount": 6, "format": ".2~f", "labelFlush": False},
     }
     arrow = {"type": "text", "fontSize": 13, "color": "var(--accent)", "font": "monospace"}
     return {

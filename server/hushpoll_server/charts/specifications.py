@@ -104,7 +104,9 @@ def estimates_chart(
             "minExtent": 120,
         },
     }
-    x = {"type": "quantitative", "title": None, "axis": {"format": "~%", "tickCount": 6}}
+    # Flush with the ends of the axis, labels would touch those beside them.
+    axis = {"format": "~%", "tickCount": 6, "labelFlush": False}
+    x = {"type": "quantitative", "title": None, "axis": axis}
     x |= {"scale": {"domain": _domain(values), "nice": False}}
     interval = {
         "mark": {

@@ -12,6 +12,7 @@ import pytest
 from hushpoll_server.charts.days import releases_chart
 from hushpoll_server.charts.differences import differences_chart
 from hushpoll_server.charts.drawing import Drawing, NotDrawn
+from hushpoll_server.charts.fairness import fairness_chart
 from hushpoll_server.charts.labels import short_labels, with_full_names
 from hushpoll_server.charts.specifications import (
     MOST_CELLS_A_SIDE,
@@ -187,6 +188,17 @@ def test_numbers_of_reports_are_written_out_at_the_axis(drawing):
     numbers = texts(drawing.draw(chart.specification, "svg").decode())
     assert "1,500" in numbers or "1,000" in numbers
     assert not [number for number in numbers if "e+" in number]
+
+
+def test_numbers_at_the_ends_of_an_axis_stand_under_their_ticks(drawing):
+    ends = [{"label": "a", "value": 0.05, "lower": -0.15, "upper": 0.2}]
+    shares = differences_chart(ends, minuend="old", subtrahend="new", confidence=0.9)
+    metric = {"label": "SPD", "value": 0.1, "lower": -0.1, "upper": 0.6, "conclusion": ""}
+    for chart in (shares, fairness_chart([(0.0, [metric])], "")):
+        svg = ElementTree.fromstring(drawing.draw(chart.specification, "svg"))
+        numbers = [text for text in svg.iter(TEXT) if any(map(str.isdigit, text.text))]
+        assert len(numbers) > 4
+        assert {number.get("text-anchor") for number in numbers} == {"middle"}
 
 
 def test_picture_is_drawn_once_for_the_same_data(drawing):
