@@ -18,7 +18,7 @@ from hushpoll_server.charts.specifications import (
 )
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import CONFIDENCES, choice, dashboard, member, page, private
-from hushpoll_server.dashboard.relating.subgroups import chosen_group, shares_among
+from hushpoll_server.dashboard.relating.subgroups import chosen_group, shares_among, size_of_group
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -92,6 +92,7 @@ def estimates(name: str, version: int) -> Response:
         "estimates.html",
         **frame,
         answer=answer,
+        size=size_of_group(row, chosen) if chosen["among"] else None,
         figures=figures,
         most_charts=MOST_CHARTS,
         unknown=UNKNOWN,

@@ -26,6 +26,13 @@ def shares_of_all(site, of, given):
     return site.get(path).json["shares"]
 
 
+def share_of_all(site, of, category):
+    questions = site.get("/api/v1/surveys/work/versions/1/estimates").json["attributes"]
+    (question,) = (one for one in questions if one["name"] == of)
+    (row,) = (one for one in question["categories"] if one["category"] == category)
+    return f"{100 * row['frequency']:.1f}&nbsp;%".replace("-0.0", "0.0")
+
+
 # Both perturbed, then one of the two.
 @pytest.mark.parametrize(
     ("of", "given", "group"),
@@ -37,6 +44,8 @@ def test_shares_among_a_group_are_those_of_the_api(filled, visit, of, given, gro
     query = {"attribute": of, "among": given, "group": group}
     text = visitor.get(address(**query)).text
     assert f"among <bdi>{given} {group}</bdi>" in text
+    assert f"an estimated {share_of_all(filled, given, group)} of all people" in text
+    assert "may fall outside 0 to 100 %" in text
     known = 0
     for share in shares:
         if share["bound"] == "bounded":

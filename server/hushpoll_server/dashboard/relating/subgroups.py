@@ -66,3 +66,11 @@ def shares_among(
     }
     as_estimates = {**document, "estimator": UNBIASED, "attributes": [entry]}
     return as_estimates, {**document, "shares": shares}
+
+
+def size_of_group(row: VersionRow, chosen: dict[str, str]) -> dict[str, Any]:
+    """Return the group's share of all people, as the API estimates that of a category."""
+    answer = services().analysis.estimates(row, confidence=float(chosen["confidence"]))
+    (question,) = (entry for entry in answer["attributes"] if entry["name"] == chosen["among"])
+    (size,) = (one for one in question["categories"] if one["category"] == chosen["group"])
+    return dict(size)
