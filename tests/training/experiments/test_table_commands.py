@@ -70,6 +70,18 @@ def test_cells_that_were_not_run_fail_unless_that_is_meant(finished, published):
     assert call("compare", finished[0], "--reference", path, "--partial")[0] == 0
 
 
+def test_many_cells_that_were_not_run_are_counted(finished, published):
+    rows = "".join(f"SS,uniform,{epsilon},20,0.8,0.01,0.5,0.01\n" for epsilon in range(2, 60))
+    path = published(0, rows)
+    _, out, _ = call("compare", finished[0], "--reference", path, "--partial")
+    (line,) = [line for line in out.splitlines() if line.startswith("Not run")]
+    assert "58 of the reference's cells" in line
+    assert "SS uniform epsilon 2" in line
+    assert "epsilon 7" not in line
+    _, out, _ = call("compare", finished[0], "--reference", path, "--partial", "--json")
+    assert len(json.loads(out)["missing"]) == 58
+
+
 def test_all_means_are_written_as_a_table(finished, published, tmp_path):
     for ending in ("csv", "xlsx"):
         out = tmp_path / f"means.{ending}"
