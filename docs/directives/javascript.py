@@ -17,7 +17,8 @@ PUBLIC: dict[str, dict[str, tuple[str, ...]]] = {
         "client.js": ("SurveyClient", "Options"),
         "ledger.js": ("Limits",),
         "preview.js": ("preview", "inWords", "Preview", "Perturbed"),
-        "published.js": ("readPublished",),
+        "outbox.js": ("Receipt",),
+        "published.js": ("readPublished", "Published"),
         "words.js": ("Words",),
         "errors.js": (
             "HushpollError",

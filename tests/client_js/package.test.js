@@ -47,12 +47,15 @@ test("an app in TypeScript gets the types, and is told of a wrong argument", () 
     const options = ["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2023,dom", "--types", "", name];
     return spawnSync(tsc, options, { cwd: app, encoding: "utf8" }).stdout;
   };
+  // The types that the reference names can be imported, too.
+  const types = "Entry, Limits, Options, Perturbed, Preview, Published, Receipt, Storage";
+  const named = `import type { ${types} } from "hushpoll";\nexport type Named = [${types}];\n`;
   const head = 'import { inWords, preview, SurveyClient, Words } from "hushpoll";\nimport { SCRIPT } from "hushpoll/words/de";\nimport { attach } from "hushpoll/surveyjs";\n';
   const use = 'const client = new SurveyClient("https://polls.example.org", "work", { maxEpsilon: "6" });\n';
   const good =
     'const words: string = inWords(preview(await client.published(), { age: 44 }));\n' +
     'export const german = preview(await client.published(), undefined, new Words(SCRIPT));\nexport { attach, words };\n';
-  assert.equal(compile("good.ts", head + use + good), "");
+  assert.equal(compile("good.ts", head + named + use + good), "");
   assert.match(compile("wrong.ts", `${head + use}await client.submit("yes");\nexport { attach, inWords, preview, SCRIPT, Words };\n`), /wrong\.ts.*TS2345/);
 });
 

@@ -117,7 +117,10 @@ def test_every_public_python_name_is_there(module: str) -> None:
 
 def test_every_public_javascript_name_is_there() -> None:
     index = (javascript.SOURCES / "index.js").read_text(encoding="utf-8")
-    exported = set(re.findall(r"\b[A-Za-z]+\b", " ".join(re.findall(r"{([^}]*)}", index))))
+    values = " ".join(re.findall(r"export {([^}]*)}", index))
+    types = re.findall(r"@typedef {[^}]*} (\w+)", index)
+    exported = {*re.findall(r"\b[A-Za-z]+\b", values), *types}
+    assert {"SurveyClient", "Options"} <= exported
     page = javascript.text()
     for name in exported:
         assert f"### {name}\n" in page, name

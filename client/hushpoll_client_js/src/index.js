@@ -1,5 +1,14 @@
 /** The public names of the SDK; what few need is in `hushpoll/surveyjs`, `hushpoll/memory_storage` and `hushpoll/words/de`. */
 
+/** @typedef {import("./client.js").Options} Options */
+/** @typedef {import("./ledger.js").Limits} Limits */
+/** @typedef {import("./outbox.js").Receipt} Receipt */
+/** @typedef {import("./preview.js").Perturbed} Perturbed */
+/** @typedef {import("./preview.js").Preview} Preview */
+/** @typedef {import("./published.js").Published} Published */
+/** @typedef {import("./storage.js").Entry} Entry */
+/** @typedef {import("./storage.js").Storage} Storage */
+
 export { SurveyClient } from "./client.js";
 export {
   BudgetExhausted,

@@ -17,7 +17,11 @@ import { exchange, retrying } from "./transport.js";
  * The server's acknowledgement, given once the report is durable there; `waiting` if it could not be reached, and the
  * report is kept for `flush`. With `known` it is about answers that this device gave before, and not about those given now.
  *
- * @typedef {{status: "accepted" | "duplicate" | "waiting", digest: string, epsilon: string, known: boolean}} Receipt
+ * @typedef {object} Receipt
+ * @property {"accepted" | "duplicate" | "waiting"} status
+ * @property {string} digest Of the version that was answered, 64 hexadecimal digits.
+ * @property {string} epsilon What the answer spent, a canonical decimal string in [1e-6, 64].
+ * @property {boolean} known Whether it is about answers that were given before.
  */
 
 /**
