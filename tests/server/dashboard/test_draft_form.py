@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hushpoll_client.samples import sample_manifest
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.dashboard.drafts.editing import changed
 from hushpoll_server.dashboard.drafts.form import Form, form_of, manifest_of, moment_of
+from hushpoll_server.dashboard.drafts.translation_fields import open_tables
 from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE, TRANSLATED_ATTRIBUTE, TRANSLATION
 from hushpoll_shared.drafts.fields import names
 from hushpoll_shared.drafts.survey_fields import SURVEY
@@ -113,6 +115,9 @@ def sent(form: Form) -> dict[str, str]:
     given |= {"languages": str(len(form.languages)), "sections-were": json.dumps(form.sections)}
     for place, language in enumerate(form.languages):
         given |= {f"t{place}-language": language.code, f"t{place}-kept": language.kept_text}
+        if not language.open:
+            given[f"t{place}-words"] = language.closed_text
+            continue
         # A field for each cell and for nothing else, as on the page.
         given |= {
             f"t{place}-{one.name}": language.texts.get(one.name, "") for one in language.cells
@@ -173,9 +178,14 @@ def translated(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @settings(max_examples=60, deadline=None)
-@drawn(translated())
-def test_a_form_that_is_sent_back_as_it_was_changes_nothing(manifest: dict[str, Any]):
-    given = sent(form_of(manifest))
+@drawn(translated(), st.lists(st.booleans(), min_size=2, max_size=2))
+def test_a_form_that_is_sent_back_as_it_was_changes_nothing(
+    manifest: dict[str, Any], opened: list[bool]
+):
+    form = form_of(manifest)
+    for language, is_open in zip(form.languages, opened, strict=True):
+        language.open = is_open
+    given = sent(form)
     assert manifest_of(given, before=manifest) == manifest
     assert form_of(manifest_of(given)) == form_of(manifest)
 
@@ -230,13 +240,20 @@ def test_a_form_that_was_tampered_with_keeps_nothing(kept: str):
     }
 
 
-def words_after(changes: dict[str, str], act: str = "save") -> dict[str, Any]:
-    """The German words of the manifest with every field, after fields were changed."""
-    given = sent(form_of(EVERYTHING)) | changes
-    return changed(manifest_of(given), act, given)[0]["translations"]["de"]
+@pytest.fixture(params=["open", "closed"])
+def words_after(request: pytest.FixtureRequest) -> Callable[..., dict[str, Any]]:
+    """The German words of the manifest with every field, after fields of its form were changed."""
+
+    def words_after(changes: dict[str, str], act: str = "save") -> dict[str, Any]:
+        form = form_of(EVERYTHING)
+        form.languages[0].open = request.param == "open"
+        given = sent(form) | changes
+        return changed(manifest_of(given), act, given)[0]["translations"]["de"]
+
+    return words_after
 
 
-def test_translations_stay_with_what_they_translate():
+def test_translations_stay_with_what_they_translate(words_after: Callable[..., dict[str, Any]]):
     german = EVERYTHING["translations"]["de"]
     renamed = words_after({"q0-name": "state"})
     assert renamed["attributes"] == {"state": german["attributes"]["health"]}
@@ -259,7 +276,43 @@ def test_translations_stay_with_what_they_translate():
     assert sections == {"Health": "Gesundheit", "Job": "Arbeit"}
 
 
+def test_tables_of_translations_are_all_open_or_one_that_is_asked_for_or_lacks_texts():
+    places = [f"Place {number}" for number in range(20)]
+    questions = [{"name": f"q{n}", "role": "sensitive", "categories": places} for n in range(7)]
+    words = {"title": "x", "attributes": {f"q{n}": {"categories": places} for n in range(7)}}
+    manifest = {"name": "a", "title": "A", "attributes": questions}
+
+    def open_of(languages: dict[str, Any], code: str = "") -> list[str]:
+        form = form_of({**manifest, "translations": languages})
+        open_tables(form.languages, code)
+        return [language.code for language in form.languages if language.open]
+
+    assert open_of({}) == []
+    assert open_of({"de": words, "fr": {}}) == ["de", "fr"]
+    three = {"de": words, "fr": words, "nl": words}
+    assert open_of(three) == open_of(three, "xx") == ["de"]
+    assert open_of(three, "nl") == ["nl"]
+    assert open_of({**three, "fr": {}}) == ["fr"]
+    assert open_of({**three, "fr": {}}, "de") == ["de"]
+    assert changed({"translations": three}, "open-nl") == ({"translations": three}, "t2")
+    assert changed({"translations": three}, "open-xx")[1] == ""
+    assert changed({"translations": "x"}, "open-x")[1] == ""
+
+
+@pytest.mark.parametrize("words", ["{", "5", '{"title": 5, "kept": "{}"}', '{"title": "\\ud800"}'])
+def test_words_of_a_closed_table_that_were_tampered_with_are_no_translation(words: str):
+    given = sent(form_of(EVERYTHING)) | {"t0-words": words}
+    for name in [name for name in given if name.startswith("t0-") and name != "t0-words"]:
+        if name != "t0-language":
+            del given[name]
+    assert manifest_of(given)["translations"] == {"de": {}}
+
+
 def test_empty_cells_are_not_translated_and_counted():
+    def words_after(changes: dict[str, str]) -> dict[str, Any]:
+        given = sent(form_of(EVERYTHING)) | changes
+        return manifest_of(given)["translations"]["de"]
+
     cells = [f"t0-{cell.name}" for cell in form_of(EVERYTHING).languages[0].cells]
     language = form_of(EVERYTHING).languages[0]
     assert (language.needed, language.lacking, language.as_they_are) == (7, 0, 1)
@@ -267,7 +320,7 @@ def test_empty_cells_are_not_translated_and_counted():
     assert emptied == {}
     language = form_of({**EVERYTHING, "translations": {"de": emptied}}).languages[0]
     assert (language.needed, language.lacking, language.as_they_are) == (7, 7, 2)
-    part = words_after({"t0-q0-answer-1": ""})["attributes"]["health"]
+    part = words_after({"t0-q0-a1": ""})["attributes"]["health"]
     assert part["categories"] == ["Gut", "", "Schlecht"]
     # What the survey no longer has is shown, so that its translation is emptied and not lost.
     german = words_after({"s-description": ""})

@@ -14,6 +14,7 @@ from sample_survey import make_draft
 
 pytestmark = pytest.mark.sqlite
 FIELD = re.compile(r'<(?:input|textarea|select)[^>]* name="([^"]*)"')
+TAG = re.compile(r"""<(?:"[^"]*"|'[^']*'|[^"'>])*>""")
 FIRST = {"name": "first", "title": "First"}
 
 
@@ -34,17 +35,16 @@ def filled(visitor, path, **changes):
     form = text[text.index('id="draft-form"') : text.index("</aside>")]
     given = {}
     for match in FIELD.finditer(form):
-        tag = form[match.start() : form.index(">", match.start()) + 1]
+        tag = TAG.match(form, match.start())[0]
         if tag.startswith("<input"):
-            value = re.search(r' value="([^"]*)"', tag)
-            given[match[1]] = value[1] if value else ""
+            value = re.search(r""" value=(?:"([^"]*)"|'([^']*)')""", tag)
+            given[match[1]] = (value[1] or value[2] or "") if value else ""
         elif tag.startswith("<textarea"):
             given[match[1]] = form[form.index(">\n", match.start()) + 2 :].split("</textarea>")[0]
         else:
-            chosen = re.search(
-                r'value="([^"]*)" selected', form[match.start() :].split("</select>")[0]
-            )
-            given[match[1]] = chosen[1] if chosen else ""
+            options = form[match.start() :].split("</select>")[0]
+            chosen = re.search(r'<option(?: value="([^"]*)")? selected>([^<]*)', options)
+            given[match[1]] = "" if chosen is None else chosen[2 if chosen[1] is None else 1]
     given = {name: unescaped(text) for name, text in given.items()}
     return {**given, **changes}
 
@@ -205,16 +205,16 @@ def test_a_survey_is_translated_cell_by_cell_and_terms_are_chosen(site, visit):
     assert "4 of 4 texts are not translated" in page
     assert "The answers of 1 question stay as they are" in page
     words = {"t0-title": "Erste", "t0-section-0": "Gewohnheiten", "t0-q0-question": "Rauchen Sie?"}
-    change(ada, path, **words, **{"t0-q0-answer-0": "Ja"})
+    change(ada, path, **words, **{"t0-q0-a0": "Ja"})
     page = ada.get(path).text
     assert "1 of 4 texts is not translated" in page
     beside = page[page.index('id="t0-q0-missing-fault"') :].partition("</div>")[0]
     assert "translate &#39;No answer&#39;" in beside
     change(ada, path, **{"t0-q0-missing": "Keine Angabe"})
     page = ada.get(path).text
-    beside = page[page.index('id="t0-q0-answer-1-fault"') :].partition("</div>")[0]
+    beside = page[page.index('id="t0-q0-a1-fault"') :].partition("</div>")[0]
     assert "translate &#39;No&#39; too, or none of them" in beside
-    change(ada, path, **{"t0-q0-answer-1": "Nein"})
+    change(ada, path, **{"t0-q0-a1": "Nein"})
     page = ada.get(path).text
     assert "It can be published" in page
     assert "All 4 texts are translated." in page
@@ -250,7 +250,7 @@ def test_looking_saves_nothing(site, visit):
     assert answer.status_code == 200
     assert "Not saved yet" in answer.text
     assert "With 77 respondents" in answer.text or "with 77 respondents" in answer.text
-    assert "&lt;h1&gt;Another title" in answer.text
+    assert "<h1>Another title" in unescaped(answer.text)
     assert manifest(site, path) == before
 
 
@@ -461,3 +461,83 @@ def test_a_draft_whose_questions_have_no_names_is_shown_with_its_problems(site, 
     # what a form cannot have been given is not stored
     change(ada, path, **{"s-kept": '{"title": "\\ud800"}'})
     assert ada.get(path).status_code == 200
+
+
+def of_many_answers():
+    """A survey of 30 questions with 20 answers each, in two translations besides its own words."""
+    numbers = range(1, 31)
+    words = {
+        "de": ("Eine große Umfrage", "Was trifft auf Bereich {0} zu?", "Antwort {1} auf Frage {0}"),
+        "fr": (
+            "Une grande enquête",
+            "Qu’en est-il de l’axe {0} ?",
+            "Réponse {1} à la question {0}",
+        ),
+    }
+
+    def answers(pattern, number):
+        return [pattern.format(number, answer) for answer in range(1, 21)]
+
+    return {
+        "language": "en",
+        "attributes": [
+            {
+                "name": f"area-{number}",
+                "role": "sensitive",
+                "question": f"Which of these describes your situation in area {number} best?",
+                "categories": answers("Answer {1} to question {0}", number),
+                "missing": "Prefer not to say",
+            }
+            for number in numbers
+        ],
+        "translations": {
+            code: {
+                "title": title,
+                "attributes": {
+                    f"area-{number}": {
+                        "question": question.format(number),
+                        "categories": answers(pattern, number),
+                        "missing": "–",
+                    }
+                    for number in numbers
+                },
+            }
+            for code, (title, question, pattern) in words.items()
+        },
+        "protected": None,
+    }
+
+
+def test_the_page_of_a_large_draft_is_small_and_has_one_table_of_translations(site, visit):
+    ada = visit("ada", every="editor")
+    path = of_yaml(ada, **of_many_answers())
+    before = manifest(site, path)
+    page = ada.get(path)
+    linked = sorted(set(re.findall(r'(?:href|src)="([^"]*/page/[^"]+)"', page.text)))
+    files = [ada.client.get(address).get_data() for address in linked]
+    assert len(files) >= 3
+    # Uncompressed, and with all that it loads.
+    assert len(page.get_data()) + sum(map(len, files)) < 400_000
+    assert 'name="t0-q29-a19"' in page.text
+    assert 'name="t1-q29-a19"' not in page.text
+    assert change(ada, path).status_code == 303
+    assert manifest(site, path) == before
+    # What the closed table says goes along with changes of the survey.
+    changes = {"q0-name": "first", "t0-q0-a0": "Ja", "do": "open-fr"}
+    opened = change(ada, path, **changes)
+    assert opened.headers["Location"].endswith("&words=fr#t1")
+    after = manifest(site, path)
+    assert after["translations"]["de"]["attributes"]["first"]["categories"][0] == "Ja"
+    french = before["translations"]["fr"]["attributes"]
+    assert after["translations"]["fr"]["attributes"]["first"] == french["area-1"]
+    path = opened.headers["Location"].removeprefix("/dashboard").partition("#")[0]
+    page = ada.get(path)
+    assert 'name="t1-q29-a19"' in page.text
+    assert 'name="t0-q29-a19"' not in page.text
+    kept = change(ada, path, **{"t1-q0-missing": ""}).headers["Location"]
+    assert kept.endswith("&words=fr")
+    # A problem of a closed table is told beside the button that opens it.
+    text = ada.get(path.replace("words=fr", "words=de")).text
+    beside = text[text.index('id="t1-fault"') :].partition("</div>")[0]
+    assert "translate &#39;Prefer not to say&#39;" in beside
+    assert '<a href="#t1">' in text

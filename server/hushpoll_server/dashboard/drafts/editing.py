@@ -58,7 +58,8 @@ def changed(
         The manifest.
     act : str
         ``add``, ``remove-I``, ``up-I`` or ``down-I`` with the question's position from 0,
-        ``add-language`` or ``drop-I`` with the language's position; anything else changes nothing.
+        ``add-language`` or ``drop-I`` with the language's position; ``open-TAG`` changes nothing
+        and shows a language; anything else changes nothing.
     given : mapping of str to str, optional
         The form, which has the language to add.
 
@@ -75,6 +76,8 @@ def changed(
     if act == "add-language":
         return _with_language(manifest, (given or {}).get(NEW_LANGUAGE, "").strip())
     word, _, text = act.partition("-")
+    if word == "open":
+        return manifest, _place_of(manifest, text)
     place = int(text) if text.isdecimal() and len(text) < 5 else MOST_ATTRIBUTES
     if word == "drop":
         return _without_language(manifest, place)
@@ -96,6 +99,21 @@ def changed(
     else:
         return manifest, ""
     return {**manifest, "attributes": questions}, f"q{place}" if place >= 0 else ""
+
+
+def language_of(act: str, given: Mapping[str, str]) -> str:
+    """Return the tag of the language whose table a button opens; empty if it opens none."""
+    if act == "add-language":
+        return given.get(NEW_LANGUAGE, "").strip()
+    word, _, tag = act.partition("-")
+    return tag if word == "open" else ""
+
+
+def _place_of(manifest: Mapping[str, Any], tag: str) -> str:
+    """Return the id of a language on the page; empty if there is none of this tag."""
+    translations = manifest.get("translations")
+    known = isinstance(translations, dict) and tag in translations
+    return f"t{list(translations or {}).index(tag)}" if known else ""
 
 
 def _with_language(manifest: dict[str, Any], tag: str) -> tuple[dict[str, Any], str]:

@@ -107,6 +107,11 @@ def kept_members(text: str) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
+def json_text(value: object) -> str:
+    """Return a value as JSON, as short as it gets."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def json_of(text: str) -> Any:
     """Return the JSON of a hidden field; None where it is not as a page gave it."""
     try:

@@ -32,6 +32,7 @@ from hushpoll_server.dashboard.drafts.translation_fields import (
     languages_of,
     sections_of,
     translation_from,
+    words_of,
 )
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_shared.survey.terms import RELEASES, SUBMISSIONS
@@ -71,6 +72,13 @@ class Form:
         """The sections, each once."""
         return sections_of([question.texts for question in self.questions])
 
+    @property
+    def open_language(self) -> str:
+        """The tag of the language whose table alone is open; empty where all are."""
+        if all(language.open for language in self.languages):
+            return ""
+        return next(language.code for language in self.languages if language.open)
+
 
 def form_of(manifest: Mapping[str, Any]) -> Form:
     """Return the fields that show a manifest.
@@ -108,7 +116,7 @@ def manifest_of(
     ----------
     given : mapping of str to str
         The form as it was sent: ``s-NAME`` of the survey, ``qI-NAME`` of question I, from 0, and
-        ``tI-NAME`` of language I.
+        ``tI-NAME`` of language I, or all of its words as ``tI-words``.
     before : mapping, optional
         The manifest that is kept. It is returned, in its own spelling, if the form says the same.
     """
@@ -134,7 +142,7 @@ def manifest_of(
         manifest["protected"] = group
     translations = {
         given.get(f"t{place}-language", ""): translation_from(
-            reader(given, f"t{place}-"),
+            words_of(given, place),
             questions,
             sections_were=json_of(given.get("sections-were", "")),
             answers_were=[json_of(given.get(f"q{place}-were", "")) for place in range(count)],

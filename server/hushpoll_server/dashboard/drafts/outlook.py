@@ -166,9 +166,14 @@ def _field(problem: ManifestProblem, form: Form) -> str | None:
 
 
 def _cell(path: str, form: Form) -> str | None:
-    """Return the name of the cell of a translation that a path names, or of its first one."""
+    """Return the name of the cell of a translation that a path names, or of its first one.
+
+    Where its table is not open, it is that of the language.
+    """
     for place, language in enumerate(form.languages):
         start = f"translations[{language.code}]"
+        if path.startswith(start) and not language.open:
+            return f"t{place}"
         if path.startswith(start):
             part = path.removeprefix(start)
             names = [cell.name for cell in language.cells if _named(cell, part, form)]
@@ -190,11 +195,12 @@ def _path(cell: Cell, form: Form) -> str:
         return (
             f".sections[{cell.original}]" if cell.name.startswith("section-") else f".{cell.name}"
         )
-    member, _, place = cell.name.partition("-")[2].partition("-")
     start = f".attributes[{form.questions[cell.group].texts.get('name', '')}]"
-    if member.startswith("answer"):
-        return f"{start}.categories" + (f"[{place}]" if place else "")
-    return f"{start}.{member}"
+    if cell.lines:
+        return f"{start}.categories"
+    if cell.answer is not None:
+        return f"{start}.categories[{cell.answer}]"
+    return f"{start}.{cell.name.partition('-')[2]}"
 
 
 _OF_QUESTIONS: Final = frozenset({"low", *QUESTION_TEXTS, *QUESTION_CHOICES, "categories"})

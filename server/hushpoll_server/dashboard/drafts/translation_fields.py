@@ -4,6 +4,9 @@ A cell belongs to a question by its place in the form, so a question that is ren
 translation. It belongs to an answer or a section by the words that stood beside it when the form
 was made, so what is added, moved or removed at the same time does not shift the translations of
 the others.
+
+The tables of several long translations are too much for one page. One of them is open there then;
+what the others say travels with the form as JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +19,10 @@ from typing import Any, Final
 from hushpoll_server.dashboard.drafts.fields import (
     Fields,
     Read,
+    json_of,
+    json_text,
     kept_members,
+    reader,
     shown_lines,
     take_texts,
 )
@@ -28,7 +34,15 @@ MOST_ROWS: Final = 30
 MOST_CELLS: Final = 6_000
 """Cells of all languages; further languages are written as YAML."""
 
+OPEN_CELLS: Final = 400
+"""Cells of all languages up to which their tables are all open on a page."""
+
 TEXTS: Final = ("title", "description", "purpose")
+
+
+def _answer(question: int, place: int) -> str:
+    """Return the name of an answer's cell: short, since a page has hundreds of them."""
+    return f"q{question}-a{place}"
 
 
 @dataclass(frozen=True)
@@ -36,7 +50,8 @@ class Cell:
     """One text of the survey with the field of its translation.
 
     ``needed`` is whether respondents cannot do without; ``lines`` whether it is one text per line.
-    ``group`` is the position of the question that it belongs to, None for the survey.
+    ``group`` is the position of the question that it belongs to, None for the survey; ``answer``
+    is that of an answer of the question.
     """
 
     name: str
@@ -46,14 +61,21 @@ class Cell:
     long: bool = False
     lines: bool = False
     group: int | None = None
+    answer: int | None = None
 
 
 @dataclass
 class Language(Fields):
-    """The table of one language."""
+    """The table of one language; a page has fields for it if it is ``open``."""
 
     code: str = ""
     cells: list[Cell] = field(default_factory=list)
+    open: bool = True
+
+    @property
+    def closed_text(self) -> str:
+        """The words of its cells as JSON, which a page has in place of fields."""
+        return json_text(self.texts)
 
     @property
     def needed(self) -> int:
@@ -71,7 +93,7 @@ class Language(Fields):
     @property
     def as_they_are(self) -> int:
         """How many questions have answers that stay as in the original."""
-        answers = [cell for cell in self.cells if "-answer" in cell.name]
+        answers = [cell for cell in self.cells if cell.lines or cell.answer is not None]
         translated = {cell.group for cell in answers if self.texts.get(cell.name)}
         return len({cell.group for cell in answers} - translated)
 
@@ -83,6 +105,43 @@ class Language(Fields):
         """Return the cells of the survey, then those of each question by its position."""
         for group in dict.fromkeys(cell.group for cell in self.cells):
             yield group, [cell for cell in self.cells if cell.group == group]
+
+
+def open_tables(languages: Sequence[Language], code: str) -> None:
+    """Open the tables of the languages on a page, or one of them where all are too much.
+
+    Parameters
+    ----------
+    languages : sequence of Language
+        The languages of a form.
+    code : str
+        The language whose table is asked for. Where there is none of this tag, it is the first
+        that lacks texts, or else the first.
+    """
+    if not languages or sum(len(language.cells) for language in languages) <= OPEN_CELLS:
+        return
+    asked = [language for language in languages if language.code == code]
+    lacking = [language for language in languages if language.lacking]
+    chosen = (asked or lacking or languages)[0]
+    for language in languages:
+        language.open = language is chosen
+
+
+def words_of(given: Mapping[str, str], place: int) -> Read:
+    """Return what reads the words of a language, from its fields or from what a closed table has.
+
+    Parameters
+    ----------
+    given : mapping of str to str
+        The form as it was sent.
+    place : int
+        The position of the language, from 0.
+    """
+    closed = json_of(given.get(f"t{place}-words", ""))
+    if isinstance(closed, dict):
+        texts = {name: text for name, text in closed.items() if isinstance(text, str)}
+        return reader({**texts, "kept": given.get(f"t{place}-kept", "")}, "")
+    return reader(given, f"t{place}-")
 
 
 def sections_of(questions: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -163,14 +222,17 @@ def _take_question(
     if own and text is not None:
         words.pop("categories", None)
         originals = own.split("\n")
-        at = f"q{position}-answer"
         if len(originals) <= MOST_ROWS and len(answers) in (0, len(originals)):
             for place, original in enumerate(originals):
-                cell = Cell(f"{at}-{place}", f"Answer {place + 1}", original, False, group=position)
-                language.cells.append(cell)
-            language.texts |= {f"{at}-{place}": str(one) for place, one in enumerate(answers)}
+                name, label = _answer(position, place), f"Answer {place + 1}"
+                language.cells.append(
+                    Cell(name, label, original, needed=False, group=position, answer=place)
+                )
+            for place, answer in enumerate(answers):
+                language.texts[_answer(position, place)] = str(answer)
         else:
-            cell = Cell(f"{at}s", "Answers", own, needed=False, lines=True, group=position)
+            at = f"q{position}-answers"
+            cell = Cell(at, "Answers", own, needed=False, lines=True, group=position)
             language.cells.append(cell)
             language.texts[cell.name] = text
     take("missing", "Skipped")
@@ -225,7 +287,7 @@ def _question_from(
     if listed:
         cells = [line.strip() for line in listed.split("\n")]
     else:
-        cells = [read(f"{at}answer-{place}") for place in range(min(len(were), MOST_ROWS))]
+        cells = [read(f"{at}a{place}") for place in range(min(len(were), MOST_ROWS))]
     now = question.get("categories")
     cells = _beside(now, were, cells) if isinstance(now, list) else []
     if any(cells):

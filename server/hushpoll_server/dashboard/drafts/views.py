@@ -13,13 +13,22 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from flask import Response, request, url_for
+from markupsafe import Markup
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, ManifestRefused
-from hushpoll_server.dashboard.drafts.editing import NEW_LANGUAGE, changed, name_of, new_question
-from hushpoll_server.dashboard.drafts.form import form_of, manifest_of, moment_of
+from hushpoll_server.dashboard.drafts.editing import (
+    NEW_LANGUAGE,
+    changed,
+    language_of,
+    name_of,
+    new_question,
+)
+from hushpoll_server.dashboard.drafts.fields import json_text
+from hushpoll_server.dashboard.drafts.form import Form, form_of, manifest_of, moment_of
 from hushpoll_server.dashboard.drafts.given_manifest import given_manifest
 from hushpoll_server.dashboard.drafts.outlook import outlook_of
+from hushpoll_server.dashboard.drafts.translation_fields import open_tables
 from hushpoll_server.dashboard.frame import (
     LIVE_POLICY,
     choice,
@@ -37,6 +46,9 @@ from hushpoll_server.services.surveys.drafts import Draft
 from hushpoll_shared.drafts.yaml_writer import write_yaml
 
 NOT_KEPT: Final = frozenset({"draft-changed", "forbidden", "unknown-survey"})
+
+OPEN_LANGUAGE: Final = "words"
+"""The language whose table of translations is open, in the address and in the form."""
 
 View = Callable[..., Response]
 
@@ -120,7 +132,7 @@ def change_draft(draft_id: str) -> Response:
         return _as_form(kept, manifest, refusal=refusal)
     if act == "publish":
         return see(_address(kept, "", page="publish_page"))
-    return see(_address(kept, shown))
+    return see(_address(kept, shown, opened=language_of(act, request.form)))
 
 
 @dashboard.get("/drafts/<draft_id>/publish")
@@ -137,7 +149,7 @@ def publish_draft(draft_id: str) -> Response:
     """Publish a draft, if it is still what was shown and its warnings are agreed to."""
     kept = _reached(draft_id)
     parts = services()
-    outlook = outlook_of(kept.manifest, form_of(kept.manifest))
+    outlook = outlook_of(kept.manifest, _form(kept.manifest))
     if outlook.validation is None:  # nothing is known of its warnings, so nothing is agreed to
         return _publishing(kept, refusal=Refused("unavailable", str(outlook.busy)))
     weak = outlook.validation.hardly_protected is not None
@@ -199,7 +211,7 @@ def _as_form(
     refusal: HushpollError | None = None,
 ) -> Response:
     """Show a manifest as a form, with what stands beside it."""
-    form = form_of(manifest)
+    form = _form(manifest)
     outlook = outlook_of(manifest, form)
     lost = isinstance(refusal, Refused) and refusal.code == "draft-changed"
     if refusal is not None and not lost:
@@ -218,6 +230,9 @@ def _as_form(
         changed_by=now.changed_by if lost else None,
         protocols=[(name, name) for name in PROTOCOLS],
         moment_of=moment_of,
+        json_of=json_text,
+        quoted=_quoted,
+        words=form.open_language,
         new_language=request.form.get(NEW_LANGUAGE, "") if refusal is not None else "",
     )
     answer.headers["Content-Security-Policy"] = LIVE_POLICY
@@ -257,7 +272,7 @@ def _beginning(error: HushpollError | None = None) -> Response:
 def _publishing(
     kept: Draft, *, fault: str | None = None, refusal: HushpollError | None = None
 ) -> Response:
-    outlook = outlook_of(kept.manifest, form_of(kept.manifest))
+    outlook = outlook_of(kept.manifest, _form(kept.manifest))
     failed = fault is not None or refusal is not None
     return page(
         "drafts/publish.html",
@@ -273,6 +288,19 @@ def _publishing(
 def _frame(kept: Draft) -> dict[str, Any]:
     described = services().drafts.describe(kept)
     return {"draft": described, "title": kept.row.title or kept.row.survey}
+
+
+def _form(manifest: Mapping[str, Any]) -> Form:
+    """Return the form that shows a manifest, with the table of translations that is asked for."""
+    form = form_of(manifest)
+    open_tables(form.languages, request.values.get(OPEN_LANGUAGE, ""))
+    return form
+
+
+def _quoted(text: str) -> Markup:
+    """Return the value of an attribute in single quotes: in JSON and HTML are many double ones."""
+    escaped = text.replace("&", "&amp;").replace("'", "&#39;").replace("<", "&lt;")
+    return Markup(f"'{escaped}'")  # noqa: S704
 
 
 def _empty(name: str, title: str) -> dict[str, Any]:
@@ -324,9 +352,13 @@ def _revision() -> int:
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
-def _address(kept: Draft, shown: str, *, page: str = "draft") -> str:
-    """Return the address of a draft's page with the numbers of its plan, at a question."""
+def _address(kept: Draft, shown: str, *, page: str = "draft", opened: str = "") -> str:
+    """Return the address of a draft's page with the numbers of its plan, at a question.
+
+    `opened` is the language whose table is asked for, in place of the one that is open.
+    """
     given = {key: request.form.get(key, "").strip() for key in ("n", "width", "lang")}
+    given[OPEN_LANGUAGE] = opened or request.form.get(OPEN_LANGUAGE, "")
     query = urlencode({key: text for key, text in given.items() if text})
     address = url_for(f"dashboard.{page}", draft_id=kept.row.id)
     return address + ("?" + query if query else "") + ("#" + shown if shown else "")

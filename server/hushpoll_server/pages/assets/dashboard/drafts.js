@@ -37,10 +37,33 @@ function takeFrom(page) {
       shown.replaceChildren(...next.childNodes);
     }
   }
-  for (const field of document.querySelectorAll("[aria-describedby$='-fault']")) {
-    const other = page.getElementById(field.id);
-    if (other?.getAttribute("aria-invalid")) field.setAttribute("aria-invalid", "true");
-    else field.removeAttribute("aria-invalid");
+  tellFaults(page);
+}
+
+/** The element after which a fault stands: its field, or the label in which that is. */
+function placeOf(told) {
+  const field = document.getElementById(told.id.slice(0, -"-fault".length));
+  return field?.closest("label") ?? field;
+}
+
+/** Puts the faults of another page beside their fields, and takes away those that are gone. */
+function tellFaults(page) {
+  for (const shown of document.querySelectorAll(".faults")) {
+    if (page.getElementById(shown.id) === null) shown.remove();
+  }
+  for (const told of page.querySelectorAll(".faults")) {
+    const shown = document.getElementById(told.id);
+    if (shown === null) placeOf(told)?.after(told);
+    else if (shown.innerHTML !== told.innerHTML) shown.replaceChildren(...told.childNodes);
+  }
+  for (const field of form.elements) {
+    const other = field.id ? page.getElementById(field.id) : null;
+    if (other === null) continue;
+    for (const name of ["aria-invalid", "aria-describedby"]) {
+      const value = other.getAttribute(name);
+      if (value === null) field.removeAttribute(name);
+      else field.setAttribute(name, value);
+    }
   }
 }
 
