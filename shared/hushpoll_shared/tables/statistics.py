@@ -71,15 +71,24 @@ def _of_attributes(answer: Answer) -> Iterator[Answer]:
 
 def _cross_table(answer: Answer) -> ResultTable:
     about = {name: answer[name] for name in ("a", "b")}
-    shape = (*columns(a="text", b="text"), *_SHARE, *_INTERVAL)
-    return ResultTable.of("cross-table", shape, answer["cells"], _methods(answer, about))
+    axes = _axes(about, (*_SHARE, *_INTERVAL))
+    entries = ({**cell, **{axes[side]: cell[side] for side in axes}} for cell in answer["cells"])
+    shape = (*columns(**dict.fromkeys(axes.values(), "text")), *_SHARE, *_INTERVAL)
+    return ResultTable.of("cross-table", shape, entries, _methods(answer, about))
+
+
+def _axes(names: Mapping[str, str], others: Sequence[Column]) -> dict[str, str]:
+    """Return the columns of questions by their side: the name, unless another column has it."""
+    taken = {column.name for column in others}
+    return {side: f"{side}: {name}" if name in taken else name for side, name in names.items()}
 
 
 def _joint_table(answer: Answer) -> ResultTable:
     names = answer["attributes"]
-    axes = dict(zip("abc", names, strict=False))
+    sides = dict(zip("abc", names, strict=False))
     likely = columns(likelihood="number") if answer["likelihood"] else ()
-    more = {**axes, "likelihood": answer["likelihood"] and answer["likelihood"]["interval"]}
+    more = {**sides, "likelihood": answer["likelihood"] and answer["likelihood"]["interval"]}
+    axes = _axes(sides, (*_SHARE, *_INTERVAL, *likely)).values()
     entries = (
         {**cell, **dict(zip(axes, cell["categories"], strict=True))} for cell in answer["cells"]
     )

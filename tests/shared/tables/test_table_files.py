@@ -136,3 +136,24 @@ def test_answers_of_another_form_are_refused():
         for answer in ({}, {"attributes": [1]}, {"shares": None}, {"cells": [{"a": {}}]}):
             with pytest.raises((KeyError, TypeError, ValueError, AttributeError)):
                 table_of(statistic, answer)
+
+
+def test_columns_of_a_cross_table_have_the_names_of_its_questions():
+    numbers = {"frequency": 0.5, "standard_error": 0.1, "lower": 0.3, "upper": 0.7}
+    cell = {"a": "yes", "b": "x", **numbers}
+    table = table_of("cross-table", {"a": "smoker", "b": "b", "cells": [cell]})
+    assert csv_bytes(table).splitlines()[0].startswith(b'"smoker","b","frequency"')
+    assert table.rows[0][:3] == ("yes", "x", 0.5)
+    # A question may be called as another column is.
+    table = table_of("cross-table", {"a": "b", "b": "lower", "cells": [cell]})
+    assert [column.name for column in table.columns][:3] == ["b", "b: lower", "frequency"]
+    assert table.rows[0] == ("yes", "x", 0.5, 0.1, 0.3, 0.7)
+    answer = {
+        "attributes": ["c", "a", "likelihood"],
+        "likelihood": {"interval": "none"},
+        "cells": [{"categories": ["p", "q", "r"], **numbers, "likelihood": 0.4}],
+    }
+    table = table_of("joint-table", answer)
+    names = [column.name for column in table.columns]
+    assert names == ["c", "a", "c: likelihood", *numbers, "likelihood"]
+    assert table.rows[0] == ("p", "q", "r", *numbers.values(), 0.4)
