@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from ports import free_port
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -32,8 +33,7 @@ def test_the_first_block_is_the_two_commands(readme: str, root: Path) -> None:
 
 def test_blocks_run_as_they_are_pasted(readme: str, data_dir: Path, tmp_path: Path) -> None:
     """One after the other, as a reader pastes them: commands and, where they stand, Python."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     script = ["set -euo pipefail", "trap 'kill $(jobs -p) 2>/dev/null' EXIT"]
     for language, body in FENCE.findall(readme)[1:]:
         if language == "python":

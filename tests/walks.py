@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
+
+from ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -74,11 +75,6 @@ def environment(port: int, *, installed: bool) -> dict[str, str]:
     else:
         clean.pop("PYTHONPATH", None)
     return clean | {"PATH": path, "HUSHPOLL_PORT": str(port)}
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 def walk_to_fairness(*, installed: bool) -> float:
