@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import resource
 import subprocess
 import sys
 
@@ -98,17 +97,15 @@ def test_a_client_loads_requests_only_when_it_sends():
     assert not loaded_by(code) & HEAVY
 
 
-def test_import_costs_under_60_milliseconds():
-    def cost(code: str) -> float:
-        # Processor time: importing waits for nothing, and other work on the machine adds little.
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert run(code).returncode == 0
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+def test_import_loads_few_modules():
+    """Guards its time, which scripts/bench measures: 27 modules are loaded, not a hundred."""
 
-    pairs = [(cost("pass"), cost("import hushpoll_client")) for _ in range(9)]
-    bare, with_client = (min(column) for column in zip(*pairs, strict=True))
-    assert with_client - bare < 0.060
+    def loaded(code: str) -> int:
+        done = run(f"import sys\n{code}\nprint(len(sys.modules))")
+        assert done.returncode == 0, done.stderr
+        return int(done.stdout)
+
+    assert loaded("import hushpoll_client") - loaded("pass") < 60
 
 
 def test_no_thread_is_started_at_import():

@@ -129,8 +129,8 @@ def test_the_same_attacker_tells_seals_where_each_keeps_a_segment_until_the_surv
     truth = sealed_turns(site, published)
     matches, in_seal = best(truth, strategies(site, ids, database_url, tmp_path))
     assert in_seal == N
-    # Of 4 permutations of 40, one fixed point each.
-    assert matches <= 4 + 12
+    # Of 4 permutations of 40, one fixed point each; more than 22 together once in 10^10.
+    assert matches <= 22
     assert site.seal(last=True) == 0
     not_better_than_chance(site, published, ids, database_url, tmp_path)
     if not database_url.startswith("sqlite"):

@@ -42,7 +42,7 @@ def test_a_request_is_one_line_without_its_path_and_a_submission_is_none(make_si
         assert set(one) == {
             "event", "level", "method", "request_id", "route", "seconds", "status", "timestamp",
         }  # fmt: skip
-        assert 0 <= one["seconds"] < 60
+        assert one["seconds"] >= 0
     assert MARK not in debug_log.text
 
 

@@ -13,8 +13,8 @@ from hushpoll_fleet.cli.audit import verdict
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 
-# Two SDKs, seven protocols: a false alarm once in a hundred thousand runs.
-ALPHA = 1e-6
+# Of an SDK that keeps to its law; the devices' noise has no seed.
+ALPHA = 1e-7
 
 # scripts/test-js installs node, and scripts/test runs it first.
 DEVICES = ["python", "javascript"]
@@ -58,10 +58,13 @@ def test_no_sdk_spends_more_than_its_law_and_the_bound_is_sharp(sdk, protocol):
 
 
 @pytest.mark.parametrize("sdk", DEVICES)
-@pytest.mark.parametrize("protocol", ["GRR", "OLH", "THE"])
-def test_ten_percent_more_is_caught(sdk, protocol):
+@pytest.mark.parametrize(
+    ("protocol", "draws"), [("GRR", 100_000), ("OLH", 100_000), ("THE", 200_000)]
+)
+def test_ten_percent_more_is_caught(sdk, protocol, draws):
+    """Missed with a chance below 1e-8: either of two bounds shows it, and THE's are the widest."""
     device = overspending(SDKS[sdk])
-    finding = audit(device, protocol, "2", sdk=sdk, draws=100_000, alpha=ALPHA)
+    finding = audit(device, protocol, "2", sdk=sdk, draws=draws, alpha=ALPHA)
     assert finding.overspends
     assert verdict(finding) == "OVERSPENDS"
 
@@ -136,7 +139,7 @@ def test_the_command_prints_a_certificate(hushpoll, tmp_path):
     arguments = ["--sdk", "python", "--protocols", "GRR,THE", "--epsilons", "2", "--draws", 20000]
     code, out, _ = hushpoll("audit", *arguments, "--alpha", ALPHA)
     assert code == 0
-    assert "20000 draws each, alpha 1e-06" in out
+    assert f"20000 draws each, alpha {ALPHA:g}" in out
     assert "None of 2 was seen to spend more than its law." in out
     file = tmp_path / "audit.csv"
     code, out, _ = hushpoll("audit", *arguments, "--alpha", ALPHA, "--json", "--out", file)

@@ -22,6 +22,7 @@ from hushpoll_fleet.behaviour.plan import (
 from hushpoll_fleet.behaviour.poisoning import poisoned, targets_of
 from hushpoll_fleet.sending.wire import Schedule
 from hushpoll_protocols.errors import InvalidParameter
+from waiting import LONGEST_SECONDS
 
 COUNT = 20_000
 
@@ -132,8 +133,8 @@ def test_what_is_no_perturbed_attribute_is_no_target(manifest):
 
 def test_a_schedule_gives_items_when_they_are_due_and_in_their_order():
     over = threading.Event()
-    schedule = Schedule(iter([(0.0, "a"), (0.0, "b"), (1.5, "d")]), over)
     began = time.monotonic()
+    schedule = Schedule(iter([(0.0, "a"), (0.0, "b"), (1.5, "d")]), over)
     assert schedule.take() == "a"
     schedule.put(0.05, "c")
     schedule.done()
@@ -157,7 +158,7 @@ def test_a_schedule_waits_for_those_who_may_put_something_in():
     assert thread.is_alive()
     schedule.put(0, "b")
     schedule.done()
-    thread.join(60)
+    thread.join(LONGEST_SECONDS)
     assert found == ["b"]
 
 
