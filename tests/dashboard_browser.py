@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from dashboard_server import PASSWORD, DashboardServer
+from waiting import LONGEST_SECONDS
 
 AXE = Path(__file__).parents[1] / "client/hushpoll_client_js/node_modules/axe-core/axe.min.js"
 # The rules of WCAG 2.2 A and AA, and the library's best practices, which are its default.
@@ -19,7 +20,7 @@ RUN_AXE = """async (rules) => (await axe.run(rules ?? {})).violations.map(
   (one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" ").slice(0, 400)}`)"""
 COLOURS = {"runOnly": ["color-contrast"]}
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-expect.set_options(timeout=60_000)
+expect.set_options(timeout=LONGEST_SECONDS * 1000)
 
 
 @contextmanager
@@ -52,7 +53,7 @@ def windows(server: DashboardServer, browser: Browser) -> Iterator[Callable[...,
 
     def open_page(path: str = "/", **options) -> Page:
         context = browser.new_context(**options)
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(LONGEST_SECONDS * 1000)
         contexts.append(context)
         page = context.new_page()
         page.on("request", note)

@@ -21,7 +21,7 @@ from hushpoll_server.store.users import UserStore
 from hushpoll_shared.spelling.clock import SystemClock
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
-from waiting import wait_until
+from waiting import LONGEST_SECONDS, wait_until
 
 PASSWORD = "correct horse battery"
 MARKUP = '<script>document.title = "broken"</script><b>bold</b>'
@@ -115,7 +115,7 @@ class DashboardServer:
         answer = self._session.post(
             f"{self.url}/api/v1/surveys?allow_weak=true",
             json={"version": 1, **draft, **more},
-            timeout=60,
+            timeout=LONGEST_SECONDS,
         )
         assert answer.status_code == 201, answer.text
         return Published.from_json(answer.json()["manifest"])
@@ -123,7 +123,9 @@ class DashboardServer:
     def begin_draft(self, manifest: dict[str, Any]) -> str:
         """Keep a manifest as a draft; return its id."""
         answer = self._session.post(
-            f"{self.url}/api/v1/drafts", json={"manifest": {"version": 1, **manifest}}, timeout=60
+            f"{self.url}/api/v1/drafts",
+            json={"manifest": {"version": 1, **manifest}},
+            timeout=LONGEST_SECONDS,
         )
         assert answer.status_code == 201, answer.text
         return str(answer.json()["id"])
@@ -144,21 +146,27 @@ class DashboardServer:
             f"{self.url}/api/v1/surveys/{published.name}/reports",
             data=wire.pack_reports(published.digest, reports),
             headers={"Content-Type": wire.REPORTS_MEDIA_TYPE},
-            timeout=60,
+            timeout=LONGEST_SECONDS,
         )
         assert answer.json()["accepted"] == count, answer.text
 
     def end(self, name: str) -> None:
         """Close a survey, and wait until all of it is released."""
         path = f"{self.url}/api/v1/surveys/{name}/versions/1"
-        answer = self._session.post(f"{path}/close", json={"grace_seconds": 0}, timeout=60)
+        answer = self._session.post(
+            f"{path}/close", json={"grace_seconds": 0}, timeout=LONGEST_SECONDS
+        )
         assert answer.status_code == 200, answer.text
-        wait_until(lambda: self._session.get(f"{path}/overview", timeout=60).json()["sealed"])
+        wait_until(
+            lambda: self._session.get(f"{path}/overview", timeout=LONGEST_SECONDS).json()["sealed"]
+        )
 
     def publish_results(self, name: str, **choices: Any) -> None:
         """Let everybody read the results of a survey that is over."""
         answer = self._session.post(
-            f"{self.url}/api/v1/surveys/{name}/versions/1/public-results", json=choices, timeout=60
+            f"{self.url}/api/v1/surveys/{name}/versions/1/public-results",
+            json=choices,
+            timeout=LONGEST_SECONDS,
         )
         assert answer.status_code == 201, answer.text
 
@@ -169,7 +177,9 @@ class DashboardServer:
     def ask(self, kind: str, name: str, **body: Any) -> str:
         """Ask for a job, for a worker to do."""
         answer = self._session.post(
-            f"{self.url}/api/v1/surveys/{name}/versions/1/jobs/{kind}", json=body, timeout=60
+            f"{self.url}/api/v1/surveys/{name}/versions/1/jobs/{kind}",
+            json=body,
+            timeout=LONGEST_SECONDS,
         )
         assert answer.status_code == 202, answer.text
         return str(answer.json()["id"])

@@ -18,6 +18,8 @@ from joserfc import jwt
 from joserfc.jwk import ECKey
 from werkzeug.serving import make_server
 
+from waiting import LONGEST_SECONDS
+
 CLIENT = "hushpoll-tests"
 SECRET = "client-secret-of-tests"
 
@@ -88,7 +90,7 @@ class OpenIdProvider:
 
         @app.before_request
         def wait() -> None:
-            assert self.answers.wait(60)
+            assert self.answers.wait(LONGEST_SECONDS)
 
         @app.get("/.well-known/openid-configuration")
         def metadata() -> Any:
@@ -164,7 +166,7 @@ def oidc_provider(
     finally:
         provider.answers.set()
         server.shutdown()
-        thread.join(60)
+        thread.join(LONGEST_SECONDS)
         server.server_close()
 
 

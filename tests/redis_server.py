@@ -23,7 +23,7 @@ def redis_server(directory: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]
         yield f"redis://127.0.0.1:{port}", process
     finally:
         process.kill()
-        process.wait(60)
+        process.wait(LONGEST_SECONDS)
 
 
 def _started(directory: Path) -> tuple[int, subprocess.Popen[bytes]]:

@@ -118,12 +118,12 @@ class Process:
         return code
 
     def connect(self):
-        return socket.create_connection(self.address, timeout=60)
+        return socket.create_connection(self.address, timeout=LONGEST_SECONDS)
 
     def request(self, path, data=None, **headers):
         request = urllib.request.Request(self.url + path, data=data, headers=headers)
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=LONGEST_SECONDS) as answer:
                 return answer.status, answer.read()
         except urllib.error.HTTPError as error:
             with error:

@@ -33,7 +33,7 @@ def test_a_hundred_forks_under_load(server, steps, tmp_path):
         [sys.executable, FORK_LOAD, server.url, path, "100"],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=LONGEST_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -59,14 +59,14 @@ def test_several_processes_send_each_report_once(server, steps, tmp_path):
         "first = int(sys.argv[4])\n"
         "for number in range(first, first + 20):\n"
         "    f.client(number).answer({'a': 'x'})\n"
-        "assert f.client(first).flush(60)\n"
+        "assert f.client(first).flush(600)\n"
     )
     commands = [
         [sys.executable, "-c", code, server.url, path, "0", str(1 + 20 * index)]
         for index in range(4)
     ]
     running = [subprocess.Popen(command, cwd=FORK_LOAD.parent) for command in commands]
-    assert [process.wait(120) for process in running] == [0] * 4
+    assert [process.wait(LONGEST_SECONDS) for process in running] == [0] * 4
     entries = Ledger.open(path).entries()
     assert sorted(entry.version for entry in entries) == list(range(1, 81))
     assert Counter(number_of(seen) for seen in server.seen) == Counter(
@@ -106,7 +106,7 @@ def test_interpreters_end_waits_for_reports_that_can_be_sent(server, steps, tmp_
 
 def test_a_server_that_hangs_does_not_keep_an_app_from_ending(server, steps, tmp_path):
     over = threading.Event()
-    server.play(lambda handler: over.wait(120))
+    server.play(lambda handler: over.wait(LONGEST_SECONDS))
     path = tmp_path / "ledger.sqlite"
     try:
         ends(server.url, path, 0.5)
@@ -140,16 +140,16 @@ def test_a_killed_sender_is_followed_by_the_next(server, steps, tmp_path):
 
     def hang(handler: object) -> None:
         arrived.set()
-        over.wait(120)
+        over.wait(LONGEST_SECONDS)
 
     server.play(hang, steps.respond(200, {"status": "duplicate"}))
     path = tmp_path / "ledger.sqlite"
     victim = subprocess.Popen(
         [sys.executable, "-c", EXIT, server.url, path, "30"], cwd=FORK_LOAD.parent
     )
-    assert arrived.wait(60)
+    assert arrived.wait(LONGEST_SECONDS)
     victim.send_signal(signal.SIGKILL)
-    assert victim.wait(60) == -signal.SIGKILL
+    assert victim.wait(LONGEST_SECONDS) == -signal.SIGKILL
     over.set()
     # Its claim is void at once, since its process is gone.
     ends(server.url, path, 50)
@@ -207,7 +207,7 @@ def test_simultaneous_answers_cost_one_look_at_the_file(threads, monkeypatch):
     for _ in range(100):
         sender.wake()
     assert calls == []
-    sender.stop(60)
+    sender.stop(LONGEST_SECONDS)
     assert calls == [1]
 
 
@@ -216,7 +216,7 @@ def test_an_answer_does_not_wait_until_the_thread_runs(threads, monkeypatch):
     may_run, start = threading.Event(), threading.Thread.start
 
     def slow(self) -> None:
-        assert may_run.wait(60)
+        assert may_run.wait(LONGEST_SECONDS)
         start(self)
 
     calls = []
@@ -237,7 +237,7 @@ def test_where_no_thread_can_be_started_the_next_answer_tries_again(threads, mon
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse)
         sender.wake()
-        sender.stop(60)
+        sender.stop(LONGEST_SECONDS)
     assert calls == []
     sender.wake()
     wait_until(lambda: calls == [1])
@@ -261,7 +261,7 @@ def test_many_threads_wake_a_single_sender(threads):
     for waker in wakers:
         waker.join()
     # The sender is started by another thread, which may not have run yet; stopping waits for both.
-    sender.stop(60)
+    sender.stop(LONGEST_SECONDS)
     assert threads() == []
     assert calls
     assert max(most) == 1
@@ -277,7 +277,7 @@ def test_stopping_ends_a_pause_and_waking_starts_again(threads):
     sender = SendingThread(step, exit_patience=1)
     sender.wake()
     wait_until(lambda: calls)
-    sender.stop(60)
+    sender.stop(LONGEST_SECONDS)
     assert threads() == []
     sender.wake()
     wait_until(lambda: len(calls) == 2)
@@ -295,5 +295,5 @@ def test_stopping_thread_finishes_what_needs_no_wait(threads):
 
     sender = SendingThread(step, exit_patience=1)
     sender.wake()
-    sender.stop(60)
+    sender.stop(LONGEST_SECONDS)
     assert left == []

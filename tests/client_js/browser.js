@@ -8,9 +8,13 @@ import { createInterface } from "node:readline";
 // Development tools live with the package, not with its tests.
 const require = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url));
 
+/** Milliseconds that end a hang; no test depends on how fast a page is. */
+const LONGEST = 300_000;
+
 export async function launch() {
   const { chromium } = require("playwright-core");
-  return chromium.launch({
+  const browser = await chromium.launch({
+    timeout: LONGEST,
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: [
       "--headless",
@@ -21,6 +25,15 @@ export async function launch() {
       "--disable-sync",
     ],
   });
+  for (const open of ["newContext", "newPage"]) {
+    const opened = browser[open].bind(browser);
+    browser[open] = async (options) => {
+      const room = await opened(options);
+      room.setDefaultTimeout(LONGEST);
+      return room;
+    };
+  }
+  return browser;
 }
 
 /** The collection server: `origin`, what its analyst asks of it, and `stop`. */

@@ -112,9 +112,7 @@ for (const part of ["status line", "headers", "body"]) {
       storage: memoryStorage(),
       pacing: { sleep: async (seconds) => void waits.push(seconds), random: () => 0.5 },
     });
-    const began = performance.now();
     await assert.rejects(client.published(), /did not answer in time/);
-    assert.ok(performance.now() - began < 60_000);
     assert.deepEqual(asked, Array(7).fill(30_000));
     assert.equal(waits.length, 6);
   });

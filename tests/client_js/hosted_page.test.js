@@ -581,7 +581,7 @@ for (const viewport of [PHONE, { width: 1280, height: 800 }]) {
     await heading(page, "Sending your answers …");
     const before = arrived;
     await page.getByRole("button", { name: "Try again now" }).click();
-    for (let wait = 0; wait < 2400 && arrived === before; wait++) await page.waitForTimeout(25);
+    for (let wait = 0; wait < 12_000 && arrived === before; wait++) await page.waitForTimeout(25);
     assert.ok(arrived > before);
     lost = false;
     await heading(page, "Thank you. Your answers have arrived.");

@@ -50,7 +50,7 @@ async function completed(survey) {
 }
 
 async function until(condition) {
-  for (let wait = 0; wait < 12_000 && !condition(); wait++) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (let wait = 0; wait < 60_000 && !condition(); wait++) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 describe("the answers that a SurveyJS survey gives", () => {

@@ -14,6 +14,7 @@ import pytest
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.commandline import main
 from hushpoll_fleet.demo.processes import Server
+from waiting import LONGEST_SECONDS
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,7 @@ def running_worker(folder):
             yield
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(LONGEST_SECONDS)
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from hushpoll_fleet.sending.wire import play
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.wire.records_file import read_records
-from waiting import wait_until
+from waiting import LONGEST_SECONDS, wait_until
 
 
 def records_of(analyst, name: str) -> np.ndarray:
@@ -247,7 +247,7 @@ def test_an_interrupted_simulation_accounts_for_everybody(
     )
     wait_until(lambda: analyst.counts(published["survey"], 1)["accepted"], pause=0.1)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=LONGEST_SECONDS)
     assert process.returncode == 130, err
     assert err.strip().endswith("Interrupted.")
     account = json.loads(out)

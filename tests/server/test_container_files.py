@@ -21,6 +21,7 @@ import yaml
 from hushpoll_client.cli.commands import COMMANDS, Row
 from hushpoll_server.config.configuration import load
 from hushpoll_server.config.settings import SETTINGS
+from waiting import LONGEST_SECONDS
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -142,7 +143,7 @@ def test_the_health_check_fails_where_no_server_answers(serve):
     def check():
         here = command[-1].replace(port, f":{server.address[1]}/")
         run = [sys.executable, *command[1:-1], here]
-        return subprocess.run(run, capture_output=True, timeout=60).returncode
+        return subprocess.run(run, capture_output=True, timeout=LONGEST_SECONDS).returncode
 
     assert check() == 0
     server.kill()

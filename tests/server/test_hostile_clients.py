@@ -28,7 +28,7 @@ from hushpoll_server.store.database import parse_url
 from hushpoll_shared.wire import reports as wire
 from sample_survey import SURVEYS, bytes_of, make_draft, make_report
 from served import JSON, Process
-from waiting import wait_until
+from waiting import LONGEST_SECONDS, wait_until
 
 QUICK = 1
 
@@ -109,7 +109,9 @@ def target(server) -> Target:
 
     revoked, expired = token("submit"), token("submit", expires_in=1)
     requests.delete(
-        f"{running.url}/api/v1/tokens/{revoked['id']}", headers=running.admin, timeout=60
+        f"{running.url}/api/v1/tokens/{revoked['id']}",
+        headers=running.admin,
+        timeout=LONGEST_SECONDS,
     ).raise_for_status()
     time.sleep(1.1)
     return Target(
@@ -398,7 +400,7 @@ def reader(server):
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.connect(server.address)
-    connection.settimeout(60)
+    connection.settimeout(LONGEST_SECONDS)
     return connection
 
 
@@ -422,7 +424,9 @@ def test_client_that_does_not_read_is_sent_away(impatient):
 
 
 def test_client_that_reads_slowly_gets_all(impatient):
-    size = len(requests.get(impatient.url + "/api/v1/openapi.json", timeout=60).content)
+    size = len(
+        requests.get(impatient.url + "/api/v1/openapi.json", timeout=LONGEST_SECONDS).content
+    )
     with reader(impatient) as connection:
         connection.sendall(5 * DOCUMENT)
         read = 0
@@ -451,7 +455,7 @@ def test_slow_clients_are_disconnected_and_delay_no_other(impatient):
             connection.sendall(starts[number % 4])
         began = time.monotonic()
         answered = {}
-        while len(answered) < len(slow) and time.monotonic() - began < 60:
+        while len(answered) < len(slow) and time.monotonic() - began < LONGEST_SECONDS:
             for connection in slow:
                 if connection in answered:
                     continue
@@ -460,13 +464,15 @@ def test_slow_clients_are_disconnected_and_delay_no_other(impatient):
                 connection.settimeout(0.1)
                 try:
                     if connection.recv(1, socket.MSG_PEEK):
-                        connection.settimeout(60)
+                        connection.settimeout(LONGEST_SECONDS)
                         answered[connection] = read_answer(connection)
                 except TimeoutError:
                     pass
                 except OSError:
                     answered[connection] = None
-            assert requests.get(impatient.url + "/health", timeout=60).status_code == 200
+            assert (
+                requests.get(impatient.url + "/health", timeout=LONGEST_SECONDS).status_code == 200
+            )
             assert impatient.send(published)[0] == 201
         assert len(answered) == len(slow)
         found = [answer for answer in answered.values() if answer is not None]
@@ -522,7 +528,7 @@ def test_a_client_that_is_refused_and_stays_does_not_stop_the_others(impatient):
         for connection in stayers:
             connection.sendall(b"nonsense\r\n\r\n")
         # One by one they would have taken two seconds each; by four threads, a second each, 100.
-        assert requests.get(impatient.url + "/health", timeout=60).status_code == 200
+        assert requests.get(impatient.url + "/health", timeout=LONGEST_SECONDS).status_code == 200
         for connection in stayers:
             assert read_answer(connection)[0] == 400
             assert connection.recv(1) == b""

@@ -15,6 +15,7 @@ import requests
 from hushpoll_shared.wire import reports as wire
 from sample_survey import REPORTS, SURVEYS, bytes_of, make_draft, make_report
 from served import JSON, Process
+from waiting import LONGEST_SECONDS
 
 MIB = 2**20
 BATCH = {"Content-Type": wire.REPORTS_MEDIA_TYPE}
@@ -36,7 +37,7 @@ def server(tmp_path_factory) -> Iterator[Process]:
 
 @pytest.fixture
 def connection(server):
-    with closing(http.client.HTTPConnection(*server.address, timeout=60)) as opened:
+    with closing(http.client.HTTPConnection(*server.address, timeout=LONGEST_SECONDS)) as opened:
         yield opened
 
 
@@ -127,10 +128,12 @@ def test_refused_body_gets_its_refusal_by_requests(server, path, headers, status
     """Guards: from 5 MB on clients saw a broken pipe, and sent the same again for ever."""
     with requests.Session() as session:
         for _ in range(2):  # the connection is usable, or closed as the answer says
-            answer = session.post(server.url + path, data=bytes(size), headers=headers, timeout=60)
+            answer = session.post(
+                server.url + path, data=bytes(size), headers=headers, timeout=LONGEST_SECONDS
+            )
             assert answer.status_code == expected(status, path, size)
             assert answer.json()["status"] == answer.status_code
-        assert session.get(f"{server.url}/health", timeout=60).status_code == 200
+        assert session.get(f"{server.url}/health", timeout=LONGEST_SECONDS).status_code == 200
 
 
 @pytest.mark.parametrize("size", [MIB + 1, 30 * MIB])
@@ -149,7 +152,7 @@ def test_refused_body_gets_its_refusal_by_curl(server, tmp_path, size, options):
         capture_output=True,
         check=True,
         text=True,
-        timeout=60,
+        timeout=LONGEST_SECONDS,
     )
     body, _, status = done.stdout.rpartition("\n")
     assert (status, json.loads(body)["code"]) == ("415", "unsupported-media-type")

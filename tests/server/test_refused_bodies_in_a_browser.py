@@ -15,6 +15,7 @@ from playwright.sync_api import Page, sync_playwright
 from hushpoll_fleet.demo.processes import Server
 from hushpoll_shared.wire import reports as wire
 from sample_survey import REPORTS, VERSION
+from waiting import LONGEST_SECONDS
 
 MIB = 2**20
 JSON = wire.JSON_MEDIA_TYPE
@@ -92,7 +93,9 @@ def server(tmp_path_factory, origin) -> Iterator[Server]:
             ("/api/v1/surveys/work/origins", {"origins": [origin]}),
         ):
             method = "PUT" if path.endswith("origins") else "POST"
-            answer = session.request(method, running.url + path, json=document, timeout=60)
+            answer = session.request(
+                method, running.url + path, json=document, timeout=LONGEST_SECONDS
+            )
             assert answer.status_code in (200, 201), answer.text
         yield running
 

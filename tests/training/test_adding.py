@@ -15,6 +15,7 @@ import pytest
 
 import hushpoll_training
 from hushpoll_fleet.demo.processes import Server
+from waiting import LONGEST_SECONDS
 
 ADDED = Path(__file__).resolve().parent / "adding"
 HUSHPOLL = (sys.executable, "-m", "hushpoll_client")
@@ -74,7 +75,7 @@ def working(folder):
             yield
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(LONGEST_SECONDS)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from hushpoll_client.config import ClientConfig, Endpoint
 from hushpoll_client.delivery.connections import new_session
 from hushpoll_client.delivery.transport import Sessions, Transport
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused, TransportError
+from waiting import LONGEST_SECONDS
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def test_an_answer_that_is_not_json(server, steps, transport):
 
 def test_a_server_that_is_silent_is_a_retryable_fault(server, fake_time):
     release = threading.Event()
-    server.play(lambda handler: release.wait(60))
+    server.play(lambda handler: release.wait(LONGEST_SECONDS))
     transport = Transport(
         Endpoint.parse(server.url),
         config=ClientConfig(attempts=2, read_timeout=0.5),

@@ -5,6 +5,7 @@ import pytest
 import requests
 
 from hushpoll_fleet.demo.processes import CommandFailed, Server, run_json
+from waiting import LONGEST_SECONDS
 
 
 def running(directory) -> list[psutil.Process]:
@@ -23,7 +24,7 @@ def test_a_server_lives_as_long_as_its_block(tmp_path):
     with Server(tmp_path) as server:
         assert server.url.startswith("http://127.0.0.1:")
         assert server.token.startswith("hp_")
-        assert requests.get(f"{server.url}/health", timeout=30).status_code == 200
+        assert requests.get(f"{server.url}/health", timeout=LONGEST_SECONDS).status_code == 200
         assert running(tmp_path)
     assert running(tmp_path) == []
     server.stop()

@@ -72,13 +72,13 @@ def test_look_gives_a_link_and_a_password_that_open_the_estimates(tmp_path):
             f"{server.url}/api/v1/surveys?allow_weak=true",
             json=yaml.safe_load(sample_manifest()),
             headers={"Authorization": f"Bearer {server.token}"},
-            timeout=60,
+            timeout=LONGEST_SECONDS,
         )
         assert published.status_code == 201, published.text
         text = dashboard_of(server, tmp_path, published.json()["survey"])
         link = next(word for word in text.split() if word.startswith(server.url))
         _, _, password = text.rpartition("password ")
-        form = session.get(link, timeout=60)
+        form = session.get(link, timeout=LONGEST_SECONDS)
         token = re.search(r'name="form_token" value="([^"]+)"', form.text)[1]
         answer = session.post(
             f"{server.url}/dashboard/sign-in",
@@ -88,7 +88,7 @@ def test_look_gives_a_link_and_a_password_that_open_the_estimates(tmp_path):
                 "password": password,
                 "next": link.removeprefix(server.url),
             },
-            timeout=60,
+            timeout=LONGEST_SECONDS,
         )
         assert (answer.status_code, answer.url) == (200, link)
         assert "There are no estimates yet" in answer.text

@@ -20,6 +20,7 @@ from dashboard_server import (
     DashboardServer,
     dashboard_server,
 )
+from waiting import LONGEST_SECONDS
 
 WORK = "/surveys/work-and-health/versions/1"
 LOAN = "/surveys/loan/versions/1"
@@ -406,4 +407,4 @@ def test_count_of_an_immediate_survey_rises_without_reload_and_of_a_daily_one_do
     respondent.get_by_role("button", name="See what would be sent").click()
     respondent.get_by_role("button", name="Agree and send").click()
     expect(respondent.get_by_role("heading", name="Thank you.")).to_be_visible()
-    expect(card).to_have_text("1", timeout=60_000)
+    expect(card).to_have_text("1", timeout=LONGEST_SECONDS * 1000)

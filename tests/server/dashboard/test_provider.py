@@ -17,6 +17,7 @@ from hushpoll_server.services.people.provider import require_oidc
 from hushpoll_server.services.people.sign_in import ADDRESS_FAILURES
 from hushpoll_shared.spelling.clock import FixedClock
 from oidc_provider import CLIENT, SECRET, authorization, oidc_provider
+from waiting import LONGEST_SECONDS
 
 pytestmark = pytest.mark.sqlite
 PASSWORD = "correct horse battery"
@@ -49,7 +50,7 @@ def asked_at_provider(visitor, next_page=None):
     query = {} if next_page is None else {"next": next_page}
     there = visitor.get("/sign-in/provider", query_string=query)
     assert there.status_code == 303, there.text
-    back = requests.get(there.headers["Location"], allow_redirects=False, timeout=60)
+    back = requests.get(there.headers["Location"], allow_redirects=False, timeout=LONGEST_SECONDS)
     assert back.status_code == 302, back.text
     address = urlsplit(back.headers["Location"])
     assert (address.netloc, address.path) == ("localhost", "/dashboard/sign-in/return")

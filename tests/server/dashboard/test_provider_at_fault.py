@@ -20,6 +20,7 @@ from werkzeug.serving import make_server
 from hushpoll_server.services.people import provider as module
 from hushpoll_shared.spelling.clock import FixedClock
 from oidc_provider import SECRET, authorization, oidc_provider
+from waiting import LONGEST_SECONDS
 
 pytestmark = pytest.mark.sqlite
 ADA = "ada@example.org"
@@ -50,7 +51,7 @@ def sign_in(visitor):
     there = visitor.get("/sign-in/provider")
     if there.status_code != 303:
         return there
-    back = requests.get(there.headers["Location"], allow_redirects=False, timeout=60)
+    back = requests.get(there.headers["Location"], allow_redirects=False, timeout=LONGEST_SECONDS)
     query = authorization(urlsplit(back.headers["Location"]).query)
     return visitor.get("/sign-in/return", query_string=query)
 
@@ -137,7 +138,7 @@ def test_code_and_secret_follow_no_redirect(site, provider, visit):
         answer = sign_in(visit())
     finally:
         server.shutdown()
-        thread.join(60)
+        thread.join(LONGEST_SECONDS)
         server.server_close()
     assert answer.status_code in (401, 503)
     assert heard == []
@@ -147,7 +148,7 @@ def test_provider_that_does_not_answer_holds_nobody_for_long(site, provider, vis
     monkeypatch.setattr(module, "ANSWER_SECONDS", 0.2)
     visitor = visit()
     query = visitor.get("/sign-in/provider").headers["Location"]
-    back = requests.get(query, allow_redirects=False, timeout=60)
+    back = requests.get(query, allow_redirects=False, timeout=LONGEST_SECONDS)
     provider.answers.clear()
     query = authorization(urlsplit(back.headers["Location"]).query)
     answer = visitor.get("/sign-in/return", query_string=query)

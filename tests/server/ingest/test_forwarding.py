@@ -17,6 +17,7 @@ from hushpoll_server.ingest.application import IngestApplication
 from hushpoll_server.ingest.connections import Connections
 from hushpoll_server.ingest.forwarding import share_of_web
 from hushpoll_server.services.device_services import DeviceServices
+from waiting import LONGEST_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -42,12 +43,12 @@ class Between:
 
     def __enter__(self):
         self._thread.start()
-        assert self._started.wait(60)
+        assert self._started.wait(LONGEST_SECONDS)
         return self
 
     def __exit__(self, *_):
         self.server.should_exit = True
-        self._thread.join(60)
+        self._thread.join(LONGEST_SECONDS)
 
     async def _run(self):
         self.services = DeviceServices(self.settings)
@@ -84,7 +85,7 @@ def test_answer_that_breaks_off_ends_the_connection(tmp_path, database_url, debu
         writer.close()
 
     with Between(tmp_path, database_url, web) as between:
-        connection = http.client.HTTPConnection(*between.address, timeout=60)
+        connection = http.client.HTTPConnection(*between.address, timeout=LONGEST_SECONDS)
         connection.request("GET", "/api/v1/surveys")
         answer = connection.getresponse()
         with pytest.raises(http.client.IncompleteRead) as cut:
@@ -119,10 +120,10 @@ def test_answer_whose_client_has_left_is_read_no_further(tmp_path, database_url)
 
     stopping = threading.Event()
     with Between(tmp_path, database_url, web) as between:
-        with socket.create_connection(between.address, timeout=60) as client:
+        with socket.create_connection(between.address, timeout=LONGEST_SECONDS) as client:
             client.sendall(b"GET /api/v1/surveys HTTP/1.1\r\nHost: x\r\n\r\n")
             assert client.recv(4096)
         try:
-            assert ended.wait(60)
+            assert ended.wait(LONGEST_SECONDS)
         finally:
             stopping.set()

@@ -13,7 +13,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.ingest import group_commit
 from hushpoll_server.ingest.group_commit import GroupCommit
 from hushpoll_server.store.reports import Outcome, ReportRow
-from waiting import wait_until
+from waiting import LONGEST_SECONDS, wait_until
 
 POISON = 0
 ACCEPTED = [Outcome.ACCEPTED]
@@ -32,7 +32,7 @@ class Disk:
 
     def commit(self, uploads):
         self.entered.set()
-        assert self.open.wait(60)
+        assert self.open.wait(LONGEST_SECONDS)
         if self.failure is not None:
             raise self.failure
         ids = [arrival.report_id[0] for upload in uploads for arrival in upload]
@@ -288,7 +288,7 @@ def test_request_that_arrives_after_others_gave_up_gives_up_as_well(make, disk, 
     async def submit():
         for number in (1, 2, 3):
             with pytest.raises(Refused, match="not stored within"):
-                await asyncio.wait_for(commit.submit(arrivals(number)), 10)
+                await asyncio.wait_for(commit.submit(arrivals(number)), LONGEST_SECONDS)
 
     try:
         run(submit())
@@ -313,7 +313,7 @@ def test_counts_that_cannot_be_written_are_logged_once_until_they_can(
 
     commit = make(idle=idle)
     run(submitted(commit, arrivals(1)))
-    assert over.wait(60)
+    assert over.wait(LONGEST_SECONDS)
     run(commit.stop())
     found = [json.loads(one.message) for one in debug_log.records if "counts-" in one.message]
     assert [(one["event"], one.get("error")) for one in found] == [

@@ -19,7 +19,7 @@ from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_shared.spelling.clock import FixedClock
 from hushpoll_shared.survey.manifest import Manifest
 from sample_survey import make_draft
-from waiting import run_together
+from waiting import LONGEST_SECONDS, run_together
 
 
 def asked(**attribute):
@@ -202,7 +202,7 @@ def test_of_many_publications_one_is_worked_on_and_the_others_come_again(site, m
 
     def slow(self, draft, **more):
         at_work.set()
-        assert go.wait(60)
+        assert go.wait(LONGEST_SECONDS)
         return publish(self, draft, **more)
 
     monkeypatch.setattr(SurveyService, "publish", slow)
@@ -211,7 +211,7 @@ def test_of_many_publications_one_is_worked_on_and_the_others_come_again(site, m
         target=lambda: answers.append(site.post("/api/v1/surveys", json=make_draft()))
     )
     first.start()
-    assert at_work.wait(60)
+    assert at_work.wait(LONGEST_SECONDS)
     parsed = []
     monkeypatch.setattr(surveys, "parse_body", lambda body: parsed.append(body))
     for _ in range(3):
@@ -220,7 +220,7 @@ def test_of_many_publications_one_is_worked_on_and_the_others_come_again(site, m
         assert refused.headers["Retry-After"] == "1"
     assert parsed == []  # not even read as JSON
     go.set()
-    first.join(60)
+    first.join(LONGEST_SECONDS)
     assert [one.status_code for one in answers] == [201]
     monkeypatch.undo()
     assert site.post("/api/v1/surveys", json=make_draft(version=2)).status_code == 201

@@ -133,7 +133,7 @@ def test_process_that_cannot_be_started_is_tried_again(tmp_path, monkeypatch):
             assert not keeping.done()
             monkeypatch.setattr(sys, "executable", python)
             await child.ready.wait()
-            await child.stop(60)
+            await child.stop(LONGEST_SECONDS)
             await keeping
 
     asyncio.run(asyncio.wait_for(keep(), LONGEST_SECONDS))
@@ -293,7 +293,7 @@ def test_a_second_server_on_one_database_is_refused(serve, tmp_path):
 
 def test_a_free_port_listens_at_once():
     with listen("127.0.0.1", 0) as listener:
-        socket.create_connection(listener.getsockname(), timeout=60).close()
+        socket.create_connection(listener.getsockname(), timeout=LONGEST_SECONDS).close()
 
 
 def test_a_port_in_use_is_named():

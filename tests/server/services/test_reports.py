@@ -12,7 +12,7 @@ import pytest
 from hushpoll_server.store.reports import ReportStore
 from hushpoll_shared.wire import reports as wire
 from sample_survey import REPORTS, body_of, make_report
-from waiting import wait_until
+from waiting import LONGEST_SECONDS, wait_until
 
 
 def altered(report, change):
@@ -179,7 +179,7 @@ def test_a_full_queue_and_a_failing_database_ask_for_a_retry(make_site, monkeypa
     insert = ReportStore.insert
 
     def slowly(store, uploads):
-        assert room.wait(60)
+        assert room.wait(LONGEST_SECONDS)
         if failures:
             raise failures.pop()
         return insert(store, uploads)
@@ -195,7 +195,7 @@ def test_a_full_queue_and_a_failing_database_ask_for_a_retry(make_site, monkeypa
         # Nothing is done for a report for which there is no room, not even to read it.
         unread = site.send_body({**body, "record": "no record"})
         room.set()
-        failed = first.result(60)
+        failed = first.result(LONGEST_SECONDS)
     assert site.problem(full) == (503, "unavailable", None)
     assert site.problem(unread) == (503, "unavailable", None)
     assert full.headers["Retry-After"] == "1"

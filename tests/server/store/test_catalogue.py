@@ -10,6 +10,7 @@ from sqlalchemy import text
 from hushpoll_shared.spelling.clock import FixedClock
 from hushpoll_shared.wire import reports as wire
 from sample_survey import VERSION, body_of, make_report
+from waiting import LONGEST_SECONDS
 
 
 def delete(site):
@@ -124,13 +125,13 @@ def test_nothing_is_left_of_reports_sent_while_the_survey_is_closed_and_deleted(
 
     sending = threading.Thread(target=send)
     sending.start()
-    assert begun.wait(60)
+    assert begun.wait(LONGEST_SECONDS)
     try:
         one.close()
     finally:
         answered.set()
     deleted = delete(one)
-    sending.join(60)
+    sending.join(LONGEST_SECONDS)
     assert not sending.is_alive()
     assert {status for late, status in outcomes if late} == {410}
     accepted = 1 + sum(status == 201 for _, status in outcomes)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from hushpoll_server.errors import Refused
-from waiting import wait_until
+from waiting import LONGEST_SECONDS, wait_until
 
 
 @pytest.fixture
@@ -66,19 +66,19 @@ def slow_flush(site, counters, monkeypatch):
 
     def slowly(**options):
         begun.set()
-        assert finish.wait(60)
+        assert finish.wait(LONGEST_SECONDS)
         return writing(**options)
 
     monkeypatch.setattr(site.services.database, "writing", slowly)
     counters.add(1, "2026-03-01", "duplicate")
     with ThreadPoolExecutor(1) as thread:
         flushed = thread.submit(counters.flush)
-        assert begun.wait(60)
+        assert begun.wait(LONGEST_SECONDS)
         try:
             yield finish
         finally:
             finish.set()
-        flushed.result(60)
+        flushed.result(LONGEST_SECONDS)
 
 
 def test_counts_that_are_being_written_are_not_missing(counters, slow_flush):
@@ -88,7 +88,7 @@ def test_counts_that_are_being_written_are_not_missing(counters, slow_flush):
         with pytest.raises(TimeoutError):
             totals.result(0.2)
         slow_flush.set()
-        assert totals.result(60) == {"duplicate": 1}
+        assert totals.result(LONGEST_SECONDS) == {"duplicate": 1}
 
 
 def test_counts_that_the_database_does_not_take_are_not_waited_for(

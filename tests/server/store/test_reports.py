@@ -16,7 +16,7 @@ from hushpoll_server.store.reports import Batch, Outcome, ReportRow, ReportStore
 from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_shared.wire import reports as wire
 from sample_survey import make_report
-from waiting import run_together
+from waiting import LONGEST_SECONDS, run_together
 
 # Where it is one exchange as well, so that repeats are compared afterwards.
 
@@ -207,13 +207,13 @@ def test_a_retry_that_races_with_a_seal_is_a_duplicate(site, opened):
             assert outcomes == []  # it waits for the end of the seal
 
     def take():
-        assert moved.wait(60)
+        assert moved.wait(LONGEST_SECONDS)
         outcomes.extend(server.insert([[ReportRow(version, report.id, report.record)]])[0])
 
     late = threading.Thread(target=take)
     late.start()
     seal()
-    late.join(60)
+    late.join(LONGEST_SECONDS)
     assert outcomes == [Outcome.DUPLICATE]
 
 

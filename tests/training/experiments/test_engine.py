@@ -63,7 +63,7 @@ def test_killed_and_resumed_with_one_process_gives_the_same(
     finally:
         running.kill()
         running.wait()
-    _, alive = psutil.wait_procs(workers, timeout=60)
+    _, alive = psutil.wait_procs(workers, timeout=LONGEST_SECONDS)
     assert workers
     assert alive == []
     before = read_journal(out)

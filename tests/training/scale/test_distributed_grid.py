@@ -125,7 +125,7 @@ def test_a_stopped_run_takes_back_what_has_not_begun(cluster, experiment, alone,
         )
     assert len((tmp_path / "out" / "cells.jsonl").read_bytes().splitlines()) == 1
     with connected(cluster.scheduler_address) as client:
-        assert client.submit(int, 7, pure=False).result(timeout=30) == 7
+        assert client.submit(int, 7, pure=False).result(timeout=LONGEST_SECONDS) == 7
 
 
 def test_other_versions_are_refused(cluster, experiment, tmp_path, monkeypatch):

@@ -18,6 +18,7 @@ from hushpoll_server.services.people.sign_in import (
     SESSION_SECONDS,
     WAITING_CHECKS,
 )
+from waiting import LONGEST_SECONDS
 
 pytestmark = pytest.mark.sqlite
 PASSWORD = "correct horse battery"
@@ -134,7 +135,7 @@ def test_people_who_sign_in_hold_few_threads(people, monkeypatch):
     go_on, verified = threading.Event(), people.users.verified
 
     def held(name, password):
-        assert go_on.wait(60)
+        assert go_on.wait(LONGEST_SECONDS)
         return verified(name, password)
 
     monkeypatch.setattr(people.users, "verified", held)
@@ -142,7 +143,7 @@ def test_people_who_sign_in_hold_few_threads(people, monkeypatch):
     with ThreadPoolExecutor(places + 1) as pool:
         together = [pool.submit(begin, people, address=f"{n}") for n in range(places + 1)]
         try:
-            (done, others) = wait(together, timeout=60, return_when=FIRST_COMPLETED)
+            (done, others) = wait(together, timeout=LONGEST_SECONDS, return_when=FIRST_COMPLETED)
             codes = [refused(begin, people, address="busy") for _ in range(ACCOUNT_FAILURES + 1)]
         finally:
             go_on.set()

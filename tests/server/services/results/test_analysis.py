@@ -204,7 +204,7 @@ def test_questions_past_those_that_may_wait_are_refused(site, monkeypatch, what)
     blocks, go = site.services.segments.blocks, threading.Event()
 
     def slow(*arguments, **options):
-        assert go.wait(60)
+        assert go.wait(LONGEST_SECONDS)
         return blocks(*arguments, **options)
 
     monkeypatch.setattr(site.services.segments, "blocks", slow)
