@@ -72,8 +72,12 @@ def isolated(name: str) -> str:
     Numbers and signs that follow a name in Hebrew or Arabic would otherwise be shown before it. No
     name has such marks of its own; :func:`check_text` refuses them.
     """
-    turns = any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in name)
-    return f"\u2068{name}\u2069" if turns else name
+    return f"\u2068{name}\u2069" if turns(name) else name
+
+
+def turns(text: str) -> bool:
+    """Whether a text has a letter or number that is written from right to left."""
+    return any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in text)
 
 
 def is_name(value: object) -> bool:

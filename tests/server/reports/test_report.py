@@ -313,6 +313,15 @@ def test_pdf_has_pages_and_the_title_of_the_survey(draw):
     assert len(re.findall(rb"/Type /Page\b(?!s)", content)) >= 3
     assert b"/Title" in content
     assert b"/ToUnicode" in content  # so that text is text, and can be found
+    # Charts with names in Hebrew and Arabic are images: as SVG, their letters would stand from left
+    # to right, and unjoined.
+    assert b"/Subtype /Image" in content
+
+
+def test_commands_and_images_of_a_printed_page_are_within_it(draw):
+    rules = Report(basis_of(ODD), draw).html.decode().rpartition("@media print {")[2]
+    assert "pre { white-space: pre-wrap; overflow-wrap: anywhere; }" in rules
+    assert "img { max-width: 100%; height: auto; }" in rules
 
 
 def test_few_pages_are_laid_out_as_pdf_at_a_time(monkeypatch):
