@@ -33,6 +33,7 @@ from hushpoll_server.jobs.result import Result, json_result
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.wire.job_kinds import SCOPE_OF_KIND
 
@@ -183,6 +184,34 @@ class JobKind:
     def scope(self) -> str:
         """Scope of the token that may ask for it."""
         return SCOPE_OF_KIND[self.name]
+
+    def ask(
+        self, parts: Services, row: VersionRow, parameters: Parameters, *, by: str, actor: str
+    ) -> JobRow:
+        """Check the parameters, add the job, and record who asked.
+
+        Parameters
+        ----------
+        parts, row, parameters
+            The server's services, the version, and what the job is asked to do.
+        by : str
+            Public id of the token or user that asks, which may cancel the job.
+        actor : str
+            Who asks, in the words of the action log.
+
+        Raises
+        ------
+        Refused
+            What the kind's own check refuses; ``too-many-jobs``.
+        InvalidParameter
+            As the kind's own check.
+        """
+        self.check(parts, row, parameters)
+        job = parts.jobs.add(row, self.name, parameters.model_dump(exclude_none=True), token_id=by)
+        parts.actions.record(
+            actor, f"asked-for-{self.name}", survey=row.name, version=row.version, subject=job.id
+        )
+        return job
 
 
 KINDS: Final = {

@@ -10,13 +10,12 @@ from flask import Response, url_for
 
 from hushpoll_server.charts.specifications import Chart, refusals_chart
 from hushpoll_server.dashboard.figures import download, inline
+from hushpoll_server.dashboard.forms.asking import ask_for
 from hushpoll_server.dashboard.frame import dashboard, finished, member, page, private, see
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.http.tables import table_file
-from hushpoll_server.jobs.kinds import KINDS
-from hushpoll_server.jobs.parameters import ShapeParameters
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.results.quality import NOTHING
 from hushpoll_server.store.catalogue import VersionRow
@@ -65,16 +64,7 @@ def quality(name: str, version: int) -> Response:
 def ask_for_shape(name: str, version: int) -> Response:
     """Ask for a test of the reports' shape, which a worker does."""
     row = reached(name, version, Role.ANALYST)
-    parts, kind, parameters = services(), KINDS["shape"], ShapeParameters.model_validate({})
-    kind.check(parts, row, parameters)
-    job = parts.jobs.add(row, kind.name, parameters.model_dump(), token_id=member().id)
-    parts.actions.record(
-        member().actor,
-        f"asked-for-{kind.name}",
-        survey=row.name,
-        version=row.version,
-        subject=job.id,
-    )
+    ask_for(row, "shape", {})
     return see(url_for("dashboard.quality", name=name, version=version))
 
 

@@ -35,21 +35,10 @@ def ask_for(row: VersionRow, kind_name: str, values: Mapping[str, Any]) -> JobRo
     InvalidParameter
         As the kind's own check.
     """
-    parts, kind = services(), KINDS[kind_name]
+    kind = KINDS[kind_name]
     try:
         parameters = kind.parameters.model_validate(values)
     except ValidationError as error:
         field, words = words_of(error)
         raise Refused("invalid-request", words, field=field) from None
-    kind.check(parts, row, parameters)
-    job = parts.jobs.add(
-        row, kind.name, parameters.model_dump(exclude_none=True), token_id=member().id
-    )
-    parts.actions.record(
-        member().actor,
-        f"asked-for-{kind.name}",
-        survey=row.name,
-        version=row.version,
-        subject=job.id,
-    )
-    return job
+    return kind.ask(services(), row, parameters, by=member().id, actor=member().actor)

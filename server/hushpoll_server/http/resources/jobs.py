@@ -44,17 +44,8 @@ def _add_route(kind: JobKind) -> None:
     def ask(path: VersionPath, body: Parameters) -> Response:
         parts = services()
         row = parts.surveys.version(path.name, path.version)
-        kind.check(parts, row, body)
-        token_id = current_grant().token_id
-        parameters = body.model_dump(exclude_none=True)
-        job = parts.jobs.add(row, kind.name, parameters, token_id=token_id)
-        parts.actions.record(
-            current_grant().actor,
-            f"asked-for-{kind.name}",
-            survey=row.name,
-            version=row.version,
-            subject=job.id,
-        )
+        grant = current_grant()
+        job = kind.ask(parts, row, body, by=grant.token_id, actor=grant.actor)
         return _answer(job, 202, {"Location": f"/api/v1/jobs/{job.id}"})
 
     # The name of the operation, its text and its body in the document.
