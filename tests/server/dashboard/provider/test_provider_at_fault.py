@@ -18,33 +18,12 @@ from joserfc.jwk import ECKey, RSAKey
 from werkzeug.serving import make_server
 
 from hushpoll_server.services.people import provider as module
-from hushpoll_shared.spelling.clock import FixedClock
 from oidc_provider import SECRET, authorization, oidc_provider
 from waiting import LONGEST_SECONDS
 
 pytestmark = pytest.mark.sqlite
 ADA = "ada@example.org"
-NOON = "2026-03-01T12:00:00Z"
 STRANGER = ECKey.generate_key("P-256", {"kid": "1"})
-
-
-@pytest.fixture
-def clock():
-    return FixedClock(NOON)
-
-
-@pytest.fixture
-def provider(clock):
-    with oidc_provider(lambda: int(clock.now().timestamp())) as provider:
-        provider.sign_in("subject-1", ADA)
-        yield provider
-
-
-@pytest.fixture
-def site(make_site, provider, clock):
-    site = make_site(clock=clock, **provider.settings)
-    site.services.users.add(ADA, None, {"work": "reader"})
-    return site
 
 
 def sign_in(visitor):

@@ -15,34 +15,13 @@ from hushpoll_server.config.settings import Settings
 from hushpoll_server.services.people import provider as module
 from hushpoll_server.services.people.provider import require_oidc
 from hushpoll_server.services.people.sign_in import ADDRESS_FAILURES
-from hushpoll_shared.spelling.clock import FixedClock
 from oidc_provider import CLIENT, SECRET, authorization, oidc_provider
 from waiting import LONGEST_SECONDS
 
 pytestmark = pytest.mark.sqlite
 PASSWORD = "correct horse battery"
 ADA = "ada@example.org"
-NOON = "2026-03-01T12:00:00Z"
 WORK = "/dashboard/surveys/work/versions/1"
-
-
-@pytest.fixture
-def clock():
-    return FixedClock(NOON)
-
-
-@pytest.fixture
-def provider(clock):
-    with oidc_provider(lambda: int(clock.now().timestamp())) as provider:
-        provider.sign_in("subject-1", ADA)
-        yield provider
-
-
-@pytest.fixture
-def site(make_site, provider, clock):
-    site = make_site(clock=clock, **provider.settings)
-    site.services.users.add(ADA, None, {"work": "reader"})
-    return site
 
 
 def asked_at_provider(visitor, next_page=None):
