@@ -305,13 +305,24 @@ test("unanswered questions are named, linked and marked; a missing category stan
   ]);
   await alert.getByRole("link", { name: "trade" }).click();
   assert.equal(await page.evaluate(() => document.activeElement.id), "q2-0");
+  // What is right again is no longer called wrong, and what is wrong now is not said before it is asked.
   await page.locator("#q1").fill("");
+  await page.locator("#q1").blur();
+  assert.deepEqual(await beside(), ["Choose an answer.", "Choose an answer."]);
   await page.getByLabel("office").check();
+  assert.deepEqual(await beside(), ["Choose an answer."]);
+  assert.equal(await page.locator("[aria-invalid=true]").count(), 1);
+  assert.equal(await alert.isVisible(), true);
+  await page.locator("#q1").fill("17");
+  await page.locator("#q1").blur();
+  assert.deepEqual(await beside(), ["Choose an answer."]);
+  await page.locator("#q1").fill("");
   await page.getByLabel("Which town do you live in?").selectOption({ label: "Oslo" });
+  assert.deepEqual(await beside(), []);
+  assert.equal(await page.locator("#problem").isVisible(), false);
   await toReview(page);
   await heading(page, "What would be sent");
   assert.equal(await page.locator("#problem").isVisible(), false);
-  assert.deepEqual(await beside(), []);
   const skipped = "(you skipped this question; this is randomised in its place)";
   assert.deepEqual(await page.locator("#review-together dd").allInnerTexts(), [`Prefer not to say ${skipped}`, `Not told ${skipped}`, "office"]);
   assert.deepEqual(await page.locator("#review-clear dd").allInnerTexts(), ["Oslo"]);
@@ -789,6 +800,22 @@ for (const colorScheme of ["light", "dark"]) {
   test(`sections, scales and languages fit a phone and offend no rule of axe, ${colorScheme}`, async () => {
     const { page } = await open(`scales-${colorScheme}`, { draft: { ...WORDED, shared_device: true }, colorScheme });
     assert.deepEqual(await offences(page), []);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), PHONE.width);
+    // Five longer words: none of them is broken, and each stays on one line.
+    const lines = await page.locator(".scale").first().evaluate((scale) => {
+      const words = ["none", "mild", "moderate", "severe", "unbearable"];
+      scale.replaceChildren(...words.map((word) => {
+        const step = scale.querySelector(".step").cloneNode(true);
+        step.querySelector("label").textContent = word;
+        return step;
+      }));
+      const range = document.createRange();
+      return [...scale.querySelectorAll("label")].map((label) => {
+        range.selectNodeContents(label);
+        return range.getClientRects().length;
+      });
+    });
+    assert.deepEqual(lines, [1, 1, 1, 1, 1]);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), PHONE.width);
   });
 }

@@ -120,6 +120,20 @@ export function markFaults(form, faults) {
   }
 }
 
+/**
+ * Take the words away beside each question that now has what it wanted; no other question is marked before the next look.
+ *
+ * @param {HTMLFormElement} form
+ * @param {Fault[]} faults Of the form as it is now.
+ * @returns {boolean} Whether the last mark went.
+ */
+export function unmarkAnswered(form, faults) {
+  const marked = fieldsOf(form).filter((field) => !(/** @type {HTMLElement} */ (field.querySelector(".fault")).hidden));
+  const left = faults.filter(({ field }) => marked.includes(field));
+  if (left.length < marked.length) markFaults(form, left);
+  return marked.length > 0 && left.length === 0;
+}
+
 /** @param {HTMLElement} field @returns {HTMLElement | null} */
 export const firstInput = (field) => field.querySelector("input, select");
 

@@ -7,7 +7,7 @@ import { preview } from "../preview.js";
 import { indexedDbStorage } from "../storage.js";
 import { byId, element, showPart, showProblem } from "./elements.js";
 import { failure } from "./failures.js";
-import { checkForm, countAnswers, firstInput, hasAnswers, inOwnWords, markFaults, readForm } from "./form.js";
+import { checkForm, countAnswers, firstInput, hasAnswers, inOwnWords, markFaults, readForm, unmarkAnswered } from "./form.js";
 import { forgetTaken } from "./forgetting.js";
 import { guardAnswers, step, stepOf } from "./leaving.js";
 import { offerLanguages } from "./languages.js";
@@ -262,6 +262,10 @@ attempt(async () => {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     attempt(() => review(published));
+  });
+  // When a field is left, not at each key: a mark that goes moves what stands below it.
+  form.addEventListener("change", () => {
+    if (unmarkAnswered(form, readForm(form, shown(published)).faults)) showProblem();
   });
   byId("change").addEventListener("click", () => history.back());
   byId("send").addEventListener("click", () => attempt(() => send(published)));
