@@ -449,6 +449,9 @@ def test_editor_closes_a_survey_whose_name_is_typed(filled, visit):
     assert editor.send(f"{WORK}/close", WORK, confirm="wrok").status_code == 422
     assert editor.send(f"{WORK}/close", WORK, confirm="work").status_code == 303
     assert filled.services.surveys.state(filled.row()).value == "closing"
+    page = editor.get(WORK).text
+    assert "The survey is over, and its page says so" in page
+    assert "can answer" not in page
     line = filled.services.actions.newest(1)[0]
     assert (line.actor, line.act, line.survey) == ("user:ada", "closed", "work")
 
@@ -485,6 +488,23 @@ def test_page_says_when_there_is_nothing_to_show_yet(site, visit):
 def test_first_page_leads_an_administrator_to_the_first_survey(site, visit):
     assert "hushpoll survey publish" in visit("root", every="admin").get("/").text
     assert "An administrator gives you a role" in visit("ada").get("/").text
+
+
+def test_page_of_a_survey_that_is_over_says_that_all_is_released(site, visit):
+    site.fill(site.publish(release="immediate"), 3)
+    visitor = visit("ada", work="reader")
+    assert "up to the last sealing" in visitor.get(WORK).text
+    site.close()
+    site.services.sealing.sweep(site.services.surveys.now())
+    page = visitor.get(WORK).text
+    assert "all is released" in page
+    assert "up to the last sealing" not in page
+
+
+def test_page_of_a_survey_that_is_not_open_yet_says_from_when_it_can_be_answered(site, visit):
+    site.publish(opens="2026-03-05T00:00:00Z")
+    page = visit("ada", work="reader").get(WORK).text
+    assert re.search(r"Nobody can answer before <time[^>]*>2026-03-05 UTC", page)
 
 
 def test_page_of_a_token_survey_counts_no_tokens_before_it_is_over(site, visit):
