@@ -242,6 +242,22 @@ def test_a_wrong_number_of_the_plan_is_told_beside_it(site, visit, field, text, 
     assert "It can be published" in page
 
 
+def test_numbers_of_the_plan_go_along_from_tab_to_tab(site, visit):
+    ada = visit("ada", every="editor")
+    path = begun(ada)
+    for tab in ("", "&as=yaml"):
+        page = unescaped(ada.get(f"{path}?n=54321&width=0.3{tab}").text)
+        assert f'href="/dashboard{path}/publish?n=54321&width=0.3"' in page
+    page = ada.get(f"{path}/publish?n=54321&width=0.3").text
+    assert "with 54,321 respondents" in page
+    refused = ada.send(f"{path}/publish?n=54321", on=f"{path}/publish", revision="9")
+    assert refused.status_code == 422
+    assert "with 54,321 respondents" in refused.text
+    sent = {"from": "yaml", "yaml": str(manifest(site, path)), "revision": "1"}
+    saved = ada.send(f"{path}?n=54321", on=path, **sent)
+    assert saved.headers["Location"] == f"/dashboard{path}?n=54321"
+
+
 def test_looking_saves_nothing(site, visit):
     ada = visit("ada", every="editor")
     path = begun(ada)

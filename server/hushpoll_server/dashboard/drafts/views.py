@@ -287,7 +287,12 @@ def _publishing(
 
 def _frame(kept: Draft) -> dict[str, Any]:
     described = services().drafts.describe(kept)
-    return {"draft": described, "title": kept.row.title or kept.row.survey}
+    numbers = {key: request.values.get(key, "").strip() for key in ("n", "width")}
+    return {
+        "draft": described,
+        "title": kept.row.title or kept.row.survey,
+        "plan_numbers": {key: text for key, text in numbers.items() if text},
+    }
 
 
 def _form(manifest: Mapping[str, Any]) -> Form:
@@ -357,7 +362,7 @@ def _address(kept: Draft, shown: str, *, page: str = "draft", opened: str = "") 
 
     `opened` is the language whose table is asked for, in place of the one that is open.
     """
-    given = {key: request.form.get(key, "").strip() for key in ("n", "width", "lang")}
+    given = {key: request.values.get(key, "").strip() for key in ("n", "width", "lang")}
     given[OPEN_LANGUAGE] = opened or request.form.get(OPEN_LANGUAGE, "")
     query = urlencode({key: text for key, text in given.items() if text})
     address = url_for(f"dashboard.{page}", draft_id=kept.row.id)
