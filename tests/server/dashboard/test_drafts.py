@@ -182,7 +182,7 @@ def test_a_name_is_made_of_the_title_and_the_form_leads_on_to_publishing(site, v
     address = answer.headers["Location"].removeprefix("/dashboard")
     assert address == f"{path}/publish?n=3000&width=0.1"
     assert manifest(site, path)["attributes"][0]["question"] == "Coffee?"
-    assert "The launch plan says: <bdi>Yes: with 3,000 respondents" in ada.get(address).text
+    assert "as exactly as you want. <bdi>Yes: with 3,000 respondents" in ada.get(address).text
     refused = ada.send("/drafts/new", on="/drafts/new", name="", title="Работа")
     beside = refused.text[refused.text.index('id="name-fault"') :].partition("</div>")[0]
     assert "be made; write a name" in beside
