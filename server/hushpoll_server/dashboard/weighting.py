@@ -15,6 +15,8 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.sentences import percent
 from hushpoll_server.charts.specifications import Chart, estimates_chart
 from hushpoll_server.dashboard.figures import download, inline
+from hushpoll_server.dashboard.forms.filled import Fault
+from hushpoll_server.dashboard.forms.refusing import told_beside
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     choice,
@@ -23,6 +25,7 @@ from hushpoll_server.dashboard.frame import (
     number_in,
     page,
     private,
+    sentence,
 )
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
@@ -42,6 +45,8 @@ KINDS: Final = {
 }
 # More than an address holds.
 MOST_FIELDS: Final = 100
+# Parameters of the statistic that have another name in the form.
+_FIELDS: Final = {"attribute": "of", "design": "by"}
 
 
 @dashboard.get(SURVEY)
@@ -51,16 +56,19 @@ def weighted(name: str, version: int) -> Response:
     row = reached(name, version, Role.READER)
     published = services().surveys.published(row)
     form = _form(published)
-    answer, chart, refusal = None, None, None
+    answer, chart, refusal, fault = None, None, None, None
     if form["filled"]:
         try:
             answer = _answer(row, form)
             chart = _chart(answer)
         except InvalidParameter as error:
-            refusal = _in_words(str(error), form)
+            fault = _fault(str(error), error.field or "", form)
         except Refused as error:
-            refusal = _in_words(error.detail, form)
-    return page(
+            if error.code == "invalid-request":
+                fault = _fault(error.detail, error.field or "", form)
+            else:
+                refusal = error.detail
+    shown = page(
         "weighted.html",
         **of_survey(row, "estimates"),
         form=form,
@@ -72,6 +80,7 @@ def weighted(name: str, version: int) -> Response:
         refusal=refusal,
         arguments=dict(request.args.items()),
     )
+    return shown if fault is None else told_beside(shown, fault)
 
 
 @dashboard.get(f"{SURVEY}/shares.<form>")
@@ -90,11 +99,28 @@ def weighted_file(name: str, version: int, form: str) -> Response:
     return download(form, file_name, chart or Chart({}, "", 0, 0), table, published)
 
 
-def _in_words(refusal: str, form: Mapping[str, Any]) -> str:
-    """Return a refusal that names a margin by its place as one that names its question."""
-    for place, group in enumerate(form["groups"]):
+def _fault(refusal: str, field: str, form: Mapping[str, Any]) -> Fault:
+    """Return what is wrong with a number of the form, or with those of a question together.
+
+    A refusal of a margin names it by its place among those with numbers, and one of a category
+    quotes it.
+    """
+    groups = _with_numbers(form)
+    for place, group in enumerate(groups):
+        if field == f"margins[{place}]":
+            groups = [group]
         refusal = refusal.replace(f"margins[{place}]", f"the margin of {group['attribute']}")
-    return refusal
+    if field.partition("[")[0] in KINDS and groups:
+        fields = groups[0]["fields"]
+        quoted = (one["name"] for one in fields if f" of {one['category']!r} " in refusal)
+        field = next(quoted, fields[0]["name"])
+    categories = (one["category"] for group in form["groups"] for one in group["fields"])
+    return Fault((_FIELDS.get(field, field),), sentence(refusal, *categories))
+
+
+def _with_numbers(form: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the questions of the form of which it has numbers."""
+    return [group for group in form["groups"] if any(one["text"] for one in group["fields"])]
 
 
 def _form(published: Published) -> dict[str, Any]:
@@ -159,22 +185,28 @@ def _design(form: Mapping[str, Any]) -> SurveyDesign:
     """Return the design that the form says; a field without a number is left out."""
     kind = form["kind"]
     parts = []
-    for group in form["groups"]:
+    for group in _with_numbers(form):
         values = {
-            field["category"]: float(number_in(field["category"], field["text"], float))
-            / (100 if kind == "margins" else 1)
+            field["category"]: _number(field) / (100 if kind == "margins" else 1)
             for field in group["fields"]
             if field["text"]
         }
-        if values:
-            inside = {"margins": "shares", "strata": "sizes"}.get(kind, "weights")
-            parts.append({"attributes": [group["attribute"]], inside: values})
+        inside = {"margins": "shares", "strata": "sizes"}.get(kind, "weights")
+        parts.append({"attributes": [group["attribute"]], inside: values})
     document: dict[str, Any] = {}
     if parts:
         document[kind] = parts if kind == "margins" else parts[0]
     if form["population"]:
         document["population"] = number_in("population", form["population"], float)
     return SurveyDesign.from_dict(document)
+
+
+def _number(field: Mapping[str, str]) -> float:
+    """Return the number of a field; a refusal names the category, and the form's field."""
+    try:
+        return float(number_in(field["category"], field["text"], float))
+    except Refused as refusal:
+        raise Refused(refusal.code, refusal.detail, field=field["name"]) from None
 
 
 def _answer(row: VersionRow, form: Mapping[str, Any]) -> dict[str, Any]:

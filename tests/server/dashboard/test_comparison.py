@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from urllib.parse import urlencode
 
 import pytest
@@ -66,7 +67,7 @@ def test_waves_say_what_they_assume_and_what_a_person_has_spent(filled, visit):
         ({"of": "age", "beside": "wave home 1"}, 422, "beside is"),
         (
             {"of": "age", "beside": "groups of gender", "group": "Male", "reference": "Male"},
-            200,
+            422,
             "The two groups are the same one",
         ),
     ],
@@ -75,6 +76,19 @@ def test_wrong_choice_is_named(filled, visit, query, status, words):
     answer = visit("ada", work="reader").get(address(**query))
     assert answer.status_code == status
     assert words in answer.text
+
+
+def test_fault_of_a_choice_stands_beside_its_field(filled, visit):
+    chosen = {"of": "age", "beside": "groups of gender", "group": "Male", "reference": "Male"}
+    text = visit("ada", work="reader").get(address(**chosen, confidence="0.9")).text
+    (tag,) = re.findall(r"<select[^>]* aria-invalid=\"true\"[^>]*>", text)
+    assert 'name="reference"' in tag
+    assert 'aria-describedby="refused-fault"' in tag
+    after = text.partition(tag)[2].partition("</select>")[2]
+    assert after.startswith('<span class="fault" id="refused-fault" role="alert">')
+    assert text.count("<option selected>Male</option>") == 2
+    assert "<option selected>0.9</option>" in text
+    assert 'value="groups of gender" selected' in text
 
 
 @pytest.mark.parametrize(

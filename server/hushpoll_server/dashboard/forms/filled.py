@@ -41,7 +41,9 @@ class Fault:
     words: str
 
 
-def filled_again(page: str, path: str, sent: MultiDict[str, str], fault: Fault) -> str | None:
+def filled_again(
+    page: str, path: str, sent: MultiDict[str, str] | None, fault: Fault
+) -> str | None:
     """Return a page on which a form has the values that were sent, and the fault.
 
     Parameters
@@ -51,8 +53,9 @@ def filled_again(page: str, path: str, sent: MultiDict[str, str], fault: Fault) 
     path : str
         To which the form was sent. Of several forms, it is the one whose hidden fields and
         buttons have what was sent.
-    sent : MultiDict
-        The form's values. Passwords and files are not written back.
+    sent : MultiDict or None
+        The form's values. Passwords and files are not written back. None for the form that is sent
+        by GET to the page on which it stands: it has what the address says already.
     fault : Fault
         It stands beside the first field of one of its names, or else at the form's beginning.
 
@@ -63,7 +66,8 @@ def filled_again(page: str, path: str, sent: MultiDict[str, str], fault: Fault) 
     """
     for found in _FORM.finditer(page):
         reader = _Reader(found[0])
-        if reader.action == path and reader.could_have_sent(sent):
+        own = reader.method == "get" if sent is None else reader.action == path
+        if own and (sent is None or reader.could_have_sent(sent)):
             named = next((name for name in fault.fields if name in reader.names), None)
             filler = _Filler(sent, named, fault.words)
             filler.feed(found[0])
@@ -87,6 +91,7 @@ class _Reader(HTMLParser):
     def __init__(self, form: str) -> None:
         super().__init__()
         self.action = ""
+        self.method = "get"
         self.names: set[str] = set()
         self._fixed: dict[str, set[str]] = {}
         self.feed(form)
@@ -95,6 +100,7 @@ class _Reader(HTMLParser):
         given = dict(attrs)
         name = given.get("name")
         if tag == "form":
+            self.method = (given.get("method") or "get").lower()
             self.action = unquote(urlsplit(given.get("action") or "").path)
         elif tag == "button" and name:
             self._fixed.setdefault(name, set()).add(given.get("value") or "")
@@ -109,7 +115,7 @@ class _Reader(HTMLParser):
 class _Filler(HTMLParser):
     """Writes a form again, with values and a fault."""
 
-    def __init__(self, sent: MultiDict[str, str], at_fault: str | None, words: str) -> None:
+    def __init__(self, sent: MultiDict[str, str] | None, at_fault: str | None, words: str) -> None:
         super().__init__(convert_charrefs=False)
         self.written: list[str] = []
         self._sent, self._words = sent, words
@@ -127,7 +133,7 @@ class _Filler(HTMLParser):
         if tag == "option":
             self._option = (attrs, [])
             return
-        if tag == "details":
+        if tag == "details" and self._sent is not None:
             given.setdefault("open", None)
         if tag == "input":
             self._fill(name, given)
@@ -140,7 +146,7 @@ class _Filler(HTMLParser):
             self._tell()
         if tag == "select":
             self._select = name
-        if tag == "textarea" and name in self._sent:
+        if tag == "textarea" and self._sent is not None and name in self._sent:
             self._write(f"\n{escape(self._sent[name])}")
             self._in_textarea = True
 
@@ -172,6 +178,8 @@ class _Filler(HTMLParser):
 
     def _fill(self, name: str, given: dict[str, str | None]) -> None:
         kind = given.get("type") or "text"
+        if self._sent is None:
+            return
         if kind in _CHOICES:
             given.pop("checked", None)
             if (given.get("value") or "on") in self._sent.getlist(name):
@@ -184,7 +192,7 @@ class _Filler(HTMLParser):
             return
         (attrs, texts), self._option = self._option, None
         given, text = dict(attrs), "".join(texts)
-        if self._select in self._sent:
+        if self._sent is not None and self._select in self._sent:
             given.pop("selected", None)
             value = given.get("value")
             if self._sent[self._select or ""] in (value, text if value is None else value):

@@ -53,6 +53,23 @@ def comes_back(shown: View) -> Callable[[View], View]:
     return decorated
 
 
+def told_beside(answer: Response, fault: Fault) -> Response:
+    """Return a page with the fault of its address beside the field of the form that makes it.
+
+    Parameters
+    ----------
+    answer : Response
+        The page, whose form is sent by GET and shows what the address says.
+    fault : Fault
+        What is wrong with the address.
+    """
+    html = filled_again(answer.get_data(as_text=True), request.path, None, fault)
+    if html is not None:
+        answer.set_data(html)
+    answer.status_code = _OF_VALUES
+    return answer
+
+
 def _again(shown: View, arguments: dict[str, Any], error: HushpollError) -> Response | None:
     """Return the page with the form; None where the form is not on it."""
     g.refused_form = True

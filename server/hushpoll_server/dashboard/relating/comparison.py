@@ -14,7 +14,17 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.differences import differences_chart
 from hushpoll_server.charts.specifications import Chart
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.frame import CONFIDENCES, choice, dashboard, member, page, private
+from hushpoll_server.dashboard.forms.filled import Fault
+from hushpoll_server.dashboard.forms.refusing import told_beside
+from hushpoll_server.dashboard.frame import (
+    CONFIDENCES,
+    choice,
+    dashboard,
+    member,
+    page,
+    private,
+    words_of_refusal,
+)
 from hushpoll_server.dashboard.results import NOTHING_YET
 from hushpoll_server.dashboard.surveys import of_survey, reached
 from hushpoll_server.errors import Refused
@@ -27,6 +37,14 @@ PAGE: Final = "/surveys/<name>/versions/<int:version>/comparison"
 GROUPS: Final = "groups of "
 WAVE: Final = "wave "
 
+# Parameters of a statistic that have another name in the form.
+_FIELDS: Final = {
+    "attribute": "of",
+    "given": "beside",
+    "since": "beside",
+    "since_version": "beside",
+}
+
 
 @dashboard.get(PAGE)
 @private
@@ -34,18 +52,19 @@ def comparison(name: str, version: int) -> Response:
     """Compare the answers to one question, or let the user choose what with."""
     row = reached(name, version, Role.READER)
     chosen, choices = _chosen(row)
-    answer, chart, refusal = None, None, None
+    answer, chart, refusal, fault = None, None, None, None
     if chosen["beside"]:
         try:
             answer = _answer(row, chosen)
             chart = _chart(answer)
         except InvalidParameter as error:
-            refusal = str(error)
+            field = _FIELDS.get(error.field or "", error.field or "")
+            fault = Fault((field,), words_of_refusal(error))
         except Refused as error:
             if error.code not in NOTHING_YET:
                 raise
             refusal = error.detail
-    return page(
+    shown = page(
         "comparison.html",
         **of_survey(row, "comparison"),
         chosen=chosen,
@@ -56,6 +75,7 @@ def comparison(name: str, version: int) -> Response:
         chart=chart,
         svg=None if chart is None else inline(chart, "shows"),
     )
+    return shown if fault is None else told_beside(shown, fault)
 
 
 @dashboard.get(f"{PAGE}.<form>")
