@@ -105,4 +105,5 @@ def test_lines_of_one_survey_are_listed_alone(site):
     assert site.problem(site.get("/api/v1/actions?survey=%00"))[2] == "survey"
     lines = site.get("/api/v1/actions?survey=home&limit=5").json["actions"]
     assert lines[0]["act"] == "gave-role-reader"
+    assert lines[0]["words"] == "gave the role reader"
     assert {line["survey"] for line in lines} == {"home"}

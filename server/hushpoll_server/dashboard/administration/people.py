@@ -10,6 +10,7 @@ from hushpoll_server.dashboard.forms.refusing import comes_back
 from hushpoll_server.dashboard.frame import dashboard, member, page, private, see
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
+from hushpoll_server.services.people.act_words import act_words
 from hushpoll_server.services.people.roles import EVERY_SURVEY, ORDER, check_published
 from hushpoll_server.services.surveys.access import SCOPES
 from hushpoll_server.services.surveys.surveys import timestamp
@@ -116,7 +117,10 @@ def _page(**more: Any) -> Response:
         }
         for row in parts.access.all()
     ]
-    lines = [{**vars(line), "at": timestamp(line.at)} for line in parts.actions.newest(MOST_LINES)]
+    lines = [
+        {**vars(line), "at": timestamp(line.at), "words": act_words(line.act)}
+        for line in parts.actions.newest(MOST_LINES)
+    ]
     return page(
         "people.html",
         users=parts.users.all(),

@@ -81,7 +81,8 @@ class ActionLine(Answer):
 
     at: str = Field(description="UTC.")
     actor: str = Field(description="`user:NAME`, `token:PUBLIC_ID` or `command-line`.")
-    act: str
+    act: str = Field(description="Its code.")
+    words: str = Field(description="The act in plain words, which may change between releases.")
     survey: str | None = None
     version: int | None = None
     subject: str | None = Field(

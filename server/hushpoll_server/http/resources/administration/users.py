@@ -22,6 +22,7 @@ from hushpoll_server.http.models.administration.users import (
     UserPath,
 )
 from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.services.people.act_words import act_words
 from hushpoll_server.services.people.roles import check_published
 from hushpoll_server.services.people.users import Member
 from hushpoll_server.services.surveys.surveys import timestamp
@@ -119,6 +120,7 @@ def list_actions(query: ActionsQuery) -> Response:
             at=timestamp(line.at),
             actor=line.actor,
             act=line.act,
+            words=act_words(line.act),
             survey=line.survey,
             version=line.version,
             subject=line.subject,

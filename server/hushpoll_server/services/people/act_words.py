@@ -1,0 +1,77 @@
+"""What each act in the action log is called in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from hushpoll_server.services.people.roles import ORDER
+
+_JOBS: Final = {
+    "export": "an export of records",
+    "fairness": "a fairness audit",
+    "report": "a report of results",
+    "seal": "a seal of waiting reports",
+    "shape": "a test of the reports' shape",
+    "table": "a table of several questions",
+    "train": "a model",
+    "tune": "a search for a model's parameters",
+    "weight": "weighted shares",
+}
+_VIEWS: Final = {
+    "answered-shares": "the shares among those who answered",
+    "audits": "the fairness audits",
+    "changes": "the changes between two versions or surveys",
+    "conditional-shares": "the shares in groups",
+    "counts": "the numbers of reports",
+    "cross-tables": "a cross-table",
+    "estimates": "the estimates",
+    "independence": "tests of independence",
+    "joint-tables": "a table of several questions",
+    "models": "the models",
+    "ordered-answers": "the means and quantiles",
+    "overview": "the overview of a survey",
+    "report": "a report of results",
+    "weighted-shares": "the weighted shares",
+}
+
+ACT_WORDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "added-user": "added a user",
+        "began-draft": "began a draft",
+        "bound-to-provider": "signed in at the identity provider for the first time",
+        "cancelled-job": "cancelled a job",
+        "changed-draft": "changed a draft",
+        "changed-password": "set a user's password",
+        "closed": "closed a survey",
+        "deleted-audit": "deleted a fairness audit",
+        "deleted-draft": "deleted a draft",
+        "deleted-model": "deleted a model",
+        "deleted-records": "deleted a survey's records",
+        "exported": "exported records",
+        "issued-respondent-tokens": "issued tokens for respondents",
+        "issued-token": "issued an API token",
+        "published": "published a survey",
+        "published-results": "made results public",
+        "removed-user": "removed a user",
+        "replaced-origins": "changed from which sites a survey takes reports",
+        "revoked-token": "revoked an API token",
+        "rotated-token": "replaced an API token",
+        "set-password": "set a password",
+        "signed-in": "signed in",
+        "signed-out": "ended a session",
+        "took-results-back": "took public results back",
+        **{f"gave-role-{role}": f"gave the role {role}" for role in ORDER},
+        "gave-role-none": "took a role away",
+        **{f"asked-for-{job}": f"asked for {words}" for job, words in _JOBS.items()},
+        **{f"fetched-{job}": f"fetched {words}" for job, words in _JOBS.items()},
+        **{f"looked-at-{view}": f"looked at {words}" for view, words in _VIEWS.items()},
+    }
+)
+"""By the code of the act."""
+
+
+def act_words(act: str) -> str:
+    """Return an act in words; those of its code where another release has written it."""
+    return ACT_WORDS.get(act, act.replace("-", " "))

@@ -1,0 +1,55 @@
+"""The words of acts: every code that the server writes into its action log has some."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import hushpoll_server
+from hushpoll_server.jobs.kinds import KINDS
+from hushpoll_server.services.people.act_words import ACT_WORDS, act_words
+from hushpoll_server.services.people.roles import ORDER
+
+SOURCES = Path(hushpoll_server.__file__).parent
+# What stands in the places of the codes that are put together.
+PARTS = {"asked-for-": KINDS, "fetched-": KINDS, "gave-role-": ORDER}
+
+
+def codes(call: ast.Call) -> Iterator[str]:
+    """The codes of acts that a call writes, if it is one of the action log."""
+    match call.func:
+        case ast.Attribute(attr="record" | "looked", value=owner) if (
+            ast.unparse(owner).endswith("actions") and len(call.args) > 1
+        ):
+            code = call.args[1]
+        case ast.Name(id="_record") if call.args:
+            code = call.args[0]
+        case _:
+            return
+    match code:
+        case ast.Constant(value=str(text)):
+            looked = isinstance(call.func, ast.Attribute) and call.func.attr == "looked"
+            yield f"looked-at-{text}" if looked else text
+        case ast.JoinedStr(values=[ast.Constant(value=str(beginning)), _]):
+            yield from (f"{beginning}{part}" for part in PARTS[beginning])
+        case ast.Name(id="act"):  # of a function that is given the code
+            return
+        case _:
+            raise AssertionError(f"a code that this test cannot read: {ast.unparse(call)}")
+
+
+def test_every_code_has_words_and_no_other_has_some():
+    written = {
+        code
+        for file in SOURCES.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+        for code in codes(node)
+    }
+    assert written == set(ACT_WORDS)
+
+
+def test_a_code_of_another_release_is_shown_as_its_words():
+    assert act_words("deleted-model") == "deleted a model"
+    assert act_words("painted-house") == "painted house"
