@@ -298,9 +298,75 @@ def _crossed(setting: Intersections, rng: np.random.Generator) -> Draw:
     }, {}
 
 
+@dataclass(frozen=True, slots=True)
+class SmallGroup:
+    """A group of a few people beside a large one.
+
+    Attributes
+    ----------
+    people : int
+        In the small group.
+    share : float
+        Of them that is predicted positive; half of the others is.
+    report : (str, str) or None
+        Protocol and epsilon of the group; None in clear.
+    """
+
+    people: int
+    share: float
+    report: tuple[str, str] | None = None
+
+    @property
+    def words(self) -> str:
+        """The setting in words."""
+        how = "in clear" if self.report is None else "{}, ε = {}".format(*self.report)
+        return (
+            f"a group of {self.people} in {SMALL_SURVEY}, {how}; {100 * self.share:.0f} % of it "
+            "positive"
+        )
+
+
+SMALL_SURVEY = 400
+"""Respondents where a group is small."""
+
+SMALL_GROUPS: tuple[SmallGroup, ...] = (
+    SmallGroup(5, 0.1),
+    SmallGroup(10, 0.1),
+    SmallGroup(10, 0.5),
+    SmallGroup(20, 0.1),
+    SmallGroup(20, 0.5),
+    SmallGroup(20, 0.1, ("GRR", "6")),
+)
+
+
+def study_small_groups(surveys: int, seed: int) -> Iterator[Row]:
+    """Yield the rows of small groups."""
+    for number, setting in enumerate(SMALL_GROUPS):
+        truth = {"difference of positive rates": 0.5 - setting.share}
+        draws = (
+            _small(setting, np.random.default_rng([seed, 200 + number, i])) for i in range(surveys)
+        )
+        yield from measured(setting.words, truth, draws)
+
+
+def _small(setting: SmallGroup, rng: np.random.Generator) -> Draw:
+    n = SMALL_SURVEY
+    group = (np.arange(n) >= setting.people).astype(np.int64)
+    label = rng.integers(0, 2, n)
+    scores = (rng.random(n) < np.where(group == 0, setting.share, 0.5)).astype(np.float64)
+    own, oracle = np.eye(2, dtype=np.uint8)[group], None
+    if setting.report is not None:
+        oracle = create(setting.report[0], k=2, epsilon=setting.report[1])
+        own = indicators(oracle, perturb(oracle, group, rng))
+    evidence = GroupEvidence(own, oracle, ((0,), (1,)))
+    gap = disparities(evidence, label, [{0: scores}, {1: scores}], RULE)[0]
+    return {"difference of positive rates": (gap.value, gap.lower, gap.upper)}, {}
+
+
 STUDIES: tuple[Callable[[int, int], Iterator[Row]], ...] = (
     study_skipped,
     study_intersections,
+    study_small_groups,
 )
 
 

@@ -1,7 +1,12 @@
 """The study of what mitigation works with, at a small size."""
 
 from studies import mitigated
-from studies.mitigated import markdown, study_intersections, study_skipped
+from studies.mitigated import (
+    markdown,
+    study_intersections,
+    study_skipped,
+    study_small_groups,
+)
 
 
 def test_numbers_are_those_of_who_answered_and_covered(monkeypatch):
@@ -21,3 +26,10 @@ def test_shares_and_rates_of_intersections_are_right_on_average_and_covered(monk
     assert len(rows) == 2
     assert all(abs(row.error) < 5 * row.spread / 40**0.5 for row in rows)
     assert all(row.covered is not None and row.covered >= 0.8 for row in rows)
+
+
+def test_intervals_of_small_groups_hold_the_truth(monkeypatch):
+    monkeypatch.setattr(mitigated, "SMALL_GROUPS", mitigated.SMALL_GROUPS[1:2])
+    (row,) = study_small_groups(60, 1)
+    assert row.covered is not None
+    assert row.covered >= 0.9

@@ -80,7 +80,7 @@ class ThresholdClassifier(GroupAware):
     rule_ : ThresholdRule
         Chances of a positive prediction, by group or by report.
     disparities_ : tuple of Disparity
-        Of the rows held out, with standard errors.
+        Of the rows held out, with intervals of 95 %.
     n_features_in_ : int
         Columns.
     """

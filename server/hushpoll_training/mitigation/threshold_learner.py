@@ -144,9 +144,7 @@ class ThresholdLearner(WrappedLearner):
             saved = json.loads(files[RULE])
             rule = ThresholdRule.from_json(saved)
             place = ThresholdPlace.from_json(saved, len(names))
-            measured = tuple(
-                Disparity(**{**one, "groups": tuple(one["groups"])}) for one in saved["measured"]
-            )
+            measured = tuple(Disparity.from_json(one) for one in saved["measured"])
             if len(place.groups) != len(rule.chances):
                 raise ValueError("has another number of groups than of rows of chances")
         except (ValueError, KeyError, TypeError, InvalidParameter) as error:

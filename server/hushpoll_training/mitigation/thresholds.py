@@ -14,6 +14,7 @@ belong to the reports, and the rate of a group is an average over its reports by
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -24,7 +25,10 @@ import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.sparse import block_diag, csr_matrix
 
+from hushpoll_analysis.auditing.moments import RATE_TERMS, Moments
+from hushpoll_analysis.auditing.sets import metric_set
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.group_metrics import CONFIDENCE, METRICS
 from hushpoll_training.mitigation.evidence import Array, GroupEvidence
 from hushpoll_training.mitigation.rates import Scores, ThresholdRates
 
@@ -179,24 +183,60 @@ class Disparity:
         ``positive`` predictions, ``true positive`` or ``false positive`` ones.
     groups : (int, int)
         The group whose rate is taken off, and the other one.
-    value, standard_error : float
-        Estimated; the error has the sampling of rows and the noise of their records, and not the
-        choice of the rule.
+    value : float
+        Estimated, and not clipped; nan where no row tells of such people in a group.
+    standard_error : float
+        By the delta method, or that of Wilson's interval where it is larger; nan where the interval
+        has no bound.
+    lower, upper : float
+        Interval of 95 %: the set of :func:`hushpoll_analysis.auditing.sets.metric_set`, which holds
+        the truth for groups of a few people, too. Infinite where it has no bound, because the
+        records do not tell whether the group has such people.
     """
 
     rate: str
     groups: tuple[int, int]
     value: float
     standard_error: float
+    lower: float
+    upper: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as saved models hold it."""
+        """Return it as saved models hold it; a number that there is not is null."""
         return {
             "rate": self.rate,
             "groups": list(self.groups),
-            "value": self.value,
-            "standard_error": self.standard_error,
+            **{name: _or_null(getattr(self, name)) for name in _WITHOUT},
         }
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Disparity:
+        """Read what :meth:`to_json` wrote.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If it is anything else.
+        """
+        one, other = saved["groups"]
+        numbers = (
+            nothing if saved[name] is None else float(saved[name])
+            for name, nothing in _WITHOUT.items()
+        )
+        return cls(str(saved["rate"]), (int(one), int(other)), *numbers)
+
+
+_WITHOUT: Final = {
+    "value": math.nan,
+    "standard_error": math.nan,
+    "lower": -math.inf,
+    "upper": math.inf,
+}
+"""Numbers of a disparity, and what stands for null in them."""
+
+
+def _or_null(number: float) -> float | None:
+    return number if math.isfinite(number) else None
 
 
 def disparities(
@@ -206,7 +246,10 @@ def disparities(
     rule: ThresholdRule,
     law: Array | None = None,
 ) -> tuple[Disparity, ...]:
-    """Return how far the rates of each two groups are apart under a rule, with standard errors.
+    """Return how far the rates of each two groups are apart under a rule, with intervals.
+
+    Each interval holds by itself. It has the sampling of rows and the noise of their records, and
+    not the choice of the rule, which was made on the same rows.
 
     Parameters
     ----------
@@ -220,7 +263,8 @@ def disparities(
     own, classes = evidence.category_weights(), evidence.label_weights(label, 2)
     groups = len(evidence.groups)
     averages = np.eye(groups) if law is None else law
-    rows, hits = np.zeros((2, groups, 2, label.size))
+    # The terms of an audit, with the chance of a positive prediction in place of the prediction.
+    terms = np.zeros((groups, label.size, 4))
     for group, by_code in enumerate(scores):
         for code, score in by_code.items():
             kinds = range(averages.shape[1])
@@ -228,21 +272,60 @@ def disparities(
                 averages[group, kind] * rule.chance(score, np.full(label.size, kind))
                 for kind in kinds
             )
-            weighed = (own[:, code, None] * classes).T
-            rows[group] += weighed
-            hits[group] += weighed * chance
+            weighed = own[:, code, None] * classes[:, ::-1]
+            terms[group, :, :2] += weighed
+            terms[group, :, 2:] += weighed * np.asarray(chance)[:, None]
+    pairs = list(combinations(range(groups), 2))
+    if not pairs:
+        return ()
+    moments = _moments(terms, np.array(pairs))
     found = []
-    for rate, labels in (("positive", (0, 1)), ("true positive", (1,)), ("false positive", (0,))):
-        size, hit = (part[:, list(labels)].sum(axis=1) for part in (rows, hits))
-        means = size.mean(axis=1)
-        value = hit.mean(axis=1) / means
-        influence = (hit - value[:, None] * size) / means[:, None]
-        for one, other in combinations(range(groups), 2):
-            error = (influence[other] - influence[one]).std() / np.sqrt(label.size)
-            found.append(
-                Disparity(rate, (one, other), float(value[other] - value[one]), float(error))
-            )
+    for rate, metric in _COMPARED:
+        known, values = metric_set(moments, metric, confidence=CONFIDENCE), _gaps(moments, metric)
+        numbers = (values, known.standard_error, known.lower, known.upper)
+        for pair, each in zip(pairs, np.stack(numbers, axis=1).tolist(), strict=True):
+            found.append(Disparity(rate, pair, *each))
     return tuple(found)
+
+
+_COMPARED: Final = (("positive", "SPD"), ("true positive", "EOD"), ("false positive", "FPRD"))
+"""Rates, and the metrics of audits that are differences of them."""
+
+_ROWS: Final = 1 << 14
+"""Whose products are in memory at once."""
+
+
+def _moments(terms: Array, pairs: npt.NDArray[np.int64]) -> Moments:
+    """Return the moments of pairs int64[m, 2] of groups, from each group's terms f64[groups, n, 4].
+
+    They are those of :meth:`Moments.of`, but what concerns one group is computed once.
+    """
+    groups, n, _ = terms.shape
+    third, fourth = np.zeros((groups, 4, 16)), np.zeros((groups, 16, 16))
+    for start in range(0, n, _ROWS):
+        block = terms[:, start : start + _ROWS]
+        products = (block[..., :, None] * block[..., None, :]).reshape(*block.shape[:2], 16)
+        third += np.swapaxes(block, 1, 2) @ products
+        fourth += np.swapaxes(products, 1, 2) @ products
+    flat = terms.transpose(1, 0, 2).reshape(n, 4 * groups)
+    places = (4 * pairs[:, :, None] + np.arange(4)).reshape(-1, 8)
+    return Moments(
+        n,
+        flat.mean(axis=0)[places],
+        (flat.T @ flat / n)[places[:, :, None], places[:, None, :]],
+        (third / n).reshape(groups, 4, 4, 4)[pairs],
+        (fourth / n)[pairs],
+    )
+
+
+def _gaps(moments: Moments, metric: str) -> Array:
+    """Return R_1 - R_0 of the only rate of a metric, whether or not its interval has a bound."""
+    numerator, denominator = RATE_TERMS[METRICS[metric].rates[0].name]
+    own = moments.mean.reshape(-1, 2, 4)
+    people = own @ denominator
+    rates = (own @ numerator) / np.where(people == 0, np.nan, people)
+    gaps: Array = rates[:, 1] - rates[:, 0]
+    return gaps
 
 
 def check_criterion(criterion: str, tolerance: float, objective: str = "accuracy") -> None:

@@ -140,12 +140,16 @@ def test_people_of_no_group_get_the_model_s_own_prediction(collected, tested):
     assert ((model.scores(neither) > 0.5) == (own > 0.5)).all()
 
 
-def test_disparities_of_the_rows_held_out_are_saved_with_their_errors(collected):
-    found = fitted(collected, "lightgbm-thresholds", tolerance=0.05).fitted.measured
+def test_disparities_of_the_rows_held_out_are_saved_with_their_intervals(collected):
+    model = fitted(collected, "lightgbm-thresholds", tolerance=0.05).fitted
+    found = model.measured
     assert [one.rate for one in found] == ["positive", "true positive", "false positive"]
     # smoothed rates of the grid are held to the tolerance; what is measured differs by rounding
     assert abs(found[0].value) < 0.08
     assert all(0.005 < one.standard_error < 0.2 for one in found)
+    assert all(one.lower < one.value < one.upper for one in found)
+    saved = json.loads(model.save()["thresholds.json"])["measured"]
+    assert [one["upper"] for one in saved] == [one.upper for one in found]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -15,6 +15,7 @@ from hushpoll_training.mitigation.rates import estimate_rates
 from hushpoll_training.mitigation.report_law import ReportLaw
 from hushpoll_training.mitigation.thresholds import (
     CRITERIA,
+    Disparity,
     ThresholdRule,
     disparities,
     rule_file,
@@ -194,6 +195,51 @@ def test_errors_of_disparities_are_those_of_repeated_surveys(people):
     assert np.mean(errors, axis=0) == pytest.approx(spread, rel=0.2)
     true = np.diff(measured(group, label, (score > 0.5).astype(float)), axis=0)[0]
     assert np.abs(np.mean(values, axis=0) - true) == pytest.approx(0, abs=4 * spread.max() / 12)
+
+
+@pytest.mark.parametrize("size", [5, 10, 20])
+def test_intervals_of_disparities_hold_the_truth_for_a_few_people(size):
+    rule = ThresholdRule(np.array([0.5]), np.array([[0.0, 1.0], [0.0, 1.0]]))
+    rng = np.random.default_rng(10)
+    group = (np.arange(200) >= size).astype(np.int64)
+    evidence = GroupEvidence(np.eye(2, dtype=np.uint8)[group], None, TWO)
+    label = np.arange(200) % 2
+    held = np.zeros(3)
+    for _ in range(100):
+        score = (rng.random(200) < np.where(group, 0.5, 0.1)).astype(np.float64)
+        found = disparities(evidence, label, each(score), rule)
+        held += [one.lower <= 0.4 <= one.upper for one in found]
+    assert (held >= 93).all()
+    # of 2 people with a label, records do not tell that there are any
+    assert [np.isfinite(one.upper) for one in found] == [True, size > 5, size > 5]
+
+
+def test_disparities_of_three_groups_are_those_of_each_two(people):
+    _, label, score = (part[:600] for part in people)
+    group = np.arange(600) % 3
+    records = np.eye(3, dtype=np.uint8)[group]
+    rule = ThresholdRule(np.array([0.5]), np.array([[0.1, 0.9], [0.0, 1.0], [0.3, 0.7]]))
+    groups = ((0,), (1,), (2,))
+    every = disparities(GroupEvidence(records, None, groups), label, each(score, groups), rule)
+    assert [one.groups for one in every[:3]] == [(0, 1), (0, 2), (1, 2)]
+    two = GroupEvidence(records, None, (groups[0], groups[2]))
+    pair = ThresholdRule(rule.thresholds, rule.chances[[0, 2]])
+    alone = disparities(two, label, each(score, two.groups), pair)
+    for mine, theirs in zip(every[1::3], alone, strict=True):
+        assert mine.rate == theirs.rate
+        for name in ("value", "standard_error", "lower", "upper"):
+            assert getattr(mine, name) == pytest.approx(getattr(theirs, name))
+
+
+def test_disparity_is_read_as_it_was_saved():
+    bounded = Disparity("positive", (0, 1), 0.25, 0.1, -0.1, 0.5)
+    assert Disparity.from_json(json.loads(json.dumps(bounded.to_json()))) == bounded
+    unbounded = Disparity("positive", (0, 1), 0.25, np.nan, -np.inf, np.inf)
+    saved = json.dumps(unbounded.to_json(), allow_nan=False)
+    assert json.loads(saved)["lower"] is None
+    again = Disparity.from_json(json.loads(saved))
+    assert again.to_json() == unbounded.to_json()
+    assert (again.lower, again.upper) == (-np.inf, np.inf)
 
 
 def test_three_groups_are_all_alike():
