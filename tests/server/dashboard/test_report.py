@@ -41,6 +41,16 @@ def test_reader_reports_and_does_not_publish(site, over, visit):
     assert visit("eve", other="admin").get(f"{PATH}/report").status_code == 404
 
 
+def test_report_without_a_chosen_question_shows_all_as_its_form_says(site, over, visit):
+    editor = visit("ada", work="editor")
+    form = editor.get(f"{PATH}/report").text
+    # Of the two forms, the one that publishes wants a question.
+    assert form.count("If none is chosen, all are shown.") == 1
+    assert form.index("If none is chosen") < form.index("Make the report</button>")
+    report = editor.get(f"{PATH}/report-file?rows=&columns=").text
+    assert all(f'aria-label="Chart of {name}"' in report for name in ("gender", "age", "income"))
+
+
 def test_nothing_is_published_without_a_question_and_a_tick(site, over, visit):
     editor = visit("ada", work="editor")
     for fields in ({"attribute": "age"}, {"confirm": "yes"}):
