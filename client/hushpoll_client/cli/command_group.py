@@ -24,6 +24,7 @@ _OURS: Final = "hushpoll_"
 _OTHER: Final = "hushpoll-server"
 _SLOW: Final = "train"
 _INTERRUPTED: Final = 130
+_WITHOUT_OPENING: Final = frozenset({"--help", "-h", "--json"})
 _EXIT_CODES: Final = """\b
 Exit codes:
   0  done
@@ -84,6 +85,9 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is called, or refuse with the names that are like it."""
+        row = self._rows.get(args[0])
+        if isinstance(row, Row) and not ctx.resilient_parsing:
+            _say_what_it_does(row, args[1:])
         if args[0] not in self._rows and not args[0].startswith("-"):
             like = difflib.get_close_matches(args[0], self._rows)
             meant = f" Did you mean {' or '.join(map(repr, like))}?" if like else ""
@@ -96,6 +100,12 @@ class LazyGroup(click.Group):
             formatter.write_dl(
                 [(name, self._rows[name].summary) for name in self.list_commands(ctx)]
             )
+
+
+def _say_what_it_does(row: Row, words: Sequence[str]) -> None:
+    # help does nothing else, and with --json standard error has nothing but documents
+    if words and words[0] in row.opening and _WITHOUT_OPENING.isdisjoint(words):
+        click.echo(row.opening[words[0]], err=True)
 
 
 def _imported(name: str, row: Row) -> click.Command:

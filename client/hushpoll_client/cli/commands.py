@@ -8,7 +8,7 @@ click, which the base install does not have.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 
@@ -25,11 +25,14 @@ class Row:
         :class:`hushpoll_protocols.errors.MissingExtra`.
     summary : str
         One line for ``hushpoll --help``, which imports none of the modules.
+    opening : mapping of str to str
+        By the second word of the command: what it says it does, before the module is imported.
     """
 
     target: str
     extra: str
     summary: str
+    opening: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,10 @@ COMMANDS: Final[dict[str, Row | Group]] = {
         "hushpoll_training.cli.experiment:experiment",
         "train",
         "Rerun the paper's experiments, and draw their figures.",
+        {
+            "run": "This trains every cell of the grid that --out does not have yet. First the "
+            "learners are loaded, which takes a few seconds."
+        },
     ),
     "export": Row(
         "hushpoll_client.cli.results:export", "cli", "Save a survey's records to a file."

@@ -336,6 +336,16 @@ def test_an_error_with_json_is_a_document_on_standard_error(
     assert error == expected
 
 
+@pytest.mark.parametrize(("more", "says"), [((), True), (("--json",), False), (("-h",), False)])
+def test_experiment_run_says_what_it_does_before_anything_is_loaded(more, says):
+    """Guards: in a pipe its first words came after seconds, once all that trains was imported."""
+    trains = {"numpy", "pandas", "numba", "lightgbm", "sklearn"}
+    done = without(trains, "experiment", "run", "adult", "--data", "a.csv", "--out", "new", *more)
+    assert done.returncode == 3
+    assert done.stderr.startswith("This trains every cell") is says
+    assert "pip install" in done.stderr
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
