@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +41,10 @@ def check(manifest: Path, as_json: bool) -> None:
     """
     draft, problems = _checked(manifest)
     if problems:
-        listed = _with_lines(manifest, problems)
+        listed = with_lines(manifest, [vars(problem) for problem in problems])
         emit(
             {"valid": False, "problems": listed},
-            lambda: _refused(manifest, listed),
+            lambda: refusal(manifest, listed),
             as_json=as_json,
         )
         raise click.exceptions.Exit(FAILED)
@@ -78,16 +79,37 @@ def _checked(path: Path) -> tuple[object, tuple[ManifestProblem, ...]]:
     return draft, manifest_problems(draft)
 
 
-def _with_lines(path: Path, problems: tuple[ManifestProblem, ...]) -> list[dict[str, Any]]:
+def with_lines(path: Path, problems: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the problems of a manifest with their ``line`` in its file, in the file's order.
+
+    Parameters
+    ----------
+    path : Path
+        Of the manifest, .json or .yaml.
+    problems : sequence of mapping
+        Each has the ``field``, ``message`` and, of a question, ``position`` of a `ManifestProblem`.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If they are none, which a server's may be.
+    """
     # only a manifest with a fault pays for reading its file a second time
     from hushpoll_shared.drafts.manifest_lines import line_of, lines_of
 
     lines = lines_of(path.read_bytes())
-    listed = [vars(problem) | {"line": line_of(problem, lines)} for problem in problems]
+    listed = [{**problem, "line": line_of(_of_file(problem), lines)} for problem in problems]
     return sorted(listed, key=lambda problem: problem["line"] or 0)
 
 
-def _refused(path: Path, problems: list[dict[str, Any]]) -> str:
+def _of_file(problem: Mapping[str, Any]) -> ManifestProblem:
+    return ManifestProblem(
+        problem["field"], None, problem["message"], None, problem.get("position")
+    )
+
+
+def refusal(path: Path, problems: Sequence[Mapping[str, Any]]) -> str:
+    """Return the problems of `with_lines` as text: a line for each, which its place begins."""
     count = len(problems)
     many = "1 fault" if count == 1 else f"{count} faults"
     lines = [f"{path.name} cannot be published, for it has {many}:"]
@@ -99,7 +121,7 @@ def _refused(path: Path, problems: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _told(problem: dict[str, Any]) -> str:
+def _told(problem: Mapping[str, Any]) -> str:
     """Return the message of a problem, which names its field."""
     message, field = " ".join(problem["message"].split()), problem["field"]
     question, _, part = field.rpartition(".")

@@ -10,7 +10,8 @@ import click
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import analyst_command, version_of, version_option
 from hushpoll_protocols.errors import HushpollError
-from hushpoll_shared.cli.terminal import emit_answer
+from hushpoll_shared.cli.manifest_commands import refusal, with_lines
+from hushpoll_shared.cli.terminal import emit_answer, usable
 from hushpoll_shared.spelling.canonical import parse_json
 
 MANIFEST = click.argument("manifest", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -28,11 +29,14 @@ REVISION = click.option(
 def check(client: AnalystClient, manifest: Path, as_json: bool) -> None:
     """Name all faults for which the server would refuse MANIFEST; publish nothing.
 
-    MANIFEST is a file .json or .yaml. The command ends with 1 if there is a fault.
-    hushpoll manifest check needs no server, and names the lines.
+    MANIFEST is a file .json or .yaml; each fault is told with its line. The command ends with 1 if
+    there is a fault. hushpoll manifest check needs no server.
     """
     answer = client.validate(_read(manifest))
-    emit_answer(answer, _checked, as_json=as_json)
+    listed = usable(lambda: with_lines(manifest, answer["problems"]))
+    emit_answer(
+        {**answer, "problems": listed}, lambda told: _checked(manifest, told), as_json=as_json
+    )
     if answer.get("valid") is not True:
         raise click.exceptions.Exit(1)
 
@@ -159,8 +163,8 @@ def _listed(answer: dict[str, Any]) -> str:
     return "\n".join(map(_line, answer["drafts"])) or "No draft is kept."
 
 
-def _checked(answer: dict[str, Any]) -> str:
-    lines = [str(problem.get("message")) for problem in answer["problems"]]
+def _checked(path: Path, answer: dict[str, Any]) -> str:
+    lines = [refusal(path, answer["problems"])] if answer["problems"] else []
     if answer.get("hardly_protected") is not None:
         lines.append(f"only with --allow-weak: {answer['hardly_protected']}")
     if not lines:
