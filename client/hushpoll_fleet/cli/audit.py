@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from rich.table import Table
 
 from hushpoll_fleet.audit.certificate import FEWEST_DRAWS, MOST_DRAWS, Finding, audit
 from hushpoll_fleet.audit.devices import SDKS
 from hushpoll_protocols import PROTOCOLS, parse_epsilon
 from hushpoll_shared.cli.table_out import save_table, table_out_option
-from hushpoll_shared.cli.terminal import emit, json_option, progress, reports_errors
+from hushpoll_shared.cli.terminal import emit, json_option, progress, rendered, reports_errors
 from hushpoll_shared.tables.result_table import ResultTable, columns
 
 _FINDINGS: Final = columns(
@@ -119,25 +120,30 @@ def command(
 
 def certificate(findings: list[Finding], draws: int, alpha: float) -> str:
     """Return the findings as text."""
-    rows = [
-        f"{finding.sdk:<11} {finding.protocol:<7} {finding.epsilon:>7g} "
-        f"{finding.realized_epsilon:>9.4f} "
-        f"{finding.lower_bound:>8.4f} {finding.share:>6.1%}  {verdict(finding)}"
-        for finding in findings
-    ]
+    table = Table("SDK", "protocol", box=None, pad_edge=False)
+    for heading in ("epsilon", "realized", "bound", "share"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("verdict")
+    for finding in findings:
+        table.add_row(
+            finding.sdk,
+            finding.protocol,
+            f"{finding.epsilon:g}",
+            f"{finding.realized_epsilon:.4f}",
+            f"{finding.lower_bound:.4f}",
+            f"{finding.share:.1%}",
+            verdict(finding),
+        )
     over = sum(finding.overspends for finding in findings)
-    return "\n".join(
-        [
-            f"hushpoll {version('hushpoll')}, Python {platform.python_version()}: "
-            f"{draws} draws each, alpha {alpha:g}",
-            "",
-            "SDK         protocol epsilon  realized    bound  share  verdict",
-            *rows,
-            "",
-            f"{over} of {len(findings)} spend more than their law."
-            if over
-            else f"None of {len(findings)} was seen to spend more than its law.",
-        ]
+    return rendered(
+        f"hushpoll {version('hushpoll')}, Python {platform.python_version()}: "
+        f"{draws} draws each, alpha {alpha:g}",
+        "",
+        table,
+        "",
+        f"{over} of {len(findings)} spend more than their law."
+        if over
+        else f"None of {len(findings)} was seen to spend more than its law.",
     )
 
 

@@ -44,10 +44,11 @@ def estimates_table(shown: str, comparisons: Mapping[str, Sequence[Mapping[str, 
             "yes" if row["covered"] else "no",
         )
     every = [row for rows in comparisons.values() for row in rows]
-    return (
-        f"{rendered(table)}\n{_covering(comparisons[shown])} intervals cover the truth. Over all "
+    return rendered(
+        table,
+        f"{_covering(comparisons[shown])} intervals cover the truth. Over all "
         f"{len(comparisons)} randomised attributes it is {_covering(every)}; 95 of 100 are "
-        "expected."
+        "expected.",
     )
 
 
@@ -75,7 +76,7 @@ def training_table(without: Mapping[str, Any], with_ldp: Mapping[str, Any], peop
 def _table(title: str, headings: Sequence[str]) -> Table:
     table = Table(title=title)
     for column, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if column else "left")
+        table.add_column(heading, justify="right" if column else "left", no_wrap=column > 0)
     return table
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
-from io import StringIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,13 +17,18 @@ from hushpoll_analysis.shuffling.guarantee import DELTA
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.fairness_options import confidence_option
 from hushpoll_shared.cli.table_out import save_table, table_out_option
-from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
+from hushpoll_shared.cli.terminal import (
+    COLUMNS,
+    emit,
+    json_option,
+    rendered,
+    reports_errors,
+    waiting,
+)
 from hushpoll_shared.group_metrics import DIFFERENCES, METRICS
 from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.tables.plans import comparison_table, verdicts_table
 
-COLUMNS: Final = 80
-ATTRIBUTES: Final = 3
 """In one table of so many columns."""
 
 
@@ -203,8 +207,16 @@ def _text(document: dict[str, Any]) -> str:
     names = [attribute["name"] for attribute in possible[0]["attributes"]] if possible else []
     if possible:
         lines.append(LEGEND)
-    for start in range(0, len(names), ATTRIBUTES):
-        tables.append(_attributes_table(document, names, slice(start, start + ATTRIBUTES)))
+    if names:
+        tables.append(
+            _table(
+                document,
+                names,
+                lambda option: [
+                    f"{row['width']:.3f} / {_difference(row)}" for row in option["attributes"]
+                ],
+            )
+        )
     tables.append(
         _table(
             document,
@@ -233,34 +245,23 @@ def _text(document: dict[str, Any]) -> str:
     return "\n".join([*map(_wrapped, lines), *tables, *map(_wrapped, after)])
 
 
-def _attributes_table(document: dict[str, Any], names: list[str], some: slice) -> str:
-    return _table(
-        document,
-        names[some],
-        lambda option: [
-            f"{row['width']:.3f} / {_difference(row)}" for row in option["attributes"][some]
-        ],
-    )
-
-
 def _table(
     document: dict[str, Any],
     headings: list[str],
     cells: Callable[[dict[str, Any]], list[str]],
 ) -> str:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for heading in ("protocol", "split", *headings):
-        table.add_column(heading, overflow="fold")
+    for heading in ("protocol", "split"):
+        table.add_column(heading)
+    for heading in headings:
+        table.add_column(heading, no_wrap=True)
     for option in document["options"]:
         none = ["-"] * len(headings)
         row = none if "error" in option else cells(option)
         table.add_row(option["protocol"], option["split"], *row)
-    buffer = StringIO()
-    Console(file=buffer, width=COLUMNS, color_system=None).print(table)
-    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n")) + "\n"
+    return rendered(table) + "\n"
 
 
 def _difference(row: dict[str, Any]) -> str:

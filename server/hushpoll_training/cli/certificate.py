@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.table import Table
 
 from hushpoll_shared.cli.table_out import save_table, table_out_option
-from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_shared.cli.terminal import emit, json_option, rendered, reports_errors
 from hushpoll_training.certificates.margins import TIGHTNESS
 from hushpoll_training.certificates.private_model import FAILURE, certify_model
 from hushpoll_training.cli.options import FILE, ignore_option
@@ -72,14 +73,19 @@ def certificate(
 
 
 def _text(document: dict[str, Any]) -> str:
-    lines = [
+    table = Table(box=None, pad_edge=False)
+    for heading in ("notion", "group"):
+        table.add_column(heading)
+    for heading in ("private", "without noise"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    lines: list[str | Table] = [
         f"With {100 * document['confidence']:.4g} % probability over its noise, the model's "
         f"weights are within {document['distance']:.4g} of those without noise.",
         f"On these {document['rows']} rows, the model without noise then lies in all of these "
         f"intervals. Groups are those of {document['attribute']}; 0 is no difference between a "
         "group and all rows. Accuracy is the share of correct predictions.",
         "",
-        f"{'notion':<24} {'group':<20} {'private':>8} {'without noise':>20}",
+        table,
     ]
     for level in document["levels"]:
         group = level["group"] or "all rows"
@@ -88,9 +94,7 @@ def _text(document: dict[str, Any]) -> str:
         interval = f"[{level['lower']:+.4f}, {level['upper']:+.4f}]"
         if level["vacuous"]:
             interval = "nothing is known"
-        lines.append(
-            f"{level['notion_is']:<24} {group:<20} {level['private']:>+8.4f} {interval:>20}"
-        )
+        table.add_row(level["notion_is"], group, f"{level['private']:+.4f}", interval)
     if all(level["vacuous"] for level in document["levels"]):
         lines += ["", "More rows to train on, or a larger epsilon or penalty, give a certificate."]
-    return "\n".join([*lines, "", document["publishing"]])
+    return rendered(*lines, "", document["publishing"])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.table import Table
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
@@ -15,7 +17,7 @@ from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.fairness_options import params_option
 from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.table_out import save_table, table_out_option
-from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_errors
+from hushpoll_shared.cli.terminal import FAILED, emit, json_option, rendered, reports_errors
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS
 from hushpoll_training.cli.experiment_table import REFERENCE, table_command
 from hushpoll_training.cli.experiment_trust import trust_command
@@ -342,13 +344,17 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
 
 
 def _comparison_text(comparison: Comparison) -> str:
-    lines = [tables.agreement(comparison)]
+    parts: list[str | Table] = [tables.agreement(comparison)]
     if comparison.misses:
-        lines += ["Farther away (ours, reference, standard errors):"]
-        lines += [f"  {'  '.join(row)}" for row in tables.misses(comparison)]
+        table = Table("protocol", "split", "epsilon", "metric", box=None, pad_edge=False)
+        for heading in ("ours", "reference", "distance"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for row in tables.misses(comparison):
+            table.add_row(*row)
+        parts += ["Farther away (the distance is in standard errors):", table]
     if comparison.missing:
-        lines += [_not_run(comparison.missing)]
-    return "\n".join(lines)
+        parts.append(_not_run(comparison.missing))
+    return rendered(*parts)
 
 
 def _not_run(cells: tuple[object, ...]) -> str:
@@ -375,9 +381,17 @@ def configs(name: str | None, as_json: bool) -> None:
         click.echo(shipped.text(name), nl=False)
         return
     titles = {key: shipped.title(key) for key in shipped.names()}
-    width = max(map(len, titles))
     emit(
         [{"name": key, "title": title} for key, title in titles.items()],
-        "\n".join(f"{key:<{width}}  {title}" for key, title in titles.items()),
+        lambda: _listed(titles),
         as_json=as_json,
     )
+
+
+def _listed(titles: Mapping[str, str]) -> str:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for row in titles.items():
+        table.add_row(*row)
+    return rendered(table)

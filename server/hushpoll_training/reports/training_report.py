@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from textwrap import wrap
-from typing import Any, Final
+from typing import Any
 
 from rich.table import Table
 
-from hushpoll_shared.cli.terminal import rendered
+from hushpoll_shared.cli.terminal import COLUMNS, rendered
 from hushpoll_shared.group_metrics import METRICS, RATES, UTILITY_LABELS
 from hushpoll_training.evaluation.fairness.partition import BY_MANIFEST
 from hushpoll_training.evaluation.metrics import FAIRNESS, GROUP_RATES, UTILITY
 from hushpoll_training.reports.protection import protections
-
-COLUMNS: Final = 80
-"""Of the tables."""
 
 _SECTIONS = (UTILITY, FAIRNESS, GROUP_RATES)
 _LABELS: Mapping[str, str] = {
@@ -42,10 +39,10 @@ def training_report(record: Mapping[str, Any]) -> str:
     trust = ["Protected, and from whom:"]
     for item in protections(record):
         said = f"- {item.what}: from {item.from_whom}; {item.how}."
-        trust += wrap(said, 98, subsequent_indent="  ", break_long_words=False)
+        trust += wrap(said, COLUMNS, subsequent_indent="  ", break_long_words=False)
     if record["ldp"] is None:
         unmeasured = f"Utility and fairness are not measured: {record['unmeasured']}"
-        return "\n".join([*lines, unmeasured, *trust])
+        return rendered(*lines, unmeasured, *trust)
     lines.append(f"Tested on {record['tested_on']}; NonDP is {record['baseline_is']}.")
     if rows["unanswered"]:
         lines.append(f"{rows['unanswered']} of them have no target and are left out.")
@@ -57,7 +54,7 @@ def training_report(record: Mapping[str, Any]) -> str:
         # the manifest's own groups are in the table
         if report["reference_is"] != BY_MANIFEST:
             lines += ["", report_text(report)]
-    return "\n".join([*lines, *trust])
+    return rendered(*lines, *trust)
 
 
 def metrics_table(
@@ -90,7 +87,7 @@ def metrics_table(
                 cells.append(_between(intervals.get(name), reasons))
             table.add_row(_LABELS.get(name, name), *cells)
     notes = [f"({number}) {reason}" for reason, number in reasons.items()]
-    return "\n".join([rendered(table, width=COLUMNS), *notes])
+    return rendered(table, *notes)
 
 
 def _intervals(record: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -135,7 +132,7 @@ def report_text(report: Mapping[str, Any]) -> str:
     """Return a report, as :meth:`FairnessReport.to_dict` gives it, as lines of text."""
     reasons: dict[str, int] = {}
     level = f"{100 * report['confidence']:g} %"
-    lines = [
+    lines: list[Table | str] = [
         f"Groups by {' and '.join(report['attributes'])}: {report['n']} rows, "
         f"{report['outside']} in no group.",
         f"The reference, group 1, is {report['reference']} ({report['reference_is']}).",
@@ -143,14 +140,15 @@ def report_text(report: Mapping[str, Any]) -> str:
     rates = Table()
     rates.add_column("group", overflow="fold")
     for heading in ("rows", *report["groups"][0]["rates"]):
-        rates.add_column(heading, justify="right")
+        rates.add_column(heading, justify="right", no_wrap=True)
     for group in report["groups"]:
         cells = (_shown(result, reasons) for result in group["rates"].values())
         rates.add_row(group["group"], str(group["n"]), *cells)
     compared = Table()
     compared.add_column("group 0", overflow="fold")
-    for heading in ("metric", "value", f"{level} interval", "bootstrap"):
-        compared.add_column(heading, justify="right")
+    compared.add_column("metric", no_wrap=True)
+    for heading in ("value", f"{level} interval", "bootstrap"):
+        compared.add_column(heading, justify="right", no_wrap=True)
     for comparison in report["comparisons"]:
         compared.add_section()
         for metric, result in comparison["metrics"].items():
@@ -163,24 +161,23 @@ def report_text(report: Mapping[str, Any]) -> str:
             compared.add_row(
                 comparison["group"], metric, value, _range(result["closed_form"]), between
             )
-    lines.append(rendered(rates, width=COLUMNS))
+    lines.append(rates)
     if report["comparisons"]:
-        lines.append(rendered(compared, width=COLUMNS))
+        lines.append(compared)
     if len(report["groups"]) > 2:
         widest = Table()
         widest.add_column("widest spread", overflow="fold")
         for heading in ("value", f"{level} interval"):
-            widest.add_column(heading, justify="right")
+            widest.add_column(heading, justify="right", no_wrap=True)
         for name, result in report["spreads"].items():
             if "withheld" in result:
                 widest.add_row(name.replace("_", " "), _shown(result, reasons), "")
             else:
                 limits = _range(result["closed_form"])
                 widest.add_row(name.replace("_", " "), f"{result['value']:.4f}", limits)
-        lines.append(rendered(widest, width=COLUMNS))
+        lines.append(widest)
     lines += [f"({number}) not shown: {reason}" for reason, number in reasons.items()]
-    lines.append(report["intervals"])
-    return "\n".join(lines)
+    return rendered(*lines, report["intervals"])
 
 
 def _shown(result: Mapping[str, Any], reasons: dict[str, int]) -> str:

@@ -99,7 +99,7 @@ def shape_text(tested: Mapping[str, Any]) -> str:
         lines.append(
             f"  {printable(attribute['name'])}: {words}; {printable(attribute['finding'])}"
         )
-    return "\n".join(lines)
+    return rendered(*lines)
 
 
 def read_again(answer: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from hushpoll_shared.spelling.text import printable
 
 
 def fairness_text(report: Mapping[str, Any]) -> str:
-    """Return a report as lines of text, its tables at most 100 characters wide.
+    """Return a report as lines of text of at most 80 columns.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def _together(report: Mapping[str, Any]) -> list[str]:
         lines.append(
             f"Discoveries at the rate {float(report['rate']):.2g}: {', '.join(found) or 'none'}."
         )
-    return lines
+    return [rendered(line) for line in lines]
 
 
 def _pair(report: Mapping[str, Any]) -> str:
@@ -82,7 +82,7 @@ def _pair(report: Mapping[str, Any]) -> str:
     table.add_column("metric", overflow="fold")
     for heading in ("estimate", "std. error", f"{100 * float(report['confidence']):g} % interval"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("conclusion", overflow="fold")
+    table.add_column("conclusion", no_wrap=True)
     for section in ("metrics", "rates", "shares"):
         table.add_section()
         for key, number in report[section].items():
@@ -92,23 +92,21 @@ def _pair(report: Mapping[str, Any]) -> str:
                 label = f"share, {key} group"
             table.add_row(printable(label), *_cells(number, reasons))
     seen = "" if about["protocol"] is None else f"; {name} was never seen in clear"
-    return "\n".join(
-        [
-            f"{printable(survey['name'])} version {int(survey['version'])}, {int(report['n'])} "
-            f"records; digest {printable(survey['digest'])[:16]}",
-            f"{name} ({how}): 1, privileged, is {_either(about['privileged'])}; 0 is "
-            f"{_either(about['unprivileged'])}. The model is {printable(report['origin'])}.",
-            f"Fairness {printable(report['setting'])}{seen}.",
-            rendered(table),
-            *(f"({number}) {reason}" for reason, number in reasons.items()),
-            *_outlook(report),
-            *_poisoning(report),
-        ]
+    return rendered(
+        f"{printable(survey['name'])} version {int(survey['version'])}, {int(report['n'])} "
+        f"records; digest {printable(survey['digest'])[:16]}",
+        f"{name} ({how}): 1, privileged, is {_either(about['privileged'])}; 0 is "
+        f"{_either(about['unprivileged'])}. The model is {printable(report['origin'])}.",
+        f"Fairness {printable(report['setting'])}{seen}.",
+        table,
+        *(f"({number}) {reason}" for reason, number in reasons.items()),
+        *_outlook(report),
+        *_poisoning(report),
     )
 
 
 def _reading(report: Mapping[str, Any]) -> str:
-    return f"{printable(report['intervals'])} The same is true of the conclusions."
+    return rendered(f"{printable(report['intervals'])} The same is true of the conclusions.")
 
 
 def _either(categories: list[str]) -> str:

@@ -80,7 +80,7 @@ def _statistics(
     table.add_column(what, overflow="fold")
     level = f"{100 * float(answer['confidence']):g} % interval"
     for column in ("estimate", "std. error", level):
-        table.add_column(column, justify="right", overflow="fold")
+        table.add_column(column, justify="right", no_wrap=True)
     for name in _STATISTICS:
         if group[name] is not None:
             table.add_row(_name(name, answer, words), *_numbers(group[name]))
@@ -105,7 +105,7 @@ def ordered_change_text(answer: Mapping[str, Any]) -> str:
     shown.add_column("of those who answered", overflow="fold")
     level = f"{100 * float(answer['confidence']):g} % interval"
     for column in ("before", "after", "change", level):
-        shown.add_column(column, justify="right", overflow="fold")
+        shown.add_column(column, justify="right", no_wrap=True)
     for row in answer["changes"]:
         before, after = (_numbers(row[side])[0] or UNKNOWN for side in ("before", "after"))
         difference = row["difference"]
@@ -134,7 +134,7 @@ def means_text(answer: Mapping[str, Any]) -> str:
         shown.add_column(column, overflow="fold")
     level = f"{100 * float(answer['confidence']):g} % together"
     for column in ("mean", "std. error", level):
-        shown.add_column(column, justify="right", overflow="fold")
+        shown.add_column(column, justify="right", no_wrap=True)
     for row in answer["means"]:
         group = [str(row["group"])] if grouped else []
         shown.add_row(str(row["attribute"]), *group, *_numbers(row))

@@ -121,7 +121,7 @@ def independence_text(answer: Mapping[str, Any]) -> str:
     least = answer["smallest_expected"]
     if least is not None and float(least) < 5:
         words += f" The emptiest cell expects {float(least):.2g} people: the p-value is rough."
-    return f"{heading(answer)}\n{words}"
+    return rendered(heading(answer), words)
 
 
 def _found(answer: Mapping[str, Any]) -> str:

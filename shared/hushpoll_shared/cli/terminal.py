@@ -32,6 +32,15 @@ USAGE: Final = 2
 MISSING_EXTRA: Final = 3
 NETWORK: Final = 4
 
+COLUMNS: Final = 80
+"""Most that a line of a result takes. It is what every terminal has, and the same in a pipe."""
+
+_LABEL: Final = 14
+"""Columns that a text which is wrapped gets at least; with fewer it is hard to read."""
+
+_WHOLE: Final = 32
+"""Widest cell that is never wrapped: numbers take less, and a server can send anything."""
+
 _Args = ParamSpec("_Args")
 _Result = TypeVar("_Result")
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -203,15 +212,74 @@ def usable(words: Callable[[], _Result]) -> _Result:
         ) from None
 
 
-def rendered(*parts: Table | str, width: int = 100) -> str:
-    """Return tables and texts as lines of at most `width` characters, without colours or markup."""
+def rendered(*parts: Table | str) -> str:
+    """Return tables and texts as lines of at most 80 columns, without colours or markup.
+
+    Nothing is cut off. Texts are wrapped, numbers are not: a table whose numbers do not fit side by
+    side becomes several, one below the other, each with the labels of its rows.
+
+    Parameters
+    ----------
+    *parts : Table or str
+        Cells are strings. Columns that name a row come first; numbers begin at the first column
+        that is not to be wrapped (`no_wrap`).
+    """
     from rich.console import Console
+    from rich.table import Table
 
     buffer = StringIO()
-    console = Console(file=buffer, width=width, color_system=None, markup=False, emoji=False)
+    console = Console(file=buffer, width=COLUMNS, color_system=None, markup=False, emoji=False)
     for part in parts:
-        console.print(part, highlight=False)
-    return buffer.getvalue().rstrip("\n")
+        for number, piece in enumerate(_fitting(part) if isinstance(part, Table) else [part]):
+            if number:
+                console.print()
+            console.print(piece, highlight=False)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n"))
+
+
+def _fitting(table: Table) -> list[Table]:
+    """Return a table as one or several of at most 80 columns, none of which cuts a cell off."""
+    from rich.cells import cell_len
+
+    # between two cells: a line and a space at both of its sides, or two spaces
+    edge = 2 if table.box is None else 3
+    needed, labels = [], None
+    for place, column in enumerate(table.columns):
+        # a letter of Chinese, Japanese or Korean takes two columns of a terminal
+        widest = max((cell_len(str(cell)) for cell in column.cells), default=0)
+        needed.append(max(min(widest, _LABEL), min(cell_len(str(column.header)), _LABEL)))
+        if column.no_wrap:
+            labels = place if labels is None else labels
+            if widest <= _WHOLE:
+                # a fixed width is kept; the heading above the numbers may be wrapped
+                needed[-1] = column.width = max(widest, needed[-1])
+        column.no_wrap, column.overflow = False, "fold"
+    names = list(range(len(needed) if labels is None else labels))
+    room = COLUMNS - 1 - sum(needed[place] + edge for place in names)
+    parts: list[list[int]] = [[]]
+    for place in range(len(names), len(needed)):
+        if parts[-1] and sum(needed[other] + edge for other in (*parts[-1], place)) > room:
+            parts.append([])
+        parts[-1].append(place)
+    return [table] if len(parts) == 1 else [_part(table, [*names, *part]) for part in parts]
+
+
+def _part(table: Table, places: list[int]) -> Table:
+    """Return some columns of a table as a table of their own."""
+    from rich.table import Table
+
+    part = Table(
+        *(table.columns[place].copy() for place in places),
+        title=table.title,
+        title_justify=table.title_justify,
+        box=table.box,
+        pad_edge=table.pad_edge,
+        show_header=table.show_header,
+    )
+    cells = [list(table.columns[place].cells) for place in places]
+    for number, row in enumerate(table.rows):
+        part.add_row(*(column[number] for column in cells), end_section=row.end_section)
+    return part
 
 
 @contextmanager

@@ -140,6 +140,7 @@ def test_the_command_prints_a_certificate(hushpoll, tmp_path):
     code, out, _ = hushpoll("audit", *arguments, "--alpha", ALPHA)
     assert code == 0
     assert f"20000 draws each, alpha {ALPHA:g}" in out
+    assert max(map(len, out.splitlines())) <= 80
     assert "None of 2 was seen to spend more than its law." in out
     file = tmp_path / "audit.csv"
     code, out, _ = hushpoll("audit", *arguments, "--alpha", ALPHA, "--json", "--out", file)

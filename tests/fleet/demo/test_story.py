@@ -152,7 +152,7 @@ def test_tables_show_intervals_and_count_those_that_cover():
         "health": [compared("Good", 0.5, 0.6, 0.4, 0.8), compared("Bad", 0.5, 0.4, 0.1, 0.3)],
         "age": [compared("17", 1.0, 1.0, 0.9, 1.1)],
     }
-    text = estimates_table("health", rows)
+    text = " ".join(estimates_table("health", rows).split())
     assert "0.400 to 0.800" in text
     assert "1 of 2 intervals cover the truth" in text
     assert "all 2 randomised attributes it is 2 of 3" in text
