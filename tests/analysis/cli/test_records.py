@@ -183,8 +183,10 @@ def test_table_of_hostile_categories(call, tmp_path):
     code, _, err = call("records", "cross-table", path, "x", "lower", "--out", out)
     assert (code, err) == (0, "")
     with out.open(newline="") as file:
-        cells = [row["a"] for row in csv.DictReader(file)]
-    assert cells[::2] == ["'=1+1", "'@x", "שלום", "'-5"]
+        rows = list(csv.DictReader(file))
+    assert [row["x"] for row in rows][::2] == ["'=1+1", "'@x", "שלום", "'-5"]
+    # The question has the name of a column of each table.
+    assert [row["b: lower"] for row in rows][:2] == ["1", "2"]
 
 
 def test_file_for_a_table_is_checked_before_the_work(call, files, tmp_path):

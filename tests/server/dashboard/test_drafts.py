@@ -520,7 +520,11 @@ def of_many_answers():
             }
             for code, (title, question, pattern) in words.items()
         },
-        "protected": None,
+        "protected": {
+            "attribute": "area-1",
+            "privileged": "Answer 1 to question 1",
+            "unprivileged": "Answer 2 to question 1",
+        },
     }
 
 
@@ -532,6 +536,8 @@ def test_the_page_of_a_large_draft_is_small_and_has_one_table_of_translations(si
     linked = sorted(set(re.findall(r'(?:href|src)="([^"]*/page/[^"]+)"', page.text)))
     files = [ada.client.get(address).get_data() for address in linked]
     assert len(files) >= 3
+    assert "It can be published" in page.text
+    assert "srcdoc=" in page.text
     # Uncompressed, and with all that it loads.
     assert len(page.get_data()) + sum(map(len, files)) < 400_000
     assert 'name="t0-q29-a19"' in page.text
