@@ -106,9 +106,10 @@ class Verdict:
                     f"{N_MAX:,} respondents."
                 )
             return _sentence(
-                f"{self._what} takes {self.n_needed:,} respondents{self._each} at epsilon {epsilon}"
+                f"{self._what} takes {_respondents(self.n_needed)}{self._each} at epsilon {epsilon}"
             )
-        size = f"with {self.n:,} respondents{self._each} and epsilon {epsilon}"
+        assert self.n is not None  # noqa: S101  (there is no prediction without it)
+        size = f"with {_respondents(self.n)}{self._each} and epsilon {epsilon}"
         if goal.kind in WIDTHS:
             wide = "has no bound in some surveys"
             if predicted.value is not None:
@@ -286,7 +287,7 @@ def _together(told: Sequence[Verdict]) -> dict[str, Any]:
         return {"answer": "no", "verdict": words}
     if "needs" in answers:
         most = max(one.n_needed or 0 for one in told)
-        return {"answer": "needs", "verdict": f"All that is wanted takes {most:,} respondents."}
+        return {"answer": "needs", "verdict": f"All that is wanted takes {_respondents(most)}."}
     if "yes" in answers:
         return {"answer": "yes", "verdict": "Yes: this survey can answer all that is wanted."}
     return {"answer": "has", "verdict": "What can be had is below."}
@@ -377,6 +378,10 @@ def _spelled(epsilon: float) -> Decimal:
 
 def _percent(share: float | None) -> str:
     return f"{100 * (share or 0.0):.3g} %"
+
+
+def _respondents(n: int) -> str:
+    return f"{n:,} respondent{'' if n == 1 else 's'}"
 
 
 def _sentence(words: str) -> str:

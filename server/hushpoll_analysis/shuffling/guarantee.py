@@ -69,7 +69,8 @@ class ShuffleGuarantee:
     @property
     def sentence(self) -> str:
         """What an analyst may say of it."""
-        crowd = f"{self.crowd:,} shuffled reports" + (
+        reports, are = ("report", "is") if self.crowd == 1 else ("reports", "are")
+        crowd = f"{self.crowd:,} shuffled {reports}" + (
             f" with the same values of {', '.join(self.clear)}, which leave in clear,"
             if self.clear
             else ""
@@ -83,9 +84,9 @@ class ShuffleGuarantee:
             "devices and server"
         )
         if self.epsilon >= float(self.local_epsilon):
-            return f"{condition}, {crowd} are too few for it to add anything. {kept}"
+            return f"{condition}, {crowd} {are} too few for it to add anything. {kept}"
         return (
-            f"{condition}, {crowd} are together ({self.epsilon:.4f}, {self.delta:g})-private for "
+            f"{condition}, {crowd} {are} together ({self.epsilon:.4f}, {self.delta:g})-private for "
             f"each respondent's perturbed answers. This line rests on that shuffler; the survey's "
             f"own server is none, because it sees each report arrive. {kept}"
         )

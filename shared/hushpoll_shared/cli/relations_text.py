@@ -110,10 +110,11 @@ def _table(title: str, rows: Sequence[Mapping[str, Any]], level: str) -> Table:
 
 def independence_text(answer: Mapping[str, Any]) -> str:
     """Return a test of independence as lines of text; raises as `estimates_text`."""
+    degrees = f"{answer['degrees']} degree{'' if answer['degrees'] == 1 else 's'} of freedom"
     words = (
         f"{printable(answer['a'])} and {printable(answer['b'])}: {answer['conclusion']}, "
         f"p = {float(answer['p_value']):.2g} (chi-square {float(answer['statistic']):.2f} with "
-        f"{answer['degrees']} degrees of freedom, level {float(answer['alpha']):g}). "
+        f"{degrees}, level {float(answer['alpha']):g}). "
         "A test has no interval."
     )
     if answer["degrees"]:

@@ -94,6 +94,11 @@ def test_survey_that_cannot_answer_says_with_which_n_it_could():
     )
 
 
+def test_one_respondent_is_not_called_several():
+    sentence = told("width:region=0.05", n=1)["sentence"]
+    assert "with 1 respondent and epsilon 2" in sentence
+
+
 def test_survey_that_can_answer_says_yes():
     one = told("change:group=0.2", n=20_000)
     assert (one["answer"], one["epsilon_needed"]) == ("yes", None)

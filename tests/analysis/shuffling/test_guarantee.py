@@ -85,6 +85,11 @@ def test_sentence_names_the_shuffler_and_keeps_the_local_epsilon():
     assert found.to_dict()["sentence"] == found.sentence
 
 
+def test_sentence_of_one_report_is_about_one():
+    alone = shuffle_guarantee(survey(clear=False), 1)
+    assert ", 1 shuffled report is too few for it to add anything." in alone.sentence
+
+
 def test_nothing_that_respondents_read_speaks_of_a_shuffler():
     root = Path(__file__).parents[3]
     folders = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hushpoll_shared.cli.relations_text import change_text
+from hushpoll_shared.cli.relations_text import change_text, independence_text
 from hushpoll_shared.cli.weighting import weighted_shares_text
 
 SHARE = {"value": 0.5, "standard_error": 0.1, "lower": 0.3, "upper": 0.7}
@@ -49,3 +49,23 @@ def test_weighted_shares_show_no_interval_of_the_unweighted(value, words):
     )
     assert words in " ".join(text.split())
     assert ("at 95 %" in text) is (value is SHARE)
+
+
+@pytest.mark.parametrize(("degrees", "words"), [(1, "1 degree of"), (2, "2 degrees of")])
+def test_a_test_of_two_yes_or_no_questions_has_one_degree_of_freedom(degrees, words):
+    answer = {
+        **SIDE,
+        "a": "gender",
+        "b": "income",
+        "conclusion": "no dependence found",
+        "p_value": 0.3,
+        "statistic": 1.0,
+        "degrees": degrees,
+        "alpha": 0.05,
+        "power": 0.8,
+        "smallest_detectable": 0.1,
+        "largest_detectable": 0.1,
+        "largest_possible": 1.0,
+        "smallest_expected": None,
+    }
+    assert f"with {words} freedom" in independence_text(answer)
