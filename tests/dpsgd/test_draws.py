@@ -43,17 +43,18 @@ def test_noise_that_protects_rows_is_not_drawn_by_a_generator_with_a_small_seed(
 
 @pytest.mark.parametrize("seed", [None, 3])
 def test_batches_and_noise_have_their_laws(seed: int | None) -> None:
+    # Seven standard deviations each: without a seed, once in 10^11 runs by chance.
     draws = Draws(seed)
     sizes = [len(draws.sample(2000, 0.1)) for _ in range(50)]
-    assert np.mean(sizes) == pytest.approx(200, abs=5 * (180 / 50) ** 0.5)
+    assert np.mean(sizes) == pytest.approx(200, abs=7 * (180 / 50) ** 0.5)
     assert len(draws.sample(300, 1.0)) == 300
     for double in (False, True):
         noise = draws.normal(3.0, (100, 200), double=double)
         assert noise.dtype == (torch.float64 if double else torch.float32)
-        assert float(noise.std()) == pytest.approx(3.0, rel=0.03)
-        assert float(noise.mean()) == pytest.approx(0.0, abs=5 * 3 / 20_000**0.5)
+        assert float(noise.std()) == pytest.approx(3.0, rel=0.035)
+        assert float(noise.mean()) == pytest.approx(0.0, abs=7 * 3 / 20_000**0.5)
     parts = draws.parts(9000, 3).bincount(minlength=3)
-    assert parts.numpy() == pytest.approx(np.full(3, 3000), abs=5 * 2000**0.5)
+    assert parts.numpy() == pytest.approx(np.full(3, 3000), abs=7 * 2000**0.5)
 
 
 def test_no_row_is_sampled_with_more_than_the_chance_that_is_accounted() -> None:
