@@ -347,9 +347,12 @@ def test_languages_come_and_go():
     manifest, shown = changed(EVERYTHING, "add-language", {"new-language": " pt-BR "})
     assert list(manifest["translations"]) == ["de", "pt-BR"]
     assert shown == "t1"
-    assert list(changed(manifest, "drop-0")[0]["translations"]) == ["pt-BR"]
-    assert "translations" not in changed(EVERYTHING, "drop-0")[0]
-    assert changed(EVERYTHING, "drop-1") == (EVERYTHING, "")
+    assert list(changed(manifest, "drop-de")[0]["translations"]) == ["pt-BR"]
+    assert "translations" not in changed(EVERYTHING, "drop-de")[0]
+    assert changed(EVERYTHING, "drop-pt-BR") == (EVERYTHING, "")
+    # A translation that is no table has no place on the page, and the button names its own.
+    odd = {**manifest, "translations": {"fr": "no table", **manifest["translations"]}}
+    assert list(changed(odd, "drop-de")[0]["translations"]) == ["fr", "pt-BR"]
     for tag, words in (
         ("", "no language is named"),
         ("en", "the language of the survey itself"),

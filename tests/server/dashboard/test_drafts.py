@@ -223,7 +223,7 @@ def test_a_survey_is_translated_cell_by_cell_and_terms_are_chosen(site, visit):
     assert kept["translations"]["de"]["attributes"]["question-1"] == {
         "question": "Rauchen Sie?", "categories": ["Ja", "Nein"], "missing": "Keine Angabe",
     }  # fmt: skip
-    assert change(ada, path, do="drop-0").headers["Location"].endswith("#languages")
+    assert change(ada, path, do="drop-de").headers["Location"].endswith("#languages")
     assert "translations" not in manifest(site, path)
 
 

@@ -58,8 +58,8 @@ def changed(
         The manifest.
     act : str
         ``add``, ``remove-I``, ``up-I`` or ``down-I`` with the question's position from 0,
-        ``add-language`` or ``drop-I`` with the language's position; ``open-TAG`` changes nothing
-        and shows a language; anything else changes nothing.
+        ``add-language`` or ``drop-TAG`` with a language's tag; ``open-TAG`` changes nothing and
+        shows a language; anything else changes nothing.
     given : mapping of str to str, optional
         The form, which has the language to add.
 
@@ -78,9 +78,9 @@ def changed(
     word, _, text = act.partition("-")
     if word == "open":
         return manifest, _place_of(manifest, text)
-    place = int(text) if text.isdecimal() and len(text) < 5 else MOST_ATTRIBUTES
     if word == "drop":
-        return _without_language(manifest, place)
+        return _without_language(manifest, text)
+    place = int(text) if text.isdecimal() and len(text) < 5 else MOST_ATTRIBUTES
     questions = manifest.get("attributes")
     if not isinstance(questions, list):
         return manifest, ""
@@ -136,11 +136,10 @@ def _with_language(manifest: dict[str, Any], tag: str) -> tuple[dict[str, Any], 
     raise InvalidParameter(fault, field=NEW_LANGUAGE)
 
 
-def _without_language(manifest: dict[str, Any], place: int) -> tuple[dict[str, Any], str]:
+def _without_language(manifest: dict[str, Any], gone: str) -> tuple[dict[str, Any], str]:
     translations = manifest.get("translations")
-    if not isinstance(translations, dict) or place >= len(translations):
+    if not isinstance(translations, dict) or gone not in translations:
         return manifest, ""
-    gone = list(translations)[place]
     rest = {tag: words for tag, words in translations.items() if tag != gone}
     others = {key: value for key, value in manifest.items() if key != "translations"}
     return others | ({"translations": rest} if rest else {}), "languages"

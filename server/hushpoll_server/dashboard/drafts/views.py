@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from flask import Response, request, url_for
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, ManifestRefused
@@ -304,7 +304,7 @@ def _form(manifest: Mapping[str, Any]) -> Form:
 
 def _quoted(text: str) -> Markup:
     """Return the value of an attribute in single quotes: in JSON and HTML are many double ones."""
-    escaped = text.replace("&", "&amp;").replace("'", "&#39;").replace("<", "&lt;")
+    escaped = str(escape(str(text))).replace("&#34;", '"').replace("&gt;", ">")
     return Markup(f"'{escaped}'")  # noqa: S704
 
 
