@@ -163,13 +163,12 @@ def _skipped(setting: Skipped, rng: np.random.Generator) -> Draw:
         "share of group 1 with a positive label",
         "difference of positive rates",
     )
-    ends = [gap.value + sign * 1.96 * gap.standard_error for sign in (-1, 1)]
     joint = Reweighing.of(evidence, seen).joint[1, 1]
     values = (
         (accuracy.value, accuracy.lower, accuracy.upper),
         (gain.value, gain.lower, gain.upper),
         (float(joint), None, None),
-        (gap.value, ends[0], ends[1]),
+        (gap.value, gap.lower, gap.upper),
     )
     without = (
         answers.accuracy(0.95).value,
@@ -291,10 +290,9 @@ def _crossed(setting: Intersections, rng: np.random.Generator) -> Draw:
     weights = evidence.category_weights()[:, 5] * label
     error = 1.96 * float(weights.std()) / np.sqrt(n)
     share = float(weights.mean())
-    ends = [gap.value + sign * 1.96 * gap.standard_error for sign in (-1, 1)]
     return {
         "share of the smallest group with a positive label": (share, share - error, share + error),
-        "difference of positive rates": (gap.value, ends[0], ends[1]),
+        "difference of positive rates": (gap.value, gap.lower, gap.upper),
     }, {}
 
 
