@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from dashboard_server import HOSTILE, LARGE, MARKUP, ODD
 from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_client.cli.reporting.report import report as report_command
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.drawing import Drawing
 from hushpoll_server.reports import pdf
@@ -287,12 +289,21 @@ def test_bundle_whose_facts_are_none_is_refused(draw, facts):
         pass
 
 
-def test_bundle_that_was_changed_is_told(draw):
+def test_bundle_that_was_changed_is_told(draw, tmp_path):
     report = Report(basis_of(ODD), draw)
     files = read_bundle(report.bundle)[1]
     results = files["results.json"].replace(b'"n": 1000', b'"n": 2000')
-    with remade(zipped({**files, "results.json": results})) as made:
+    changed = zipped({**files, "results.json": results})
+    with remade(changed) as made:
         assert made.different == ("results.json",)
+    for name, bundle, code in (("kept", report.bundle, 0), ("changed", changed, 1)):
+        (tmp_path / f"{name}.zip").write_bytes(bundle)
+        told = CliRunner().invoke(report_command, ["--from", str(tmp_path / f"{name}.zip")])
+        assert (told.exit_code, "came out differently: results.json" in told.output) == (
+            code,
+            code == 1,
+        )
+        assert (tmp_path / f"{name}.html").exists()
 
 
 def test_large_report_is_for_a_job(site):

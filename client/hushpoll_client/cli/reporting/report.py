@@ -21,7 +21,7 @@ from hushpoll_client.cli.options import (
 )
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.cli.out_file import out_option, replacing
-from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
+from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_errors, waiting
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
@@ -203,3 +203,5 @@ def _from_bundle(source: Path, out: Path | None, *, as_json: bool) -> None:
         if made.versions:
             text += f". Other versions made them: {'; '.join(made.versions)}"
     emit(document, f"{text}.", as_json=as_json)
+    if made.different:
+        raise click.exceptions.Exit(FAILED)
