@@ -173,15 +173,16 @@ class _Popcounts:
         shift = uniform_distance(self._counts, self._law)
         n = int(self._counts.sum())
         if excess <= shift:
+            bits = "1 bit" if cell == 1 else f"{cell} bits"
             what = (
-                f"{self._counts[cell]} records have {cell} bits set, where "
+                f"{self._counts[cell]} records have {bits} set, where "
                 f"{n * self._law[cell]:.1f} are expected"
             )
         else:
-            bits = np.arange(len(self._law))
+            sizes = np.arange(len(self._law))
             what = (
-                f"records have {self._counts @ bits / n:.2f} bits set on average, where "
-                f"{self._law @ bits:.2f} are expected"
+                f"records have {self._counts @ sizes / n:.2f} bits set on average, where "
+                f"{self._law @ sizes:.2f} are expected"
             )
         return AttributeShape(self._name, self._oracle.name, min(1.0, 2 * min(excess, shift)), what)
 

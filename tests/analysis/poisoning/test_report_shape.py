@@ -175,6 +175,16 @@ def test_the_bound_on_a_mean_solves_its_inequality():
     assert bernstein(0.0, 2.0, 5000, 10) == 1.0
 
 
+def test_finding_counts_one_bit_in_words():
+    """Records with one bit set each: of the true answer alone, which no device sends so often."""
+    published = survey("OUE")
+    records = honest(published, 400, np.random.default_rng(5))
+    records[:, :-1] = 0
+    records[:, 0] = 1
+    (tested, *_) = report_shape(Records(published, records)).attributes
+    assert tested.finding.startswith("400 records have 1 bit set, where")
+
+
 def test_no_records_are_refused():
     published = survey("OUE")
     with pytest.raises(InvalidParameter):
