@@ -40,6 +40,9 @@ PAGES = (
     VERSION,
     f"{VERSION}/estimates?confidence={{confidence}}",
     f"{VERSION}/estimates?attribute=age&confidence={{confidence}}",
+    # Among a group by an attribute in clear, and by a perturbed one.
+    f"{VERSION}/estimates?attribute=age&among=education&confidence={{confidence}}",
+    f"{VERSION}/estimates?attribute=age&among=race&confidence={{confidence}}",
     f"{VERSION}/cross-tables?a=age&b=country&confidence={{confidence}}",
     f"{VERSION}/cross-tables?a=race&b=education&share=row&confidence={{confidence}}",
     # Groups of an attribute in clear and of a perturbed one, and a wave.
