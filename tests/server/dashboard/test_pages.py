@@ -411,6 +411,12 @@ def test_administrator_adds_a_user_gives_and_takes_a_role_and_removes(filled, vi
     )
     assert admin.send("/people/bob/role", "/people", survey="work", role="none").status_code == 303
     assert users.named("bob").roles == {"home": "editor"}
+    people = admin.get("/people").text
+    # The button comes to sight once its name is opened, so no single press removes a user.
+    before = people[: people.index('action="/dashboard/people/bob/remove"')]
+    opened = before.rpartition("<details")[2]
+    assert opened.startswith(' class="final"><summary>Remove')
+    assert "</details>" not in opened
     assert admin.send("/people/bob/remove", "/people").status_code == 303
     assert [user.name for user in users.all()] == ["root"]
     assert admin.send("/people/root/remove", "/people").status_code == 422
