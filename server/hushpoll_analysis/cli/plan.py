@@ -29,8 +29,6 @@ from hushpoll_shared.group_metrics import DIFFERENCES, METRICS
 from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.tables.plans import comparison_table, verdicts_table
 
-"""In one table of so many columns."""
-
 
 @click.command("plan")
 @click.argument("manifest", type=click.Path(exists=True, dir_okay=False, path_type=Path))
