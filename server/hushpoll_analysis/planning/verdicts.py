@@ -99,7 +99,7 @@ class Verdict:
     def sentence(self) -> str:
         """The verdict in words."""
         predicted, goal, epsilon = self.predicted, self.goal, format_epsilon(self.epsilon)
-        if predicted is None:
+        if predicted is None or self.n is None:  # neither is there without the other
             if self.n_needed is None:
                 return (
                     f"No: {self._what} cannot be had at epsilon {epsilon} with up to "
@@ -108,7 +108,6 @@ class Verdict:
             return _sentence(
                 f"{self._what} takes {_respondents(self.n_needed)}{self._each} at epsilon {epsilon}"
             )
-        assert self.n is not None  # noqa: S101  (there is no prediction without it)
         size = f"with {_respondents(self.n)}{self._each} and epsilon {epsilon}"
         if goal.kind in WIDTHS:
             wide = "has no bound in some surveys"
