@@ -231,7 +231,7 @@ def _as_form(
         protocols=[(name, name) for name in PROTOCOLS],
         moment_of=moment_of,
         json_of=json_text,
-        quoted=_quoted,
+        in_apostrophes=_in_apostrophes,
         words=form.open_language,
         new_language=request.form.get(NEW_LANGUAGE, "") if refusal is not None else "",
     )
@@ -302,10 +302,10 @@ def _form(manifest: Mapping[str, Any]) -> Form:
     return form
 
 
-def _quoted(text: str) -> Markup:
-    """Return the value of an attribute in single quotes: in JSON and HTML are many double ones."""
-    escaped = str(escape(str(text))).replace("&#34;", '"').replace("&gt;", ">")
-    return Markup(f"'{escaped}'")  # noqa: S704
+def _in_apostrophes(text: str) -> Markup:
+    """Return a text for an attribute in apostrophes: JSON and HTML have many double quotes."""
+    escaped = escape(str(text)).replace(Markup("&#34;"), Markup('"'))
+    return escaped.replace(Markup("&gt;"), Markup(">"))
 
 
 def _empty(name: str, title: str) -> dict[str, Any]:
