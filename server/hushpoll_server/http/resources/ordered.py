@@ -96,7 +96,7 @@ def ordered_changes(path: VersionPath, query: OrderedChangeQuery) -> Response:
         simultaneous=query.simultaneous,
     )
     for row in (before, after):
-        parts.actions.looked(current_grant().actor, "ordered-answers", row.name, row.version)
+        parts.actions.looked(current_grant().actor, "ordered-changes", row.name, row.version)
     return statistic_answer(
         OrderedChangeAnswer.model_validate(answer),
         "ordered-changes",
@@ -118,7 +118,7 @@ def simultaneous_means(path: VersionPath, query: SimultaneousMeansQuery) -> Resp
         scores=query.scores,
         confidence=query.confidence,
     )
-    parts.actions.looked(current_grant().actor, "ordered-answers", row.name, row.version)
+    parts.actions.looked(current_grant().actor, "simultaneous-means", row.name, row.version)
     return statistic_answer(
         SimultaneousMeansAnswer.model_validate(answer),
         "simultaneous-means",

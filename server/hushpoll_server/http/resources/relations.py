@@ -137,7 +137,7 @@ def simultaneous_estimates(path: VersionPath, query: SimultaneousQuery) -> Respo
     answer = parts.relations.simultaneous_estimates(
         row, query.attribute, method=query.method, confidence=query.confidence
     )
-    parts.actions.looked(current_grant().actor, "estimates", row.name, row.version)
+    parts.actions.looked(current_grant().actor, "simultaneous-estimates", row.name, row.version)
     return statistic_answer(
         SimultaneousAnswer.model_validate(answer),
         "simultaneous-estimates",
@@ -156,7 +156,7 @@ def dependencies(path: VersionPath, query: DependenciesQuery) -> Response:
     parts = services()
     row = parts.surveys.version(path.name, path.version)
     answer = parts.relations.dependencies(row, rate=query.rate)
-    parts.actions.looked(current_grant().actor, "independence", row.name, row.version)
+    parts.actions.looked(current_grant().actor, "dependencies", row.name, row.version)
     return statistic_answer(
         DependenciesAnswer.model_validate(answer),
         "dependencies",

@@ -26,13 +26,17 @@ _VIEWS: Final = {
     "conditional-shares": "the shares in groups",
     "counts": "the numbers of reports",
     "cross-tables": "a cross-table",
+    "dependencies": "tests of independence of all pairs of questions",
     "estimates": "the estimates",
     "independence": "tests of independence",
     "joint-tables": "a table of several questions",
     "models": "the models",
     "ordered-answers": "the means and quantiles",
+    "ordered-changes": "the changes of a mean between two versions or surveys",
     "overview": "the overview of a survey",
     "report": "a report of results",
+    "simultaneous-estimates": "the estimates whose intervals hold together",
+    "simultaneous-means": "the means whose intervals hold together",
     "weighted-shares": "the weighted shares",
 }
 
