@@ -138,15 +138,19 @@ def cross_table_from_counts(
     )
 
 
-def joint_counts(records: Records | RecordStream, a: str, b: str) -> JointCounts:
+def joint_counts(
+    records: Records | RecordStream, a: str, b: str, fields: tuple[str, str] = ("a", "b")
+) -> JointCounts:
     """Count the indicators of two different attributes, alone and together, in one pass.
+
+    See :func:`pair` for `fields`.
 
     Raises
     ------
     InvalidParameter
         As :func:`cross_table`, but for no records.
     """
-    first, second = pair(records.published, a, b)
+    first, second = pair(records.published, a, b, fields)
     total = JointCounts(
         0,
         np.zeros(first.k, np.int64),
@@ -158,25 +162,37 @@ def joint_counts(records: Records | RecordStream, a: str, b: str) -> JointCounts
     return total
 
 
-def pair(published: Published, a: str, b: str) -> tuple[PublishedAttribute, PublishedAttribute]:
+def pair(
+    published: Published, a: str, b: str, fields: tuple[str, str] = ("a", "b")
+) -> tuple[PublishedAttribute, PublishedAttribute]:
     """Return two different attributes by name.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    a, b : str
+        Names of the attributes.
+    fields : (str, str)
+        The caller's parameters that they were given by, which a refusal names.
 
     Raises
     ------
     InvalidParameter
         For an unknown attribute, the same one twice, or a table of more than `LARGEST_TABLE` cells.
     """
-    first, second = published.attribute(a), published.attribute(b)
+    first = published.attribute(a, field=fields[0])
+    second = published.attribute(b, field=fields[1])
     if first.name == second.name:
         raise InvalidParameter(
-            f"a and b are both {a}; a cross-table needs two different attributes, since only their "
-            "noise is independent: name another one, or ask for the frequencies",
-            field="b",
+            f"{a} is named twice; two different attributes are needed, since only their noise is "
+            "independent: name another one, or ask for the frequencies",
+            field=fields[1],
         )
     if first.k * second.k > LARGEST_TABLE:
         raise InvalidParameter(
             f"{a} by {b} is a table of {first.k} x {second.k} cells; a cross-table has at most "
             f"{LARGEST_TABLE}: choose attributes with fewer categories",
-            field="b",
+            field=fields[1],
         )
     return first, second

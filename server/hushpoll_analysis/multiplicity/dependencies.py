@@ -123,6 +123,6 @@ def check_pairs(published: Published, rate: float) -> Sequence[tuple[str, str]]:
         raise InvalidParameter(
             f"the survey {published.name} has no two attributes whose joint counts are kept; test "
             "a single pair by independence",
-            field="survey",
+            field="name",
         )
     return pairs

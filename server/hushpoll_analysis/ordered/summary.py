@@ -78,7 +78,7 @@ class Question:
         """
         attribute = published.attribute(self.attribute)
         if self.given is not None:
-            pair(published, self.attribute, self.given)
+            pair(published, self.attribute, self.given, ("attribute", "given"))
         self.place(published)
         scale = scale_of(attribute, self.scores)
         if self.threshold is not None:

@@ -152,7 +152,7 @@ def scales_together(
         See :func:`simultaneous_means`.
     """
     for name in scores:
-        published.attribute(name)
+        published.attribute(name, field="scores")
         if attributes is not None and name not in attributes:
             raise InvalidParameter(
                 f"scores are given for {name}, which is not among the attributes; name it there, "
@@ -172,9 +172,11 @@ def scales_together(
             f"ones of {published.name}, with scores where their labels are no numbers",
             field="attributes",
         )
+    for name in chosen:
+        published.attribute(name, field="attributes")
     if given is not None:
         for name in chosen:
-            pair(published, name, given)
+            pair(published, name, given, ("attributes", "given"))
     return {name: scale_of(published.attribute(name), scores.get(name)) for name in chosen}
 
 

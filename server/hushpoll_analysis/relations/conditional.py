@@ -157,7 +157,7 @@ def conditional_shares(
         As :func:`hushpoll_analysis.estimates.cross_table.cross_table`, and for an unknown
         reference.
     """
-    counts = joint_counts(records, of, given)
+    counts = joint_counts(records, of, given, ("of", "given"))
     return conditional_from_counts(
         records.published,
         counts,
@@ -180,7 +180,7 @@ def conditional_from_counts(
     simultaneous: bool = False,
 ) -> ConditionalShares:
     """Estimate from the joint counts of `of` and `given`; see :func:`conditional_shares`."""
-    outcome, group = pair(published, of, given)
+    outcome, group = pair(published, of, given, ("of", "given"))
     place = None if reference is None else group_place(group, reference)
     require_rows(counts.n)
     level = confidence

@@ -158,12 +158,12 @@ def independence_from_counts(
             f"alpha is {alpha}, outside (0, 0.5]; give the level of the test, such as {ALPHA}",
             field="alpha",
         )
-    for attribute in (first, second):
+    for field, attribute in (("a", first), ("b", second)):
         if attribute.k > MOST_CATEGORIES:
             raise InvalidParameter(
                 f"{attribute.name} has {attribute.k} categories, and a test of independence takes "
                 f"at most {MOST_CATEGORIES}; choose another attribute",
-                field="b",
+                field=field,
             )
     cells, shares, others = joint_frequencies(counts, Side.of(first.oracle), Side.of(second.oracle))
     rest = cells - np.outer(shares, others)

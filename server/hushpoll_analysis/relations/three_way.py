@@ -158,7 +158,7 @@ def chosen_attributes(published: Published, names: Sequence[str]) -> list[Publis
         raise InvalidParameter(
             f"attributes names {len(names)}; a joint table has two or three", field="attributes"
         )
-    attributes = [published.attribute(name) for name in names]
+    attributes = [published.attribute(name, field="attributes") for name in names]
     if len(set(names)) < len(names):
         raise InvalidParameter(
             f"attributes names {', '.join(names)}; a joint table needs different ones, since only "

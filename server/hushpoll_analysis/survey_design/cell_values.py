@@ -95,7 +95,7 @@ class CellValues:
                 f"{field} names the attributes {names}; name one or several different ones",
                 field=field,
             )
-        return [published.attribute(name) for name in self.attributes]
+        return [published.attribute(name, field=field) for name in self.attributes]
 
     def array(
         self, published: Published, field: str, what: str, most: int = LARGEST_MARGIN

@@ -66,7 +66,7 @@ class Choices:
             attribute twice in a cross-table, or more cross-tables or cells than a report has.
         """
         for name in attributes:
-            published.attribute(name)
+            published.attribute(name, field="attributes")
         if estimator not in ESTIMATORS:
             raise InvalidParameter(
                 f"estimator is {show(estimator)}; a report has one of {', '.join(ESTIMATORS)}",
@@ -123,7 +123,7 @@ def _pairs(
                 f"cross has {show(','.join(names))}; give two attributes, such as a,b",
                 field="cross",
             )
-        first, second = pair(published, *names)
+        first, second = pair(published, names[0], names[1], ("cross", "cross"))
         if (first.name, second.name) not in pairs:
             pairs.append((first.name, second.name))
             cells += first.k * second.k

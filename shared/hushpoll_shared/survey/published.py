@@ -195,8 +195,15 @@ class Published(Terms):
             if attribute.oracle is not None
         }
 
-    def attribute(self, name: str) -> PublishedAttribute:
+    def attribute(self, name: str, *, field: str = "attribute") -> PublishedAttribute:
         """Return the attribute of this name.
+
+        Parameters
+        ----------
+        name : str
+            Of the attribute.
+        field : str
+            The caller's parameter that `name` was given by, which a refusal names.
 
         Raises
         ------
@@ -209,7 +216,7 @@ class Published(Terms):
         raise InvalidParameter(
             f"{show(name)} is no attribute of {self.name}; "
             f"its attributes are {', '.join(attribute.name for attribute in self.attributes)}",
-            field="attribute",
+            field=field,
         )
 
     def to_dict(self) -> dict[str, Any]:

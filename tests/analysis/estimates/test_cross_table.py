@@ -166,8 +166,8 @@ def test_to_dict_names_each_cell():
     ("a", "b", "field", "words"),
     [
         ("gender", "gender", "b", "two different attributes"),
-        ("gender", "schol", "attribute", "school, pay, gender, area"),
-        ("", "school", "attribute", "school, pay, gender, area"),
+        ("gender", "schol", "b", "school, pay, gender, area"),
+        ("", "school", "a", "school, pay, gender, area"),
     ],
 )
 def test_each_mistake_names_field_and_remedy(a, b, field, words):

@@ -42,11 +42,11 @@ def test_groups_count_as_intervals(records):
     [
         ({"attributes": ["a", "a"]}, "attributes"),
         ({"attributes": []}, "attributes"),
-        ({"attributes": ["x"]}, "attribute"),
+        ({"attributes": ["x"]}, "attributes"),
         ({"attributes": ["a"], "scores": {"b": [1, 2, 3, 4]}}, "scores"),
         ({"scores": {"a": [1, 2]}}, "scores"),
-        ({"scores": {"x": [1, 2]}}, "attribute"),
-        ({"attributes": ["a"], "given": "a"}, "b"),
+        ({"scores": {"x": [1, 2]}}, "scores"),
+        ({"attributes": ["a"], "given": "a"}, "given"),
         ({"confidence": 0}, "confidence"),
     ],
 )

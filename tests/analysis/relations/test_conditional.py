@@ -91,8 +91,8 @@ def test_simultaneous_sets_hold_the_single_ones():
 @pytest.mark.parametrize(
     ("arguments", "options", "field"),
     [
-        (("a", "a"), {}, "b"),
-        (("a", "x"), {}, "attribute"),
+        (("a", "a"), {}, "given"),
+        (("a", "x"), {}, "given"),
         (("a", "b"), {"reference": "9"}, "reference"),
         (("a", "b"), {"confidence": 1.0}, "confidence"),
         (("a", "b"), {"confidence": 1.0, "simultaneous": True}, "confidence"),

@@ -56,7 +56,7 @@ def test_intervals_cover_and_errors_are_the_deviation():
 
 
 @pytest.mark.parametrize(
-    ("names", "field"), [(("a", "b", "a"), "attributes"), (("a", "b", "x"), "attribute")]
+    ("names", "field"), [(("a", "b", "a"), "attributes"), (("a", "b", "x"), "attributes")]
 )
 def test_attributes_must_be_three_different_ones(names, field):
     published = survey(*NOISY)

@@ -62,7 +62,7 @@ class Relations:
             As ``Analysis.cross_table``; an unknown reference.
         """
         published = self._surveys.published(row)
-        _, group = pair(published, of, given)
+        _, group = pair(published, of, given, ("of", "given"))
         if reference is not None:
             group_place(group, reference)
         release, counts = self._analysis.pair_counts(row, of, given)

@@ -69,11 +69,11 @@ def test_independence_is_that_of_the_function(site, published):
 @pytest.mark.parametrize(
     ("what", "query", "field"),
     [
-        ("conditional-shares", {"of": "income", "given": "income"}, "b"),
+        ("conditional-shares", {"of": "income", "given": "income"}, "given"),
         ("conditional-shares", {"of": "income"}, "given"),
         ("conditional-shares", {"of": "income", "given": "age", "reference": "x"}, "reference"),
         ("conditional-shares", {"of": "income", "given": "age", "confidence": 1}, "confidence"),
-        ("independence", {"a": "income", "b": "x"}, "attribute"),
+        ("independence", {"a": "income", "b": "x"}, "b"),
         ("independence", {"a": "income", "b": "age", "alpha": 0}, "alpha"),
     ],
 )
