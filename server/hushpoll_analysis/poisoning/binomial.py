@@ -1,6 +1,6 @@
 """P-values of counts that are larger than chance allows, from exact tails.
 
-They are plain sums: no p-value rests on a normal approximation, which is worst in the tails.
+No p-value rests on a normal approximation, which is worst in the tails.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-
-_NEGLIGIBLE = 1e-17
+from scipy.special import bdtrc
 
 
 def upper_tail(count: int, n: int, probability: float) -> float:
@@ -25,23 +24,7 @@ def upper_tail(count: int, n: int, probability: float) -> float:
     """
     if count <= n * probability:
         return 1.0
-    if probability <= 0.0:
-        return 0.0
-    log_term = (
-        math.lgamma(n + 1)
-        - math.lgamma(count + 1)
-        - math.lgamma(n - count + 1)
-        + count * math.log(probability)
-        + (n - count) * math.log1p(-probability)
-    )
-    # Above the mean each term is smaller than the one before it.
-    odds, ratio, total = probability / (1 - probability), 1.0, 1.0
-    for hits in range(count, n):
-        ratio *= (n - hits) / (hits + 1) * odds
-        total += ratio
-        if ratio < _NEGLIGIBLE * total:
-            break
-    return min(1.0, math.exp(log_term + math.log(total)))
+    return float(bdtrc(count - 1, n, probability))
 
 
 def largest_excess(

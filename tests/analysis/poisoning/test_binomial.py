@@ -26,7 +26,25 @@ def exact_tail(count, n, chance):
 def test_the_tail_is_exact_above_the_mean_and_one_below(count, n, chance):
     found = upper_tail(count, n, float(chance))
     expected = exact_tail(count, n, chance) if count > n * chance else 1
-    assert found == pytest.approx(float(expected), rel=1e-9)
+    assert found == pytest.approx(float(expected), rel=1e-12)
+
+
+# Of the sums that were written out before scipy's function took over.
+SUMS = [
+    (1, 2, 0.3, 0.5099999999999998),
+    (4, 10, 0.25, 0.22412490844726524),
+    (10, 10, 0.001, 1.0000000000000024e-30),
+    (31, 100, 0.25, 0.10378723895608467),
+    (60, 100, 0.25, 1.3268346743586997e-13),
+    (3, 1000, 0.001, 0.08020934284019335),
+    (560, 1000, 0.5, 8.252493527527526e-05),
+    (640, 1000, 0.5, 3.316109068039228e-19),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("count", "n", "chance", "tail"), SUMS)
+def test_the_tail_is_the_sum(count, n, chance, tail):
+    assert upper_tail(count, n, chance) == pytest.approx(tail, rel=1e-12, abs=1e-12)
 
 
 def test_the_tail_of_what_cannot_happen_is_zero():
