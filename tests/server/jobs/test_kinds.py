@@ -165,7 +165,7 @@ def test_weight_job_finds_what_the_function_finds(site, published):
         ("weight", {"attributes": ["gender"], "confidence": 1}, "confidence"),
         ("table", {"attributes": ["gender"]}, "attributes"),
         ("table", {"attributes": ["gender", "gender"]}, "attributes"),
-        ("table", {"attributes": ["gender", "x"]}, "attribute"),
+        ("table", {"attributes": ["gender", "x"]}, "attributes"),
         ("table", {"attributes": ["gender", "age"], "confidence": 1}, "confidence"),
         ("fairness", {"folds": 1}, "folds"),
         ("fairness", {"folds": 21}, "folds"),
