@@ -1,8 +1,8 @@
 """Scales: the number, or the interval of numbers, that each category of an attribute stands for.
 
 A manifest keeps the order of categories, not numbers. Where every category is written as a number
-(a manifest's `range` is) or as an interval such as ``18-24``, the scale is read from the labels.
-Otherwise the analyst gives one: nothing is guessed from words.
+(a manifest's `range` is) or as an interval such as ``18-24``, and everybody reads these numbers
+alike, the scale is read from the labels. Otherwise the analyst gives one: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.spelling.scores import Score, score_of_label
+from hushpoll_shared.spelling.scores import Score, scores_of_labels
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import PublishedAttribute
 
@@ -195,16 +195,12 @@ def _besides_missing(attribute: PublishedAttribute) -> str:
 
 
 def _scores_of_labels(attribute: PublishedAttribute) -> list[Score]:
-    scores: list[Score] = []
-    for label in attribute.categories:
-        score = score_of_label(label)
-        if score is None:
-            raise InvalidParameter(
-                f"{attribute.name} has the category {show(label)}, which is no number; give "
-                f"{len(attribute.categories)} scores (--scores on the command line, scores "
-                "elsewhere), one for each category in the order of the manifest"
-                + _besides_missing(attribute),
-                field="scores",
-            )
-        scores.append(score)
-    return scores
+    try:
+        return scores_of_labels(attribute.categories)
+    except InvalidParameter as unreadable:
+        raise InvalidParameter(
+            f"{attribute.name} has {unreadable}; give {len(attribute.categories)} scores (--scores "
+            "on the command line, scores elsewhere), one for each category in the order of the "
+            "manifest" + _besides_missing(attribute),
+            field="scores",
+        ) from None

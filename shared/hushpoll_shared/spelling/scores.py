@@ -15,6 +15,10 @@ Score: TypeAlias = float | tuple[float, float]
 _NUMBER: Final = r"[+-]?[0-9]+(?:\.[0-9]+)?"
 _POINT: Final = re.compile(_NUMBER)
 _INTERVAL: Final = re.compile(rf"({_NUMBER})(?: ?[-\N{{EN DASH}}] ?| to )({_NUMBER})")
+_GROUPED: Final = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
+"""One thousand and more where a point separates thousands, and a fraction elsewhere."""
+_THREE_PLACES: Final = re.compile(r"[+-]?[0-9]+\.[0-9]{3}")
+_LEADING_ZERO: Final = re.compile(r"[+-]?0[0-9]")
 _PLACES: Final = 9
 
 
@@ -68,12 +72,58 @@ def spelled_scores(scores: Sequence[Score]) -> str:
     )
 
 
-def score_of_label(label: str) -> Score | None:
-    """Return the number or the interval that a category's label spells, such as ``18-24``."""
-    interval = _INTERVAL.fullmatch(label)
-    if interval is not None:
-        return float(interval[1]), float(interval[2])
-    return float(label) if _POINT.fullmatch(label) else None
+def scores_of_labels(labels: Sequence[str]) -> list[Score]:
+    """Return the numbers or the intervals that categories' labels spell, such as ``18-24``.
+
+    Labels are read only where the whole scale has one spelling that everybody reads alike.
+    ``1.000`` is one in some countries and one thousand in others, ``2024-10`` is a month, and
+    ``01067`` is a code: for these the analyst gives scores.
+
+    Raises
+    ------
+    InvalidParameter
+        With the reason, if a label is no number, or if the labels have no one reading.
+    """
+    ends: list[tuple[str, ...]] = []
+    for label in labels:
+        interval = _INTERVAL.fullmatch(label)
+        if interval is None and not _POINT.fullmatch(label):
+            raise _unreadable(f"the category {show(label)}, which is no number")
+        ends.append((label,) if interval is None else (interval[1], interval[2]))
+    numbers = [number for label_ends in ends for number in label_ends]
+    # Where all have three places and one is such as 0.125, no point separates thousands.
+    decimal = all(_THREE_PLACES.fullmatch(number) for number in numbers) and any(
+        number.lstrip("+-").startswith("0.") for number in numbers
+    )
+    scores: list[Score] = []
+    for label, label_ends in zip(labels, ends, strict=True):
+        if any(_LEADING_ZERO.match(number) for number in label_ends):
+            raise _unreadable(
+                f"the category {show(label)}, whose leading zero may belong to a code or a date"
+            )
+        if not decimal and any(_GROUPED.fullmatch(number) for number in label_ends):
+            raise _unreadable(
+                f"the category {show(label)}, whose point may mark decimals or thousands"
+            )
+        low, high = float(label_ends[0]), float(label_ends[-1])
+        if len(label_ends) == 2 and low >= high:
+            raise _unreadable(
+                f"the category {show(label)}, which does not go from a lower to a higher number"
+            )
+        scores.append((low, high) if len(label_ends) == 2 else low)
+    labels_of: dict[Score, str] = {}
+    for label, score in zip(labels, scores, strict=True):
+        if score in labels_of:
+            raise _unreadable(
+                f"the categories {show(labels_of[score])} and {show(label)}, which spell the same "
+                "number"
+            )
+        labels_of[score] = label
+    return scores
+
+
+def _unreadable(what: str) -> InvalidParameter:
+    return InvalidParameter(what, field="scores")
 
 
 def parse_quantiles(text: str) -> tuple[float, ...]:

@@ -80,3 +80,50 @@ def test_net_promoter_scale_is_zero_to_ten():
     assert scale_of(attribute(*eleven)).is_net_promoter
     assert not scale_of(attribute(*eleven[:-1])).is_net_promoter
     assert not scale_of(attribute("a", "b"), [0, 10]).is_net_promoter
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (["500", "750", "1.000", "1.250"], "'1.000', whose point may mark decimals or thousands"),
+        (["1.000-1.999", "2.000-2.999"], "'1.000-1.999', whose point may mark"),
+        (["1.000 to 4.999", "100.000 to 499.999"], "'1.000 to 4.999', whose point may mark"),
+        (["1.5", "2.000"], "'2.000', whose point"),
+        (["-1.000", "0", "1.000"], "'-1.000', whose point"),
+        (["1.000", "1.000.000"], "'1.000.000', which is no number"),
+        (["2024-10", "2024-11"], "'2024-10', which does not go from a lower to a higher number"),
+        (["11-2024", "12-2024"], "overlap"),
+        (["2009-10", "2010-11"], "'2009-10', which does not go"),
+        (["01067", "10115"], "'01067', whose leading zero may belong to a code or a date"),
+        (["01-02", "03-04"], "'01-02', whose leading zero"),
+        (["1,0", "1,3"], "'1,0', which is no number"),
+        (["1 000", "2 000"], "'1 000', which is no number"),
+        (["1", "1.0", "2"], "'1' and '1.0', which spell the same number"),
+        (["1", "+1", "2"], "'1' and '+1', which spell the same number"),
+        (["1e3", "2e3"], "'1e3', which is no number"),
+        (["١", "٢"], "'١', which is no number"),
+    ],
+)
+def test_labels_that_not_everybody_reads_alike_ask_for_scores(labels, words):
+    with pytest.raises(InvalidParameter) as refused:
+        scale_of(attribute(*labels))
+    assert refused.value.field == "scores"
+    assert words in str(refused.value)
+    assert not is_ordered(attribute(*labels))
+    assert scale_of(attribute(*labels), range(len(labels))).low.tolist() == list(range(len(labels)))
+
+
+@pytest.mark.parametrize(
+    ("labels", "low"),
+    [
+        (["0.125", "0.250", "1.000"], [0.125, 0.25, 1]),
+        (["0.5", "1.25", "2.5"], [0.5, 1.25, 2.5]),
+        (["1000", "1250.5"], [1000, 1250.5]),
+        (["0.001-0.999", "1.000-1.999"], [0.001, 1]),
+        (["2022-2023", "2023-2024"], [2022, 2023]),
+        (["1-1999", "2000-3999"], [1, 2000]),
+        (["-5--1", "0", "1-5"], [-5, 0, 1]),
+    ],
+)
+def test_labels_with_one_reading_are_numbers(labels, low):
+    assert scale_of(attribute(*labels)).low.tolist() == low
