@@ -28,7 +28,7 @@ from hushpoll_client.cli.commandline import main
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.estimation.frequencies import estimate
 from hushpoll_protocols.estimation.likelihood import maximum_likelihood
-from hushpoll_protocols.estimation.projection import norm_sub, project_simplex
+from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_protocols.estimation.shrinkage import shrunk
 from hushpoll_protocols.kernels import indicators, perturb, support_counts
 from hushpoll_shared import Manifest, Published
@@ -140,7 +140,6 @@ def named_estimates(oracle: Any, records: Rows) -> dict[str, dict[str, Floats]]:
         found[name] |= {"frequency": one.frequency, "standard_error": one.standard_error}
     default = found["default"]["frequency"]
     found["projected"] = {"frequency": project_simplex(default)}
-    found["norm_sub"] = {"frequency": norm_sub(default)}
     found["maximum likelihood"] = {"frequency": maximum_likelihood(oracle, records)}
     found["shrunk"] = {"frequency": shrunk(counts, n, p=oracle.p, q=oracle.q)}
     return found

@@ -19,10 +19,11 @@ from multi_freq_ldpy.estimators.Histogram_estimator import IBU, MI
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, create
 from hushpoll_protocols.estimation.frequencies import estimate
 from hushpoll_protocols.estimation.likelihood import maximum_likelihood
-from hushpoll_protocols.estimation.projection import norm_sub, project_simplex
+from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_protocols.estimation.shrinkage import shrunk
 from hushpoll_protocols.kernels import perturb, support_counts
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from studies.norm_sub import norm_sub
 
 SEED = 2023
 SURVEYS = 200

@@ -1,8 +1,7 @@
-"""Records beyond one machine: exported Parquet, read and counted by Dask (extra ``scale``).
+"""Records beyond one machine: exported Parquet, whose row groups are read one by one.
 
 The file is what ``hushpoll export --format parquet`` writes: a column per attribute, and the
-published manifest in the schema's metadata. Each task reads a row group; counts are integers and
-add up, so they are exactly those of one machine.
+published manifest in the schema's metadata.
 """
 
 from __future__ import annotations
@@ -10,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hushpoll_analysis.frames.record_tables import rows_of
-from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Records
-from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, MissingExtra
+from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
 from hushpoll_shared.survey.published import Published
 
 
@@ -62,41 +59,6 @@ class ParquetRecords:
             for group in range(number)
         ]
         return cls(described[0][0], tuple(groups), sum(rows for _, _, rows in described))
-
-
-def count_parquet(paths: Sequence[str | Path], *, client: Any = None) -> tuple[Published, Counts]:
-    """Count the support of every category in Parquet files of one survey's records.
-
-    Parameters
-    ----------
-    paths : sequence of path
-        Files that every worker can read; at least one.
-    client : distributed.Client, optional
-        Of the cluster; threads of this process by default.
-
-    Raises
-    ------
-    MissingExtra
-        Without Dask.
-    InvalidParameter
-        If a file is no export of records, or they are of different surveys.
-    MalformedRecord
-        If a record is malformed; naming file and row group.
-    """
-    try:
-        import dask
-    except ImportError as error:
-        raise MissingExtra("scale", "counting with Dask") from error
-    described = ParquetRecords.of(paths)
-    untyped: Any = dask
-    parts = [untyped.delayed(count_row_group, pure=False)(*group) for group in described.groups]
-    done = client.gather(client.compute(parts)) if client is not None else untyped.compute(*parts)
-    return described.published, sum(done, Counts.none(described.published))
-
-
-def count_row_group(path: str, group: int) -> Counts:
-    """Count one row group; runs on a worker."""
-    return count(read_row_group(path, group))
 
 
 def read_row_group(path: str, group: int) -> Records:

@@ -94,11 +94,6 @@ def quantile(epsilon: float, chance: float) -> int:
     return max(0, math.ceil(size - 1e-9))
 
 
-def mean_size(epsilon: float) -> float:
-    """Return E|X| = 1 / sinh(epsilon), which is below 1 / epsilon."""
-    return 1 / math.sinh(epsilon)
-
-
 def _bernoulli_exp(rate: Fraction, bits: Bits) -> bool:
     """Return True with probability exp(-rate), for a rate in [0, 1] (Algorithm 1)."""
     draws = 1

@@ -32,7 +32,7 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
     """Return the smallest standard deviation that is (epsilon, delta)-differentially private.
 
     This is the analytic Gaussian mechanism. The classical sensitivity sqrt(2 ln(1.25 / delta)) /
-    epsilon needs epsilon below 1 and adds more noise; see :func:`classical_sigma`.
+    epsilon needs epsilon below 1 and adds more noise.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
     InvalidParameter
         For a value outside its interval.
     """
-    _check(epsilon, delta, sensitivity, 64.0)
+    _check(epsilon, delta, sensitivity)
 
     def excess(log_ratio: float) -> float:
         return gaussian_delta(math.exp(log_ratio), epsilon, 1.0) - delta
@@ -61,18 +61,6 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
     while gaussian_delta(sigma, epsilon, sensitivity) > delta:  # rounding must not cost privacy
         sigma *= 1 + 1e-12
     return sigma
-
-
-def classical_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
-    """Return sensitivity sqrt(2 ln(1.25 / delta)) / epsilon (Dwork and Roth 2014, Theorem A.1).
-
-    Raises
-    ------
-    InvalidParameter
-        For a value outside its interval; epsilon lies in (0, 1], where the theorem holds.
-    """
-    _check(epsilon, delta, sensitivity, 1.0)
-    return sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
 
 
 def noise_norm(sigma: float, dimension: int, failure: float) -> float:
@@ -90,19 +78,9 @@ def noise_norm(sigma: float, dimension: int, failure: float) -> float:
     return sigma * math.sqrt(float(chi2.isf(failure, dimension)))
 
 
-def noise_norm_bound(sigma: float, dimension: int, failure: float) -> float:
-    """Return Mangold et al.'s bound on the same quantile, 2 sigma sqrt(p ln(2 / failure)).
-
-    From the proof of their Lemma 4.1; :func:`noise_norm` is the exact value.
-    """
-    return 2 * sigma * math.sqrt(dimension * math.log(2 / failure))
-
-
-def _check(epsilon: float, delta: float, sensitivity: float, most: float) -> None:
-    if not 0 < epsilon <= most:
-        raise InvalidParameter(
-            f"epsilon is {epsilon}; it must lie in (0, {most:g}]", field="epsilon"
-        )
+def _check(epsilon: float, delta: float, sensitivity: float) -> None:
+    if not 0 < epsilon <= 64:
+        raise InvalidParameter(f"epsilon is {epsilon}; it must lie in (0, 64]", field="epsilon")
     if not 0 < delta < 1:
         raise InvalidParameter(f"delta is {delta}; it must lie in (0, 1)", field="delta")
     if not 0 < sensitivity < math.inf:

@@ -141,13 +141,6 @@ def monte_carlo_error(sizes: Sequence[int], models: int) -> float:
     return 1 / (2 * math.sqrt(models * first)) + 1 / (2 * math.sqrt(models * second))
 
 
-def worst_case_of_models(step: LastStep, sizes: Sequence[int], models: int) -> float:
-    """Return the right side of equation (32), for the N models of Algorithm 3, at most 1."""
-    share = step.learning_rate * step.batch_rows * step.clip / (models * step.groups)
-    tau = _erf(step.last_layer_norm + share, step)
-    return min(1.0, tau + monte_carlo_error(sizes, models))
-
-
 def _erf(length: float, step: LastStep) -> float:
     deviation = _deviation(step)
     return math.erf(length / (deviation * math.sqrt(2))) if deviation > 0 else 1.0

@@ -166,11 +166,6 @@ class GroupEvidence:
         """
         return row_products([each.weights() for each in self.reports])
 
-    def group_weights(self) -> Array:
-        """Return the weight of each row in each group, f64[n, groups]."""
-        own = self.category_weights()
-        return np.stack([own[:, list(codes)].sum(axis=1) for codes in self.groups], axis=1)
-
     def label_weights(self, label: npt.NDArray[np.int64], classes: int) -> Array:
         """Return the weight of each row in each class, f64[n, classes].
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hushpoll_protocols import InvalidParameter
-from hushpoll_protocols.estimation.projection import norm_sub, project_simplex
+from hushpoll_protocols.estimation.projection import project_simplex
+from studies.norm_sub import norm_sub
 
 FUNCTIONS = (project_simplex, norm_sub)
 

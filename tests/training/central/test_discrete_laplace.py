@@ -12,11 +12,11 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.discrete_laplace import (
     discrete_laplace,
     exact_epsilon,
-    mean_size,
     noisy_count,
     quantile,
     tail,
 )
+from studies.parity_bounds import mean_size
 
 
 def words(seed: int, count: int) -> ReplayBits:

@@ -9,12 +9,11 @@ from scipy.stats import norm
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.central.gaussian import (
-    classical_sigma,
     gaussian_delta,
     gaussian_sigma,
     noise_norm,
-    noise_norm_bound,
 )
+from studies.private_models.classical import classical_sigma, noise_norm_bound
 
 
 @pytest.mark.parametrize(
@@ -70,8 +69,3 @@ def test_values_outside_their_intervals_are_refused(
 ) -> None:
     with pytest.raises(InvalidParameter, match=f"^{field} is"):
         gaussian_sigma(epsilon, delta, sensitivity)
-
-
-def test_classical_noise_is_refused_above_epsilon_1() -> None:
-    with pytest.raises(InvalidParameter, match=r"epsilon is 1.1; it must lie in \(0, 1\]"):
-        classical_sigma(1.1, 1e-5, 1)

@@ -33,7 +33,7 @@ def test_weights_have_the_one_hot_truth_as_expectation(name):
     oracle = create(name, k=2, epsilon="1")
     law = ReportLaw(oracle, TWO, 2)
     rows = np.eye(2, dtype=np.uint8) if oracle.names_one_value else PATTERNS
-    weight = GroupEvidence(rows, oracle, TWO).group_weights()
+    weight = GroupEvidence(rows, oracle, TWO).category_weights()
     assert law.chances @ weight == pytest.approx(np.eye(2), abs=1e-9)
 
 

@@ -16,7 +16,7 @@ from hushpoll_training.postprocessing.parity import (
     positive_rates,
     private_rates,
 )
-from hushpoll_training.postprocessing.parity_bounds import (
+from studies.parity_bounds import (
     UTILITY_FACTOR,
     bounds_in_expectation,
     bounds_with_probability,

@@ -12,10 +12,15 @@ import math
 from dataclasses import dataclass
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.central.discrete_laplace import mean_size, quantile
+from hushpoll_training.central.discrete_laplace import quantile
 
 UTILITY_FACTOR = 2.5
 """Theorem 3 and Proposition 4: how much the bound on changes exceeds the one on the gap."""
+
+
+def mean_size(epsilon: float) -> float:
+    """Return E|X| = 1 / sinh(epsilon), which is below 1 / epsilon."""
+    return 1 / math.sinh(epsilon)
 
 
 @dataclass(frozen=True, slots=True)
