@@ -19,7 +19,7 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from asgi_client import AsgiClient, LoopThread
-from hushpoll_server import create_asgi
+from hushpoll_server import asgi, create_asgi
 from hushpoll_server.asgi import Whole
 from hushpoll_server.jobs.runner import Runner
 from hushpoll_server.services.services import Services
@@ -28,6 +28,7 @@ from hushpoll_server.store.database import Database
 from hushpoll_shared.spelling.clock import FixedClock
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
+from lent_applications import Applications
 from postgres import SHARED, TEMPLATE, PostgreSQL
 from sample_survey import VERSION, bearer, body_of, make_draft, make_report
 from served import Process
@@ -53,6 +54,7 @@ class Site:
     whole: Whole
     clock: FixedClock
     loop: LoopThread
+    applications: Applications
     app: Flask = field(init=False)
     services: Services = field(init=False)
     admin: dict[str, str] = field(init=False)
@@ -74,6 +76,7 @@ class Site:
     def stop(self) -> None:
         self.loop.run(self.whole.stop())
         self.services.stop()
+        self.applications.take_back(self.app)
 
     def get(self, path: str, **options: Any) -> TestResponse:
         options.setdefault("headers", self.admin)
@@ -264,15 +267,28 @@ def loop() -> Iterator[LoopThread]:
     running.stop()
 
 
+@pytest.fixture(scope="session")
+def applications() -> Applications:
+    """The Flask applications of all tests, each lent to one site at a time."""
+    return Applications()
+
+
 @pytest.fixture
-def make_site(database_url, loop):
-    """Start applications on the test's database; all are stopped, with no thread left."""
+def make_site(database_url, loop, applications):
+    """Start applications on the test's database; all are stopped, with no thread left.
+
+    With ``own`` an application is the site's own, for a test that changes it.
+    """
     sites: list[Site] = []
 
-    def make(*, clock: FixedClock | None = None, **config: Any) -> Site:
+    def make(*, clock: FixedClock | None = None, own: bool = False, **config: Any) -> Site:
         clock = clock or FixedClock(NOON)
         config.setdefault("DATABASE_URL", database_url)
-        sites.append(Site(create_asgi({"CLOCK": clock, **config}), clock, loop))
+        with pytest.MonkeyPatch.context() as patch:
+            if not own:
+                patch.setattr(asgi, "build", applications.lend)
+            whole = create_asgi({"CLOCK": clock, **config})
+        sites.append(Site(whole, clock, loop, applications))
         return sites[-1]
 
     yield make

@@ -62,7 +62,9 @@ def test_answers_that_need_a_token_are_never_cached(site):
 
 
 @pytest.mark.sqlite
-def test_a_view_keeps_the_policy_that_it_sets(site):
+def test_a_view_keeps_the_policy_that_it_sets(make_site):
+    site = make_site(own=True)
+
     @site.app.get("/page-of-a-test")
     def page():
         answer = site.app.response_class("x")
