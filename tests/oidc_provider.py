@@ -13,7 +13,7 @@ from ssl import SSLContext
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlencode
 
-from flask import Flask, jsonify, redirect, request
+from flask import Flask, Response, jsonify, redirect, request
 from joserfc import jwt
 from joserfc.jwk import ECKey
 from werkzeug.serving import make_server
@@ -44,8 +44,12 @@ class OpenIdProvider:
     moved: str | None = None
     answers: threading.Event = field(default_factory=threading.Event)
     said_issuer: str | None = None
+    # What the metadata say instead, and what endpoints answer instead, by their paths.
+    metadata: dict[str, Any] = field(default_factory=dict)
+    bodies: dict[str, bytes] = field(default_factory=dict)
     # Requests of browsers and of the server, as they came.
     asked: list[dict[str, str]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     tokens: list[str] = field(default_factory=list)
     key: Any = field(default_factory=lambda: ECKey.generate_key("P-256", {"kid": "1"}))
@@ -90,17 +94,24 @@ class OpenIdProvider:
 
         @app.before_request
         def wait() -> None:
+            self.paths.append(request.path)
             assert self.answers.wait(LONGEST_SECONDS)
+
+        @app.before_request
+        def answer() -> Any:
+            body = self.bodies.get(request.path)
+            return None if body is None else Response(body, mimetype="application/json")
 
         @app.get("/.well-known/openid-configuration")
         def metadata() -> Any:
-            return jsonify(
-                issuer=self.said_issuer or self.issuer,
-                authorization_endpoint=f"{self.issuer}/authorize",
-                token_endpoint=f"{self.issuer}/token",
-                jwks_uri=f"{self.issuer}/keys",
-                userinfo_endpoint=f"{self.issuer}/about",
-            )
+            usual = {
+                "issuer": self.said_issuer or self.issuer,
+                "authorization_endpoint": f"{self.issuer}/authorize",
+                "token_endpoint": f"{self.issuer}/token",
+                "jwks_uri": f"{self.issuer}/keys",
+                "userinfo_endpoint": f"{self.issuer}/about",
+            }
+            return jsonify(usual | self.metadata)
 
         @app.get("/authorize")
         def authorize() -> Any:

@@ -94,7 +94,9 @@ class Services(DeviceServices):
         user_store = UserStore(self.database)
         self.actions = Actions(ActionStore(self.database), settings.clock)
         self.users = Users(user_store, settings.clock)
-        self.sign_in = SignIn(self.users, user_store, self.actions, settings.clock)
+        self.sign_in = SignIn(
+            self.users, user_store, self.actions, settings.clock, threads=settings.threads
+        )
         self.provider = None
         if settings.oidc_issuer is not None:
             self.provider = Provider(settings.oidc_issuer, settings)

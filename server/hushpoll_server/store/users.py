@@ -27,6 +27,11 @@ class UserRow:
     issuer: str | None = None
     subject: str | None = None
 
+    @property
+    def credential(self) -> tuple[str, str, str | None, str | None]:
+        """By what this user signs in; another user, or a new password, has another."""
+        return self.id, self.password, self.issuer, self.subject
+
 
 @dataclass(frozen=True, kw_only=True)
 class SessionRow:
@@ -56,7 +61,12 @@ _SESSION = [column for column in user_sessions.c if column.name != "hash"]
 
 
 class UserStore:
-    """Statements on users, roles and sessions."""
+    """Statements on users, roles and sessions.
+
+    What changes a user or begins a session locks the user's row first, and looks at the row as it
+    is then. So who was checked a moment ago, and has another password or is gone by now, gets no
+    session and no role.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -86,26 +96,50 @@ class UserStore:
         """Return the user of an id."""
         return self._find(users.c.id == user_id)
 
-    def remove(self, user_id: str) -> None:
-        """Delete a user with all roles and sessions."""
+    def remove(self, user_id: str) -> bool:
+        """Delete a user with all roles and sessions; return False if there is none."""
         with self._database.writing() as connection:
+            if _locked(connection, user_id) is None:
+                return False
             for table in (user_sessions, user_roles):
                 connection.execute(delete(table).where(table.c.user_id == user_id))
             connection.execute(delete(users).where(users.c.id == user_id))
+            return True
 
-    def set_password(self, user_id: str, password: str, *, end_sessions: bool) -> None:
-        """Replace a password's hash, and end the user's sessions where the password is another.
+    def set_password(self, user_id: str, password: str) -> bool:
+        """Replace a password's hash, and end the user's sessions; False if there is no such user.
 
         An account at a provider that the user had signs nobody in any more.
         """
         with self._database.writing() as connection:
+            if _locked(connection, user_id) is None:
+                return False
+            _set_password(connection, user_id, password)
+            return True
+
+    def replace_password(self, checked: UserRow, password: str) -> bool:
+        """Do as `set_password` for a user who has just been checked.
+
+        Returns
+        -------
+        bool
+            False, with nothing changed, if the user signs in by something else by now.
+        """
+        with self._database.writing() as connection:
+            if not _is_still(connection, checked):
+                return False
+            _set_password(connection, checked.id, password)
+            return True
+
+    def refresh_hash(self, checked: UserRow, password: str) -> bool:
+        """Replace a hash by another of the same password; False as of `replace_password`."""
+        with self._database.writing() as connection:
+            if not _is_still(connection, checked):
+                return False
             connection.execute(
-                update(users)
-                .where(users.c.id == user_id)
-                .values(password=password, issuer=None, subject=None)
+                update(users).where(users.c.id == checked.id).values(password=password)
             )
-            if end_sessions:
-                connection.execute(delete(user_sessions).where(user_sessions.c.user_id == user_id))
+            return True
 
     def of_account(self, issuer: str, subject: str) -> UserRow | None:
         """Return the user to whom an account at a provider is bound."""
@@ -129,21 +163,33 @@ class UserStore:
             bound = update(users).where(free).values(issuer=issuer, subject=subject)
             return connection.execute(bound).rowcount == 1
 
-    def set_role(self, user_id: str, survey: str, role: str | None) -> None:
-        """Give a user a role in a survey; None takes it away."""
+    def set_role(self, user_id: str, survey: str, role: str | None) -> bool:
+        """Give a user a role in a survey, None takes it away; False if there is no such user."""
         key = and_(user_roles.c.user_id == user_id, user_roles.c.survey == survey)
-        with self._database.writing(catalogue=True) as connection:
+        with self._database.writing() as connection:
+            if _locked(connection, user_id) is None:
+                return False
             connection.execute(delete(user_roles).where(key))
             if role is not None:
                 _insert_roles(connection, user_id, {survey: role})
+            return True
 
-    def begin_session(self, session: SessionRow, *, secret_hash: bytes) -> None:
-        """Insert a session, and delete those that are over."""
+    def begin_session(self, session: SessionRow, *, secret_hash: bytes, checked: UserRow) -> bool:
+        """Insert a session of a user who has just been checked, and delete those that are over.
+
+        Returns
+        -------
+        bool
+            False, with nothing changed, if the user signs in by something else by now.
+        """
         with self._database.writing() as connection:
+            if not _is_still(connection, checked):
+                return False
             connection.execute(
                 delete(user_sessions).where(user_sessions.c.expires_at <= session.created_at)
             )
             connection.execute(insert(user_sessions).values(**vars(session), hash=secret_hash))
+            return True
 
     def session(self, secret_hash: bytes) -> tuple[SessionRow, UserRow] | None:
         """Return the session of a secret's hash, and its user."""
@@ -207,6 +253,27 @@ class ActionStore:
             statement = statement.where(actions.c.survey == survey)
         with self._database.reading() as connection:
             return [ActionRow(**row._mapping) for row in connection.execute(statement)]
+
+
+def _locked(connection: Connection, user_id: str) -> Row[Any] | None:
+    """Return a user's row as it is now, and keep it so until the transaction ends.
+
+    On SQLite, where one transaction writes at a time, the lock is that of the transaction.
+    """
+    return connection.execute(
+        select(users).where(users.c.id == user_id).with_for_update()
+    ).one_or_none()
+
+
+def _is_still(connection: Connection, checked: UserRow) -> bool:
+    row = _locked(connection, checked.id)
+    return row is not None and _user(connection, row).credential == checked.credential
+
+
+def _set_password(connection: Connection, user_id: str, password: str) -> None:
+    values = {"password": password, "issuer": None, "subject": None}
+    connection.execute(update(users).where(users.c.id == user_id).values(**values))
+    connection.execute(delete(user_sessions).where(user_sessions.c.user_id == user_id))
 
 
 def _user(connection: Connection, row: Row[Any]) -> UserRow:

@@ -21,16 +21,21 @@ from hushpoll_protocols.errors import MissingExtra
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
+from hushpoll_server.services.people.places import NoPlace, Places
 
 log = get_logger(__name__)
 
 ATTEMPT_SECONDS: Final = 600
+# For one answer, as a whole, and for all that one sign-in asks the provider for.
 ANSWER_SECONDS: Final = 5.0
+VISIT_SECONDS: Final = 10.0
 METADATA_SECONDS: Final = 600
 # By which the provider's clock and ours may differ.
 LEEWAY_SECONDS: Final = 60
-# Each holds a thread of the web process while the provider answers.
-ASKED_AT_ONCE: Final = 4
+# One asks for the metadata, and others wait for it: each holds a thread of the web process.
+WAITING_FOR_METADATA: Final = 4
+MOST_KEYS: Final = 100
+LONGEST_ADDRESS: Final = 2000
 RETRY_AFTER_SECONDS: Final = 5
 LONGEST_SUBJECT: Final = 255  # of the specification
 # Signatures that need the provider's private key. A token that is not signed is refused, and so is
@@ -126,7 +131,7 @@ class Provider:
         self._claim = settings.oidc_name_claim
         self._lock = threading.Lock()
         self._metadata: tuple[int, dict[str, Any]] | None = None
-        self._places = threading.BoundedSemaphore(ASKED_AT_ONCE)
+        self._fetches = Places(1, WAITING_FOR_METADATA)
 
     @property
     def label(self) -> str:
@@ -266,54 +271,72 @@ class Provider:
 
     def _known(self, session: Any) -> dict[str, Any]:
         """Return the provider's metadata, fetched when it is first needed and every ten minutes."""
+        metadata = self._fresh()
+        if metadata is not None:
+            return metadata
+        with self._fetches.hold():
+            metadata = self._fresh()
+            if metadata is not None:
+                return metadata
+            now = int(self._settings.clock.now().timestamp())
+            address = self._issuer.rstrip("/") + "/.well-known/openid-configuration"
+            metadata = _fetched(session, address)
+            if metadata.get("issuer") != self._issuer:
+                raise ValueError("the metadata are of another issuer")
+            for name in _ENDPOINTS:
+                self._secure(metadata[name])
+            with self._lock:
+                self._metadata = now, metadata
+            return metadata
+
+    def _fresh(self) -> dict[str, Any] | None:
         now = int(self._settings.clock.now().timestamp())
         with self._lock:
             kept = self._metadata
-        if kept is not None and now < kept[0] + METADATA_SECONDS:
-            return kept[1]
-        address = self._issuer.rstrip("/") + "/.well-known/openid-configuration"
-        metadata = _fetched(session, address)
-        if metadata.get("issuer") != self._issuer:
-            raise ValueError("the metadata are of another issuer")
-        for name in _ENDPOINTS:
-            self._secure(metadata[name])
-        with self._lock:
-            self._metadata = now, metadata
-        return metadata
+        return kept[1] if kept is not None and now < kept[0] + METADATA_SECONDS else None
 
     def _secure(self, address: Any) -> str:
         scheme = "http" if self._issuer.startswith("http://") else "https"
         if not isinstance(address, str) or not address.startswith(f"{scheme}://"):
             raise ValueError(f"an address of the metadata is no {scheme} address")
+        if len(address) > LONGEST_ADDRESS or not address.isascii() or not address.isprintable():
+            raise ValueError("an address of the metadata is too long, or has no form of one")
         return address
 
     def _session(self) -> Any:
         from authlib.integrations.requests_client import OAuth2Session
 
+        from hushpoll_server.services.people.exchange import BoundedAdapter
+
         about = EMAIL if self._claim == EMAIL else "profile"
-        return OAuth2Session(
+        session = OAuth2Session(
             self._client_id,
             self._settings.oidc_client_secret,
             scope=f"openid {about}",
             code_challenge_method="S256",
-            default_timeout=ANSWER_SECONDS,
         )
+        session.register_compliance_hook("access_token_response", _checked)
+        bounded = BoundedAdapter(each=ANSWER_SECONDS, together=VISIT_SECONDS)
+        for scheme in ("https://", "http://"):
+            session.mount(scheme, bounded)
+        return session
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Hold one of few places; faults of the provider become refusals that quote nothing."""
+        """Make faults of the provider refusals that quote nothing."""
         from authlib.common.errors import AuthlibBaseError
         from joserfc.errors import JoseError
-        from requests import RequestException
 
-        if not self._places.acquire(blocking=False):
+        try:
+            yield
+        except Refused:
+            raise
+        except NoPlace:
             raise Refused(
                 "unavailable",
                 "many people sign in at this moment; try again in a few seconds",
                 retry_after=RETRY_AFTER_SECONDS,
-            )
-        try:
-            yield
+            ) from None
         except JoseError as error:
             raise _refused(
                 "token",
@@ -328,8 +351,9 @@ class Provider:
                 "look into the server's log",
                 error,
             ) from None
-        # Metadata, keys or tokens of another form than the specification's.
-        except (RequestException, ValueError, KeyError, TypeError, AttributeError) as error:
+        # Metadata, keys or tokens of another form than the specification's: whatever that makes of
+        # a library, it is the provider's fault.
+        except Exception as error:
             log.warning("provider-away", error=type(error).__name__)
             raise Refused(
                 "unavailable",
@@ -337,8 +361,6 @@ class Provider:
                 "password if you have one",
                 retry_after=RETRY_AFTER_SECONDS,
             ) from None
-        finally:
-            self._places.release()
 
 
 def _refused(reason: str, detail: str, error: Exception | None = None) -> Refused:
@@ -354,7 +376,7 @@ def _keys(published: Mapping[str, Any]) -> Any:
     from joserfc.jwk import KeySet, import_key
 
     keys = []
-    for key in published["keys"]:
+    for key in published["keys"][:MOST_KEYS]:
         if isinstance(key, dict) and key.get("kty") in ("EC", "RSA"):
             with suppress(JoseError, ValueError, KeyError, TypeError):
                 keys.append(import_key(key))
@@ -364,7 +386,15 @@ def _keys(published: Mapping[str, Any]) -> Any:
 def _fetched(session: Any, address: str, *, withhold_token: bool = True) -> dict[str, Any]:
     answer = session.get(address, withhold_token=withhold_token, allow_redirects=False)
     answer.raise_for_status()
-    document = answer.json()
+    document = _checked(answer).json()
     if not isinstance(document, dict):
         raise ValueError("the provider's answer is no JSON object")
     return document
+
+
+def _checked(answer: Any) -> Any:
+    """Return an answer of the provider, unless its JSON is nested deeper than any honest one."""
+    from hushpoll_server.services.people.exchange import check_depth
+
+    check_depth(answer.content)
+    return answer

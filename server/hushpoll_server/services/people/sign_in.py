@@ -1,28 +1,28 @@
 """Signing in and out: under a limit of failures, and sessions in the database.
 
-Failures are counted in memory, for each address, for each account and for each account at one
-address, by hashes that are keyed with random bytes of this process. So no name that was tried and
-no address is ever stored. One address locks nobody out at another.
+Failures are counted for each address, for each account and for each account at one address. One
+address locks nobody out at another.
 """
 
 from __future__ import annotations
 
 import hmac
 import secrets
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import blake2b
-from typing import Final
+from typing import Final, TypeVar
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.people.actions import Actions
+from hushpoll_server.services.people.failures import LOCK_SECONDS as LOCK_SECONDS
+from hushpoll_server.services.people.failures import Counted, Failures
+from hushpoll_server.services.people.places import NoPlace, Places, Rank
 from hushpoll_server.services.people.provider import Identity
 from hushpoll_server.services.people.users import Member, Users, member_of
 from hushpoll_server.services.surveys.access import hash_token
-from hushpoll_server.store.users import SessionRow, UserStore
+from hushpoll_server.store.users import SessionRow, UserRow, UserStore
 from hushpoll_shared.spelling.clock import Clock
 
 log = get_logger(__name__)
@@ -33,16 +33,20 @@ ACCOUNT_FAILURES: Final = 10
 ADDRESS_FAILURES: Final = 50
 # With one name from all addresses.
 EVERYWHERE_FAILURES: Final = 100
-LOCK_SECONDS: Final = 15 * 60
 SESSION_SECONDS: Final = 12 * 3600
 # A session's last use is written so seldom, so that a page costs no write.
 USED_SECONDS: Final = 300
-MOST_COUNTED: Final = 100_000
 # A password is hashed with 64 MiB of memory, so only so many are checked at a time.
 CHECKED_AT_ONCE: Final = 2
-# Each that waits holds a thread of the web process, which those who are signed in need.
-WAITING_CHECKS: Final = 4
+# Each that waits holds a thread of the web process, which those who are signed in need: with few
+# threads fewer wait.
+WAITING_CHECKS: Final = 14
+# The provider is asked by so many at a time, each of whom holds a thread until it answers.
+ASKED_AT_ONCE: Final = 4
+WAITING_TO_ASK: Final = 4
 RETRY_AFTER_SECONDS: Final = 2
+
+_Outcome = TypeVar("_Outcome")
 
 
 @dataclass(frozen=True)
@@ -54,64 +58,19 @@ class SignedIn:
     form_token: str
 
 
-class Failures:
-    """Failures of the last `LOCK_SECONDS` by a keyed hash; at most `MOST_COUNTED` hashes."""
-
-    def __init__(self) -> None:
-        self._key = secrets.token_bytes(32)
-        self._lock = threading.Lock()
-        self._counts: dict[bytes, tuple[int, int]] = {}
-
-    def left(self, kind: str, value: str, most: int, now: int) -> int:
-        """Return the seconds for which a value is locked; 0 if it is not."""
-        count, since = self._counts.get(self._hash(kind, value), (0, now))
-        return max(0, since + LOCK_SECONDS - now) if count >= most else 0
-
-    def add(self, kind: str, value: str, now: int) -> None:
-        """Count a failure; the first one begins a new period."""
-        key = self._hash(kind, value)
-        with self._lock:
-            count, since = self._counts.get(key, (0, now))
-            if now >= since + LOCK_SECONDS:
-                count, since = 0, now
-            if len(self._counts) >= MOST_COUNTED:
-                self._counts = {
-                    kept: entry
-                    for kept, entry in self._counts.items()
-                    if now < entry[1] + LOCK_SECONDS
-                }
-            if key in self._counts or len(self._counts) < MOST_COUNTED:
-                self._counts[key] = count + 1, since
-
-    def clear(self, kind: str, value: str) -> None:
-        """Forget the failures of a value."""
-        with self._lock:
-            self._counts.pop(self._hash(kind, value), None)
-
-    def take_back(self, kind: str, value: str) -> None:
-        """Count one failure less."""
-        key = self._hash(kind, value)
-        with self._lock:
-            if key in self._counts:
-                count, since = self._counts[key]
-                self._counts[key] = count - 1, since
-
-    def _hash(self, kind: str, value: str) -> bytes:
-        text = f"{kind}\0{value}".encode("utf-8", "surrogatepass")
-        return blake2b(text, digest_size=16, key=self._key).digest()
-
-
 class SignIn:
     """Begins, recognises, lists and ends sessions."""
 
-    def __init__(self, users: Users, store: UserStore, actions: Actions, clock: Clock) -> None:
+    def __init__(
+        self, users: Users, store: UserStore, actions: Actions, clock: Clock, *, threads: int
+    ) -> None:
         self._users = users
         self._store = store
         self._actions = actions
         self._clock = clock
         self._failures = Failures()
-        self._checking = threading.BoundedSemaphore(CHECKED_AT_ONCE)
-        self._places = threading.BoundedSemaphore(CHECKED_AT_ONCE + WAITING_CHECKS)
+        self._checks = Places(CHECKED_AT_ONCE, waiting_checks(threads))
+        self._at_provider = Places(ASKED_AT_ONCE, WAITING_TO_ASK)
 
     def begin(self, name: str, password: str, *, address: str | None) -> tuple[Member, str]:
         """Begin a session; return its user and the secret that the cookie carries.
@@ -130,8 +89,8 @@ class SignIn:
             ``rate-limited``: too many failures with this name or from this address;
             ``unavailable``: too many passwords are being checked.
         """
-        member = self._verified(name, password, address)
-        secret = self._begin(member)
+        row, secret = self._verified(name, password, address, self._begin)
+        member = member_of(row)
         self._actions.record(member.actor, "signed-in")
         return member, secret
 
@@ -161,31 +120,52 @@ class SignIn:
         InvalidParameter
             The new password is too short or too long.
         """
-        self._verified(member.name, current, address)
-        self._users.set_password(member.name, new)
-        self._actions.record(member.actor, "set-password", subject=member.name)
-        return self._begin(member)
 
-    def _verified(self, name: str, password: str, address: str | None) -> Member:
-        at_address = ("account", f"{address or ''}\0{name}")
-        counted = [(*at_address, ACCOUNT_FAILURES), ("everywhere", name, EVERYWHERE_FAILURES)]
-        if address is not None:
-            counted.append(("address", address, ADDRESS_FAILURES))
+        def replaced(row: UserRow) -> str | None:
+            if row.id != member.id:
+                return None
+            changed = self._users.replace_password(row, new)
+            return None if changed is None else self._begin(changed)
+
+        _, secret = self._verified(member.name, current, address, replaced)
+        self._actions.record(member.actor, "set-password", subject=member.name)
+        return secret
+
+    def _verified(
+        self,
+        name: str,
+        password: str,
+        address: str | None,
+        then: Callable[[UserRow], _Outcome | None],
+    ) -> tuple[UserRow, _Outcome]:
+        """Return the user of a right password, and what `then` does with the user.
+
+        `then` gives None where the user has another password by now, and is gone for it then.
+        """
+        account = Counted("account", f"{address or ''}\0{name}", ACCOUNT_FAILURES)
+        counted = [*_of_address(address), account, Counted("everywhere", name, EVERYWHERE_FAILURES)]
+        # Of no lock: attempts that were sent away, and tell nothing of any password.
+        unchecked = Counted("unchecked", account.value, 0)
         now = self._now()
-        self._refuse_locked(counted, "wrong passwords with this name or from this address", now)
-        with self._place():
-            # Counted before the check, so that many requests at once get no more tries.
-            for kind, value, _ in counted:
-                self._failures.add(kind, value, now)
-            with self._checking:
-                member = self._users.verified(name, password)
-        if member is None:
-            log.warning("sign-in-refused")
-            raise Refused("unauthorized", "the name or the password is wrong; try again")
-        # A right password gives neither its address nor another one new tries elsewhere.
-        self._take_back(counted)
-        self._failures.clear(*at_address)
-        return member
+        self._count(counted, "wrong passwords with this name or from this address", now)
+        # Not what others do with this name elsewhere: nobody comes later for that.
+        rank = tuple(self._failures.of(value, now) for value in counted[:-1])
+        with self._place(self._checks, rank, unchecked, now):
+            row = self._users.verified(name, password)
+            if row is not None:
+                # A right password gives neither its address nor another one new tries elsewhere.
+                self._failures.take_back(counted, 1 + self._failures.of(unchecked, now))
+                self._failures.clear(unchecked)
+                self._failures.clear(account)
+                outcome = then(row)
+                if outcome is None and (row := self._users.verified(name, password)) is not None:
+                    # The hash was replaced by a better one of the same password, by another request
+                    # at the same moment.
+                    outcome = then(row)
+                if row is not None and outcome is not None:
+                    return row, outcome
+        log.warning("sign-in-refused")
+        raise Refused("unauthorized", "the name or the password is wrong; try again")
 
     def begin_at_provider(
         self, identity: Callable[[], Identity], *, address: str | None
@@ -210,38 +190,40 @@ class SignIn:
             As `identity` does; ``unauthorized``: no user signs in with this account;
             ``rate-limited``: too many failures from this address.
         """
-        counted = [] if address is None else [("address", address, ADDRESS_FAILURES)]
+        counted = _of_address(address)
         now = self._now()
-        self._refuse_locked(counted, "failed sign-ins from this address", now)
-        for kind, value, _ in counted:
-            self._failures.add(kind, value, now)
-        try:
-            member, bound = self._of_account(identity())
-        except Refused as refusal:
-            if refusal.code == "unavailable":  # which is no fault of the one who signs in
-                self._take_back(counted)
-            raise
-        self._take_back(counted)
+        self._count(counted, "failed sign-ins from this address", now)
+        rank = tuple(self._failures.of(value, now) for value in counted)
+        with self._place(self._at_provider, rank, None, now):
+            try:
+                row, bound = self._of_account(identity())
+            except Refused as refusal:
+                if refusal.code == "unavailable":  # which is no fault of the one who signs in
+                    self._failures.take_back(counted)
+                raise
+            secret = self._begin(row)
+        if secret is None:  # the user was removed, or has got a password
+            raise _no_user()
+        self._failures.take_back(counted)
+        member = member_of(row)
         if bound:
             self._actions.record(member.actor, "bound-to-provider")
-        secret = self._begin(member)
         self._actions.record(member.actor, "signed-in")
         return member, secret
 
-    def _of_account(self, identity: Identity) -> tuple[Member, bool]:
+    def _of_account(self, identity: Identity) -> tuple[UserRow, bool]:
         match = self._users.of_account(identity)
         if match is None:
-            log.warning("provider-sign-in-refused", reason="no-user")
-            raise Refused(
-                "unauthorized",
-                "the provider signed you in, and no user of this server has your account there; "
-                "ask an administrator to add one whose name is the one that the provider tells",
-            )
+            raise _no_user()
         return match
 
-    def _refuse_locked(self, counted: Sequence[tuple[str, str, int]], what: str, now: int) -> None:
-        left = (self._failures.left(kind, value, most, now) for kind, value, most in counted)
-        seconds = max(left, default=0)
+    def _count(self, counted: list[Counted], what: str, now: int) -> None:
+        """Count a failure until it is taken back; refuse an attempt with what is locked.
+
+        Counted before the check: many requests at once get no more tries, and those that are sent
+        away have cost the server something, too.
+        """
+        seconds = self._failures.count(counted, now)
         if seconds:
             raise Refused(
                 "rate-limited",
@@ -249,36 +231,36 @@ class SignIn:
                 retry_after=seconds,
             )
 
-    def _take_back(self, counted: Sequence[tuple[str, str, int]]) -> None:
-        for kind, value, _ in counted:
-            self._failures.take_back(kind, value)
-
-    def _begin(self, member: Member) -> str:
+    def _begin(self, checked: UserRow) -> str | None:
+        """Return the secret of a new session; None if the user signs in by something else now."""
         now = self._now()
         secret = secrets.token_urlsafe(32)
         session = SessionRow(
             id=secrets.token_hex(8),
-            user_id=member.id,
+            user_id=checked.id,
             created_at=now,
             used_at=now,
             expires_at=now + SESSION_SECONDS,
         )
-        self._store.begin_session(session, secret_hash=hash_token(secret))
-        return secret
+        begun = self._store.begin_session(session, secret_hash=hash_token(secret), checked=checked)
+        return secret if begun else None
 
     @contextmanager
-    def _place(self) -> Iterator[None]:
+    def _place(
+        self, places: Places, rank: Rank, unchecked: Counted | None, now: int
+    ) -> Iterator[None]:
         """Hold one of few places; raises `Refused` as ``unavailable`` where there is none."""
-        if not self._places.acquire(blocking=False):
+        try:
+            with places.hold(rank):
+                yield
+        except NoPlace:
+            if unchecked is not None:
+                self._failures.add(unchecked, now)
             raise Refused(
                 "unavailable",
                 f"many people sign in at this moment; try again in {RETRY_AFTER_SECONDS} s",
                 retry_after=RETRY_AFTER_SECONDS,
-            )
-        try:
-            yield
-        finally:
-            self._places.release()
+            ) from None
 
     def recognise(self, secret: str | None) -> SignedIn | None:
         """Return the session of a cookie's secret, unless it is unknown, ended or over."""
@@ -309,6 +291,24 @@ class SignIn:
 
     def _now(self) -> int:
         return int(self._clock.now().timestamp())
+
+
+def _of_address(address: str | None) -> list[Counted]:
+    return [] if address is None else [Counted("address", address, ADDRESS_FAILURES)]
+
+
+def waiting_checks(threads: int) -> int:
+    """Return how many sign-ins may wait for a check, where a web process has so many threads."""
+    return max(1, min(WAITING_CHECKS, threads // 2 - CHECKED_AT_ONCE))
+
+
+def _no_user() -> Refused:
+    log.warning("provider-sign-in-refused", reason="no-user")
+    return Refused(
+        "unauthorized",
+        "the provider signed you in, and no user of this server has your account there; "
+        "ask an administrator to add one whose name is the one that the provider tells",
+    )
 
 
 def form_token(secret: str) -> str:

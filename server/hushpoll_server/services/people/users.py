@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -146,7 +146,8 @@ class Users:
     def remove(self, name: str) -> Member:
         """Remove a user with all sessions; raises as `named`."""
         row = self._row(name)
-        self._store.remove(row.id)
+        if not self._store.remove(row.id):
+            raise _nobody_has(name)
         return member_of(row)
 
     def set_password(self, name: str, password: str) -> Member:
@@ -155,18 +156,39 @@ class Users:
         A user of the provider signs in with the password from now on, and no more there.
         """
         row = self._row(name)
-        self._store.set_password(row.id, self._hash(password), end_sessions=True)
-        return member_of(row)
+        hashed = self._hash(password)
+        if not self._store.set_password(row.id, hashed):
+            raise _nobody_has(name)
+        return member_of(replace(row, password=hashed))
+
+    def replace_password(self, checked: UserRow, password: str) -> UserRow | None:
+        """Replace the password of a user whom `verified` has just returned; raises as `add`.
+
+        Returns
+        -------
+        UserRow or None
+            The user with the new password; None, with nothing changed, if the password that was
+            checked is not theirs any more.
+        """
+        hashed = self._hash(password)
+        if not self._store.replace_password(checked, hashed):
+            return None
+        return replace(checked, password=hashed)
 
     def set_role(self, name: str, survey: str, role: str | None) -> Member:
         """Give a user a role in a survey, None takes it away; raises as `add` and `named`."""
         row = self._row(name)
         survey, checked = parse_role(survey, Role.READER if role is None else role)
-        self._store.set_role(row.id, survey, None if role is None else checked)
+        if not self._store.set_role(row.id, survey, None if role is None else checked):
+            raise _nobody_has(name)
         return self.named(name)
 
-    def verified(self, name: str, password: str) -> Member | None:
-        """Return the user of a name if the password is right; it takes as long if there is none."""
+    def verified(self, name: str, password: str) -> UserRow | None:
+        """Return the user of a name if the password is right; it takes as long if there is none.
+
+        The row is what the password was compared with: a session is begun, and a password
+        replaced, only if the user still has it then.
+        """
         row = self._store.named(name) if _NAME.fullmatch(name) else None
         if row is not None and row.password == NO_PASSWORD:
             row = None
@@ -175,13 +197,13 @@ class Users:
             self._hasher.verify(nobody if row is None else row.password, password)
         except (VerificationError, InvalidHashError):
             return None
-        if row is None:
-            return None
-        if self._hasher.check_needs_rehash(row.password):
-            self._store.set_password(row.id, self._hasher.hash(password), end_sessions=False)
-        return member_of(row)
+        if row is not None and self._hasher.check_needs_rehash(row.password):
+            hashed = self._hasher.hash(password)
+            if self._store.refresh_hash(row, hashed):
+                row = replace(row, password=hashed)
+        return row
 
-    def of_account(self, identity: Identity) -> tuple[Member, bool] | None:
+    def of_account(self, identity: Identity) -> tuple[UserRow, bool] | None:
         """Return the user whom an account at the provider signs in, None if there is none.
 
         The account's issuer and subject decide. An account that has no user yet is bound to the
@@ -189,20 +211,19 @@ class Users:
 
         Returns
         -------
-        tuple of Member and bool, or None
-            The user, and whether the account was bound just now.
+        tuple of UserRow and bool, or None
+            The user, as of `verified`, and whether the account was bound just now.
         """
-        row = self._store.of_account(identity.issuer, identity.subject)
+        account = {"issuer": identity.issuer, "subject": identity.subject}
+        row = self._store.of_account(**account)
         if row is not None:
-            return (member_of(row), False) if row.password == NO_PASSWORD else None
+            return (row, False) if row.password == NO_PASSWORD else None
         name = identity.name or ""
         row = self._store.named(name) if _NAME.fullmatch(name) else None
         if row is None or row.password != NO_PASSWORD:
             return None
-        bound = self._store.bind_account(
-            row.id, password=NO_PASSWORD, issuer=identity.issuer, subject=identity.subject
-        )
-        return (member_of(row), True) if bound else None
+        bound = self._store.bind_account(row.id, password=NO_PASSWORD, **account)
+        return (replace(row, **account), True) if bound else None
 
     @cached_property
     def _nobody(self) -> str:
@@ -212,10 +233,7 @@ class Users:
     def _row(self, name: str) -> UserRow:
         row = self._store.named(name) if _NAME.fullmatch(name) else None
         if row is None:
-            raise InvalidParameter(
-                f"name is {show(name)}, and no user has it; list the users to see their names",
-                field="name",
-            )
+            raise _nobody_has(name)
         return row
 
     def _hash(self, password: str) -> str:
@@ -231,6 +249,13 @@ class Users:
                 field="password",
             )
         return self._hasher.hash(password)
+
+
+def _nobody_has(name: str) -> InvalidParameter:
+    return InvalidParameter(
+        f"name is {show(name)}, and no user has it; list the users to see their names",
+        field="name",
+    )
 
 
 def member_of(row: UserRow) -> Member:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,9 +14,19 @@ from joserfc.jwk import ECKey, OctKey
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_server.config.settings import Settings
+from hushpoll_server.errors import Refused
 from hushpoll_server.services.people import provider as module
-from hushpoll_server.services.people.provider import require_oidc
-from hushpoll_server.services.people.sign_in import ADDRESS_FAILURES
+from hushpoll_server.services.people.provider import (
+    WAITING_FOR_METADATA,
+    Attempt,
+    Identity,
+    require_oidc,
+)
+from hushpoll_server.services.people.sign_in import (
+    ADDRESS_FAILURES,
+    ASKED_AT_ONCE,
+    WAITING_TO_ASK,
+)
 from oidc_provider import CLIENT, SECRET, authorization, oidc_provider
 from waiting import LONGEST_SECONDS
 
@@ -304,13 +316,51 @@ def test_half_a_provider_is_refused(config, said):
         Settings(**config)
 
 
-def test_only_so_many_wait_for_the_provider(site, visit):
-    places = [site.services.provider._asking() for _ in range(module.ASKED_AT_ONCE)]
-    for place in places:
-        place.__enter__()
-    answer = visit().get("/sign-in/provider")
-    for place in places:
-        place.__exit__(None, None, None)
-    assert answer.status_code == 503
-    assert "Many people sign in" in answer.text
-    assert visit().get("/sign-in/provider").status_code == 303
+def first_and_others(pool, calls, go_on):
+    """Call all at once, wait for the first that ends, and let the others go on; their codes."""
+
+    def code_of(call):
+        try:
+            call()
+        except Refused as refusal:
+            return refusal.code
+        return "ok"
+
+    outcomes = [pool.submit(code_of, call) for call in calls]
+    (first,) = wait(outcomes, LONGEST_SECONDS, FIRST_COMPLETED).done
+    go_on.set()
+    outcomes.remove(first)
+    return first.result(), {outcome.result(LONGEST_SECONDS) for outcome in outcomes}
+
+
+def test_only_so_many_wait_for_the_provider(site, provider):
+    identity, go_on = Identity(provider.issuer, "subject-1", ADA), threading.Event()
+
+    def asks():
+        assert go_on.wait(LONGEST_SECONDS)
+        return identity
+
+    def sign_in():
+        site.services.sign_in.begin_at_provider(asks, address=None)
+
+    places = ASKED_AT_ONCE + WAITING_TO_ASK
+    site.services.users.of_account(identity)  # bound before, so that no two do it at once
+    with ThreadPoolExecutor(places + 1) as pool:
+        outcomes = first_and_others(pool, [sign_in] * (places + 1), go_on)
+    assert outcomes == ("unavailable", {"ok"})
+
+
+def test_metadata_are_asked_for_once_however_many_come(site, provider, monkeypatch):
+    """Guards: with a provider that is slow, each that came held a thread."""
+    for name in ("ANSWER_SECONDS", "VISIT_SECONDS"):
+        monkeypatch.setattr(module, name, LONGEST_SECONDS)
+    provider.answers.clear()
+
+    def go():
+        site.services.provider.way(Attempt.new(), "http://localhost/dashboard/sign-in/return")
+
+    many = WAITING_FOR_METADATA + 2
+    with ThreadPoolExecutor(many) as pool:
+        outcomes = first_and_others(pool, [go] * many, provider.answers)
+    assert outcomes == ("unavailable", {"ok"})
+    assert provider.paths.count("/.well-known/openid-configuration") == 1

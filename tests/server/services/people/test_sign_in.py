@@ -17,8 +17,9 @@ from hushpoll_server.services.people.sign_in import (
     LOCK_SECONDS,
     SESSION_SECONDS,
     WAITING_CHECKS,
+    waiting_checks,
 )
-from waiting import LONGEST_SECONDS
+from waiting import LONGEST_SECONDS, wait_until
 
 pytestmark = pytest.mark.sqlite
 PASSWORD = "correct horse battery"
@@ -130,29 +131,114 @@ def test_many_addresses_together_lock_an_account(people):
     assert refused(begin, people, address="at work") == "rate-limited"
 
 
-def test_people_who_sign_in_hold_few_threads(people, monkeypatch):
+@pytest.fixture
+def held(people, monkeypatch):
+    """Checks of passwords that begin, by name, and go on once ``go_on`` is set."""
+    checks = Checks(people.users.verified)
+    monkeypatch.setattr(people.users, "verified", checks)
+    yield checks
+    checks.go_on.set()
+
+
+class Checks:
+    def __init__(self, verified):
+        self._verified = verified
+        self.go_on = threading.Event()
+        self.begun = []
+
+    def __call__(self, name, password):
+        self.begun.append(name)
+        assert self.go_on.wait(LONGEST_SECONDS)
+        return self._verified(name, password)
+
+
+def fill(pool, people, held, names, address=lambda _name: None):
+    """Let guesses hold every place and wait, one after the other; return their outcomes."""
+    guesses = []
+    for count, name in enumerate(names, 1):
+        guesses.append(pool.submit(refused, begin, people, name, "wrong", address(name)))
+        if count <= CHECKED_AT_ONCE:
+            wait_until(lambda count=count: len(held.begun) == count)
+        else:
+            wait_until(lambda count=count: waiting(people) == count - CHECKED_AT_ONCE)
+    return guesses
+
+
+def waiting(people):
+    return len(people.sign_in._checks._queue)
+
+
+PLACES = CHECKED_AT_ONCE + WAITING_CHECKS
+
+
+def test_people_who_sign_in_hold_few_threads_and_those_sent_away_are_counted(people, held):
     people.users.add("ada", PASSWORD, {})
-    go_on, verified = threading.Event(), people.users.verified
+    with ThreadPoolExecutor(PLACES + 1) as pool:
+        guesses = fill(pool, people, held, [f"user{n}" for n in range(PLACES)])
+        codes = [refused(begin, people, "other", "wrong") for _ in range(ACCOUNT_FAILURES + 1)]
+        held.go_on.set()
+        assert {guess.result(LONGEST_SECONDS) for guess in guesses} == {"unauthorized"}
+    assert codes == ["unavailable"] * ACCOUNT_FAILURES + ["rate-limited"]
 
-    def held(name, password):
-        assert go_on.wait(LONGEST_SECONDS)
-        return verified(name, password)
 
-    monkeypatch.setattr(people.users, "verified", held)
-    places = CHECKED_AT_ONCE + WAITING_CHECKS
-    with ThreadPoolExecutor(places + 1) as pool:
-        together = [pool.submit(begin, people, address=f"{n}") for n in range(places + 1)]
-        try:
-            (done, others) = wait(together, timeout=LONGEST_SECONDS, return_when=FIRST_COMPLETED)
-            codes = [refused(begin, people, address="busy") for _ in range(ACCOUNT_FAILURES + 1)]
-        finally:
-            go_on.set()
-        (one,) = done
-        assert refused(one.result) == "unavailable"
-        assert len([other.result() for other in others]) == places
-    assert set(codes) == {"unavailable"}
-    # What was not checked is no failure.
-    begin(people, address="busy")
+def test_person_who_was_sent_away_has_failed_nothing_once_signed_in(people, held):
+    """Guards: a rush in an office would lock its address."""
+    people.users.add("ada", PASSWORD, {})
+    with ThreadPoolExecutor(PLACES + 1) as pool:
+        guesses = fill(pool, people, held, [f"user{n}" for n in range(PLACES)])
+        for _ in range(ACCOUNT_FAILURES - 1):
+            assert refused(begin, people, address="office") == "unavailable"
+        held.go_on.set()
+        for guess in guesses:
+            guess.result(LONGEST_SECONDS)
+        begin(people, address="office")
+    for turn in range(ADDRESS_FAILURES):
+        assert refused(begin, people, f"user{turn}", "wrong", "office") == "unauthorized"
+
+
+def test_person_without_failures_comes_before_those_who_guess(people, held):
+    """Guards: ten connections that guessed kept everybody out."""
+    people.users.add("ada", PASSWORD, {})
+    held.go_on.set()
+    for n in range(PLACES):
+        assert refused(begin, people, f"user{n}", "wrong", f"hostile {n}") == "unauthorized"
+    held.go_on.clear()
+    held.begun.clear()
+    with ThreadPoolExecutor(PLACES + 1) as pool:
+        names = [f"user{n}" for n in range(PLACES)]
+        guesses = fill(pool, people, held, names, lambda name: name.replace("user", "hostile "))
+        honest = pool.submit(begin, people, "ada", PASSWORD, "at home")
+        (away,) = wait(guesses, LONGEST_SECONDS, FIRST_COMPLETED).done
+        assert away.result() == "unavailable"
+        held.go_on.set()
+        assert honest.result(LONGEST_SECONDS)[0].name == "ada"
+        for guess in guesses:
+            guess.result(LONGEST_SECONDS)
+    assert held.begun.index("ada") <= CHECKED_AT_ONCE
+
+
+def test_person_who_mistyped_is_not_overtaken_for_ever(people, held):
+    people.users.add("ada", PASSWORD, {})
+    held.go_on.set()
+    assert refused(begin, people, "ada", "wrong", "at home") == "unauthorized"
+    held.go_on.clear()
+    held.begun.clear()
+    with ThreadPoolExecutor(PLACES) as pool:
+        guesses = fill(pool, people, held, ["user0", "user1"])
+        honest = pool.submit(begin, people, "ada", PASSWORD, "at home")
+        wait_until(lambda: waiting(people) == 1)
+        guesses += [pool.submit(refused, begin, people, f"user{n}", "wrong") for n in range(2, 10)]
+        wait_until(lambda: waiting(people) == 9)
+        held.go_on.set()
+        assert honest.result(LONGEST_SECONDS)[0].name == "ada"
+        for guess in guesses:
+            guess.result(LONGEST_SECONDS)
+    assert held.begun.index("ada") <= CHECKED_AT_ONCE + 1
+
+
+@pytest.mark.parametrize(("threads", "waiting"), [(1, 1), (4, 1), (16, 6), (32, 14), (256, 14)])
+def test_with_few_threads_few_wait(threads, waiting):
+    assert waiting_checks(threads) == waiting
 
 
 def test_neither_address_nor_tried_name_nor_password_is_stored(site, people, tmp_path, debug_log):
