@@ -103,6 +103,11 @@ class Forwarding:
             ):
                 forwarded.headers["Content-Length"] = "0"
             return await self._transport.handle_async_request(forwarded)
+        except httpx.LocalProtocolError as error:
+            # Nothing was sent: the request itself has a form that HTTP does not have.
+            raise _malformed(
+                "its method, its target or a header has a character that none has"
+            ) from error
         except httpx.HTTPError as error:
             raise unavailable("the part of the server that answers this is away") from error
         finally:
@@ -191,22 +196,27 @@ def _url(request: Request) -> httpx.URL:
         raise Refused("not-found", "nothing is at this address")
     try:
         return httpx.URL(scheme="http", host="web", raw_path=raw + (b"?" + query if query else b""))
-    except httpx.InvalidURL as error:
-        raise Refused("malformed-request", "the server cannot read the request's target") from error
+    except (httpx.InvalidURL, UnicodeError) as error:
+        raise _malformed("its target has a character that none has") from error
 
 
 def _forwarded_headers(request: Request) -> list[tuple[bytes, bytes]]:
     """Return the headers that the web process gets.
 
-    A name with an underscore is dropped: a WSGI server takes it for the same with a dash.
+    A name with an underscore is dropped: a WSGI server takes it for the same with a dash. Blanks
+    round a value are no part of it (RFC 9110, section 5.5).
     """
     listed = request.head.get(b"connection", b"").split(b",")
     named = {name.strip().lower() for name in listed if name}
     return [
-        (name, value)
+        (name, value.strip(b" \t"))
         for name, value in request.scope["headers"]
         if name not in _NOT_FORWARDED
         and b"_" not in name
         and name not in named
         and not name.startswith(_OF_PROXIES)
     ]
+
+
+def _malformed(why: str) -> Refused:
+    return Refused("malformed-request", f"the server cannot read the request: {why}")
