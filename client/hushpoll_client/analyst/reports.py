@@ -78,7 +78,8 @@ class ReportCalls(Calls):
         Returns
         -------
         dict
-            ``address``, the path of the public page; ``published_at``; what is shown.
+            ``address``, the path of the public page; ``published_at``; what is shown;
+            ``warnings``, sentences about tables with small groups.
         """
         document = {
             "attributes": list(attributes),

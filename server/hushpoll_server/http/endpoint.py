@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, get_args, get_type_hints
 
 from flask import Flask, Response, current_app, g, request
 from pydantic import BaseModel, ValidationError
@@ -17,12 +17,14 @@ from werkzeug.exceptions import HTTPException
 
 from hushpoll_server import answering
 from hushpoll_server.answering import JSON_MEDIA_TYPE
+from hushpoll_server.body_size import BodySize
 from hushpoll_server.compression import TooLarge, expand
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.wording import words_of
+from hushpoll_server.http.wording import WANTED, words_of
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
+from hushpoll_shared.spelling.text import show
 
 EXTENSION: Final = "hushpoll"
 # What Flask and Werkzeug refuse by themselves, in the terms of the problem table.
@@ -33,6 +35,9 @@ CODE_OF_STATUS: Final[Mapping[int, str]] = {
     413: "payload-too-large",
     415: "unsupported-media-type",
 }
+
+MOST_UNKNOWN: Final = 64
+LONGEST_FIELD: Final = 200
 
 View = Callable[..., Response]
 
@@ -49,14 +54,14 @@ def services() -> Services:
     return present
 
 
-def endpoint(scope: str | None = None, *, every_survey: bool = False) -> Callable[[View], View]:
+def endpoint(*scopes: str, every_survey: bool = False) -> Callable[[View], View]:
     """Return a decorator that checks a request before its view.
 
     Parameters
     ----------
-    scope : str or None
-        Scope that the request's bearer token needs; None for a public view. Where the path names a
-        survey, the token must be for it.
+    *scopes : str
+        Scopes of which the request's bearer token needs one, the first of them if it is asked for
+        one; none for a public view. Where the path names a survey, the token must be for it.
     every_survey : bool
         Whether a token that is for some surveys alone is refused.
     """
@@ -66,8 +71,8 @@ def endpoint(scope: str | None = None, *, every_survey: bool = False) -> Callabl
 
         @wraps(view)
         def checked(**path: Any) -> Response:
-            if scope is not None:
-                grant = services().access.require(request.headers.get("Authorization"), scope)
+            if scopes:
+                grant = services().access.require(request.headers.get("Authorization"), *scopes)
                 if every_survey or "name" in path:
                     grant.require_survey(path.get("name"))
                 g.grant = grant
@@ -135,10 +140,53 @@ def parse_body(body: bytes) -> Any:
 
 
 def read_model(model: type[BaseModel]) -> BaseModel:
-    """Return the request's JSON body as a model; an absent body is an empty object."""
+    """Return the request's JSON body as a model; an absent body is an empty object.
+
+    The model's ``BODY`` says how large it may be; it is small where the model says nothing.
+    """
     if request.content_length in (None, 0) and not request.headers.get("Transfer-Encoding"):
         return model.model_validate({})
-    return model.model_validate(parse_body(json_body()))
+    size: BodySize = getattr(model, "BODY", BodySize.SMALL)
+    document = parse_body(json_body(size.most(services().settings)))
+    _refuse_many_unknown(model, document, "")
+    return model.model_validate(document)
+
+
+def _refuse_many_unknown(model: type[BaseModel], document: object, path: str) -> None:
+    """Refuse a key that no field has where there are many: pydantic makes an error of each.
+
+    Raises
+    ------
+    Refused
+        ``invalid-request``, in the words for a single one.
+    """
+    if not isinstance(document, dict):
+        return
+    fields = model.model_fields
+    if len(document) > len(fields) + MOST_UNKNOWN and model.model_config.get("extra") == "forbid":
+        key = next(key for key in document if key not in fields)
+        where = f"{path}{key}"
+        raise Refused(
+            "invalid-request",
+            f"{show(where)} is {show(document[key])}; {WANTED['extra_forbidden']}",
+            field=where[:LONGEST_FIELD],
+        )
+    for name, field in fields.items():
+        value, inner = document.get(name), _model_in(field.annotation)
+        if inner is None:
+            continue
+        _refuse_many_unknown(inner, value, f"{path}{name}.")
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                _refuse_many_unknown(inner, item, f"{path}{name}.{index}.")
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the model of a field that holds one, or a list of some, or nothing."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inner = (_model_in(argument) for argument in get_args(annotation))
+    return next((model for model in inner if model is not None), None)
 
 
 def not_modified(etag: str) -> Response | None:

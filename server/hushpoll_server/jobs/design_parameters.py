@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
+from hushpoll_server.body_size import BodySize
 from hushpoll_server.jobs.parameters import Parameters, Word
 from hushpoll_shared.estimators import CONFIDENCES
 
@@ -23,7 +24,7 @@ _ROWS = Field(
 class MarginModel(Parameters):
     """A distribution of the population that is known."""
 
-    attributes: list[str] = Field(description=f"{_NAMES}, perturbed or in clear.")
+    attributes: list[str] = Field(max_length=64, description=f"{_NAMES}, perturbed or in clear.")
     shares: dict[str, Any] | None = Field(
         None,
         description=_NESTED + "They add up to 1; the missing category may be left out.",
@@ -35,7 +36,7 @@ class MarginModel(Parameters):
 class StrataModel(Parameters):
     """Parts of the population from which respondents were drawn without replacement."""
 
-    attributes: list[str] = Field(description=f"{_NAMES} in clear.")
+    attributes: list[str] = Field(max_length=64, description=f"{_NAMES} in clear.")
     sizes: dict[str, Any] | None = Field(
         None, description=_NESTED + "Numbers of people.", examples=[{"North": 4000, "South": 6000}]
     )
@@ -49,7 +50,9 @@ class WeightsModel(Parameters):
     is a number for each category of attributes in clear, or for each cell of several.
     """
 
-    attributes: list[str] = Field(description=f"{_NAMES} in clear; at most 65,536 cells.")
+    attributes: list[str] = Field(
+        max_length=64, description=f"{_NAMES} in clear; at most 65,536 cells."
+    )
     weights: dict[str, Any] | None = Field(
         None,
         description=_NESTED + "People for whom a respondent stands.",
@@ -70,7 +73,9 @@ class DesignModel(Parameters):
         None, description="People from whom respondents were drawn without replacement."
     )
     bounds: list[float] | None = Field(
-        None, description="Smallest and largest factor by which margins may change a weight."
+        None,
+        max_length=64,
+        description="Smallest and largest factor by which margins may change a weight.",
     )
 
 
@@ -80,6 +85,8 @@ def _no_design() -> DesignModel:
 
 class WeightParameters(Parameters):
     """The attributes of a job for weighted shares, and a design."""
+
+    BODY: ClassVar = BodySize.DESIGN
 
     attributes: list[Word] = Field(
         min_length=1, max_length=64, description="Different attributes whose shares are estimated."

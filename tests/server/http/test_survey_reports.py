@@ -156,3 +156,43 @@ def test_report_shows_the_audit_that_was_finished(site):
     with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
         assert b'"SPD"' in archive.read("tables/06-audit-1.csv")
     assert "Groups by" not in site.get(f"{VERSION}/report?fairness=false").text
+
+
+def test_audit_is_shown_only_with_all_questions_that_it_is_about(site):
+    """Guards: results of two questions were published with the audit of two others."""
+    published = site.publish()
+    for gender in ("Male", "Female"):
+        for income in ("rich", "poor"):
+            site.fill(published, 15, gender=gender, income=income)
+    site.close()
+    site.clock.advance(1)
+    site.services.sealing.sweep(site.services.surveys.now())
+    site.run_job("fairness", {"folds": 2, "parameters": {"n_estimators": 2}})
+    for chosen, shown in (
+        (["age", "country"], False),
+        (["gender", "age"], False),
+        (["income"], False),
+        (["gender", "income"], True),
+        ([], True),
+    ):
+        assert site.post(PUBLIC, json={"attributes": chosen}).status_code == 201
+        page, bundle = visit(site).text, visit(site, f"{ADDRESS}/bundle.zip").data
+        assert ("Groups by <bdi>gender</bdi>" in page) == shown, chosen
+        with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
+            basis = archive.read("basis.json")
+        assert (b'"SPD"' in basis) == shown
+
+
+def test_small_groups_in_clear_are_warned_of(site):
+    published = site.publish()
+    site.fill(published, 12, income="rich")
+    site.fill(published, 9, income="poor")
+    site.close()
+    site.clock.advance(1)
+    site.services.sealing.sweep(site.services.surveys.now())
+    answer = site.post(PUBLIC, json={"attributes": ["income"], "cross_tables": [["income", "age"]]})
+    said = "has groups of fewer than 10 reports in clear: 'poor' (9); a reader who knows who is in"
+    first, second = answer.json["warnings"]
+    assert first.startswith(f"the table of income {said}")
+    assert second.startswith(f"the cross-table of income by age {said}")
+    assert site.post(PUBLIC, json={"attributes": ["gender"]}).json["warnings"] == []

@@ -35,6 +35,7 @@ def publish(
     """Publish results of the closed survey NAME: everybody may read them, without sign-in.
 
     The page and its files are kept as they are now. Results that are published already give way.
+    The command warns of tables with a group of fewer than 10 reports in clear.
     """
     number = version_of(client, name, version)
     _confirm(f"Show the results of {name} version {number} to everybody?", yes)
@@ -49,12 +50,19 @@ def publish(
     )
     emit_answer(
         answer,
-        lambda told: (
-            f"The results of {told['survey']} version {told['version']} are public on this server "
-            f"at {told['address']}"
-        ),
+        _published,
         as_json=as_json,
     )
+
+
+def _published(told: dict[str, Any]) -> str:
+    lines = [
+        f"The results of {told['survey']} version {told['version']} are public on this server at "
+        f"{told['address']}"
+    ]
+    # A server of an earlier release gives none.
+    lines += [f"Warning: {warning}." for warning in told.get("warnings", [])]
+    return "\n".join(lines)
 
 
 @click.command()

@@ -9,7 +9,7 @@ from typing import Any, Final
 from flask import Response, request, url_for
 from werkzeug.datastructures import MultiDict
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_server.dashboard.forms.refusing import comes_back
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
@@ -27,6 +27,7 @@ from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.page import style_hash
 from hushpoll_server.reports.report import FORMS
 from hushpoll_server.services.people.roles import Role
+from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 
@@ -70,6 +71,9 @@ def report(name: str, version: int) -> Response:
     except Refused as refused:
         not_over = refused.detail
     history = parts.public_results.history(row)
+    standing = next((one for one in history if one["taken_back_at"] is None), None)
+    chosen = _chosen(request.args)
+    shows = not_over is None and refusal is None
     return page(
         "report.html",
         **of_survey(row, "report"),
@@ -79,14 +83,16 @@ def report(name: str, version: int) -> Response:
             attribute.name: attribute.question or attribute.name
             for attribute in published.attributes
         },
-        chosen=_chosen(request.args),
+        chosen=chosen,
         asked=bool(request.args),
         estimators=ESTIMATORS,
         confidences=CONFIDENCES,
         forms=_FORMS,
         pairs=range(CROSS_TABLES),
         most=MOST_FIGURES_AT_ONCE,
-        standing=next((one for one in history if one["taken_back_at"] is None), None),
+        standing=standing,
+        warned=_warnings(row, standing) if standing and shows else [],
+        would_warn=_warnings(row, chosen) if shows else [],
         history=[one for one in history if one["taken_back_at"] is not None],
         root_of_results=request.host_url.rstrip("/") + request.script_root,
     )
@@ -150,6 +156,16 @@ def take_results_back(name: str, version: int) -> Response:
     parts.public_results.take_back(row)
     parts.actions.record(member().actor, "took-results-back", survey=row.name, version=row.version)
     return see(url_for("dashboard.report", name=name, version=version) + "#public")
+
+
+def _warnings(row: VersionRow, choices: Mapping[str, Any]) -> list[str]:
+    """Return the small groups that results show, or would; none where that cannot be told now."""
+    reports = services().survey_reports
+    shown = {name: choices[name] for name in ("attributes", "cross_tables")}
+    try:
+        return reports.warnings(row, reports.choices(row, **shown))
+    except HushpollError:
+        return []
 
 
 def _chosen(given: MultiDict[str, str]) -> dict[str, Any]:

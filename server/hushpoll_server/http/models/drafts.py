@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
 from hushpoll_analysis.planning.verdicts import N_MAX
+from hushpoll_server.body_size import BodySize
 from hushpoll_server.http.models.common import Answer, Name, Strict
 from hushpoll_server.http.models.plans import VerdictAnswer
 from hushpoll_server.http.models.surveys import PublishWarning
@@ -23,6 +24,8 @@ class DraftPath(Strict):
 
 class DraftBody(Strict):
     """A manifest that is not published yet."""
+
+    BODY: ClassVar = BodySize.MANIFEST
 
     manifest: dict[str, Any] = Field(
         description="May be incomplete and wrong, but for the survey's name."
@@ -88,6 +91,8 @@ class ValidationAnswer(Answer):
 
 class LaunchBody(Strict):
     """A draft, and how many respondents are expected."""
+
+    BODY: ClassVar = BodySize.MANIFEST
 
     manifest: dict[str, Any] = Field(description="A valid one; it is not stored.")
     n: int = Field(ge=1, le=N_MAX, strict=True, description="Respondents.")

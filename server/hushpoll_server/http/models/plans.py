@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from hushpoll_analysis.planning.verdicts import GOALS_MAX, N_MAX
 from hushpoll_analysis.shuffling.guarantee import DELTA
+from hushpoll_server.body_size import BodySize
 from hushpoll_server.http.models.common import Answer, Strict
 from hushpoll_shared.estimators import CONFIDENCES
 
@@ -64,6 +65,8 @@ class PopulationBody(Strict):
 
 class PlanBody(Strict):
     """A draft, and what is wanted of it."""
+
+    BODY: ClassVar = BodySize.MANIFEST
 
     manifest: dict[str, Any] = Field(description="The draft; it is not stored.")
     goals: list[GoalBody] = Field(min_length=1, max_length=GOALS_MAX)

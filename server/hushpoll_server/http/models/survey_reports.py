@@ -70,6 +70,14 @@ class PublicResultsAnswer(Answer):
     fairness: bool = Field(description="Whether finished audits were shown.")
 
 
+class PublishedResultsAnswer(PublicResultsAnswer):
+    """Results that have just been published."""
+
+    warnings: list[str] = Field(
+        description="Tables with a group of fewer than 10 reports in clear, each in a sentence."
+    )
+
+
 class PublicResultsList(Answer):
     """The publications of a version, one that stands before those taken back."""
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import Field
 
+from hushpoll_server.body_size import BodySize
 from hushpoll_server.http.models.common import Strict
 from hushpoll_server.http.models.relations import BoundedEstimate, HowToRead
 from hushpoll_server.http.models.results import Pending, VersionResult
@@ -12,6 +15,8 @@ from hushpoll_server.jobs.design_parameters import DesignModel
 
 class WeightedSharesBody(Strict):
     """An attribute and a design."""
+
+    BODY: ClassVar = BodySize.DESIGN
 
     attribute: str = Field(description="Attribute whose shares are estimated.")
     design: DesignModel

@@ -85,12 +85,12 @@ def show(path: JobPath) -> Response:
 
 
 @api.post("/jobs/<job_id>/cancel", responses={200: JobAnswer, **problems(401, 403, 404, 422)})
-@endpoint("read")
+@endpoint("read", "train", "publish")
 def cancel(path: JobPath) -> Response:
     """End a job that waits or runs; one that has ended stays as it is.
 
-    For the token that asked for it, and for administrators. A process that trains is ended within
-    seconds, and its worker takes the next job.
+    For the token that asked for it, and for administrators: a token that may ask for a job may
+    cancel it. A process that trains is ended within seconds, and its worker takes the next job.
     """
     return _answer(services().jobs.cancel(_covered(path), current_grant()))
 

@@ -12,6 +12,7 @@ from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.survey_reports import (
     PublicResultsAnswer,
     PublicResultsList,
+    PublishedResultsAnswer,
     ReportQuery,
 )
 from hushpoll_server.http.openapi import BEARER, problems
@@ -61,7 +62,7 @@ def report(path: VersionPath, query: ReportQuery) -> Response:
 @api.post(
     "/public-results",
     responses={
-        201: PublicResultsAnswer,
+        201: PublishedResultsAnswer,
         **problems(400, 401, 403, 404, 409, 410, 413, 415, 422, 503),
     },
 )
@@ -70,7 +71,8 @@ def publish_results(path: VersionPath, body: ReportChoices) -> Response:
     """Publish chosen results of a closed version, for everybody and without sign-in.
 
     The page and its files are kept as they are now, until they are taken back or published again.
-    The token needs the scope `read` as well.
+    They have audits of the chosen questions alone. `warnings` names tables with small groups. The
+    token needs the scope `read` as well.
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
@@ -89,7 +91,7 @@ def publish_results(path: VersionPath, body: ReportChoices) -> Response:
         current_grant().actor, "published-results", survey=row.name, version=row.version
     )
     return json_answer(
-        PublicResultsAnswer.model_validate(publication),
+        PublishedResultsAnswer.model_validate(publication),
         201,
         {"Location": publication["address"]},
         nulls=True,

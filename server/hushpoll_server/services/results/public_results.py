@@ -20,6 +20,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.reports.choices import Choices
 from hushpoll_server.reports.page import page_of
+from hushpoll_server.reports.small_groups import small_groups
 from hushpoll_server.services.results.survey_reports import RETRY_AFTER_SECONDS, SurveyReports
 from hushpoll_server.services.surveys.surveys import State, SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
@@ -100,6 +101,11 @@ class PublicResults:
         actor : str
             As the action log names who publishes.
 
+        Returns
+        -------
+        dict
+            As `history` describes it, and ``warnings``: see ``SurveyReports.warnings``.
+
         Raises
         ------
         InvalidParameter
@@ -138,7 +144,7 @@ class PublicResults:
         )
         self._store.add(publication, page=page, bundle=bundle)
         log.info("results-published", survey=row.name, version=row.version)
-        return self._describe(publication)
+        return {**self._describe(publication), "warnings": small_groups(report.basis)}
 
     def take_back(self, row: VersionRow) -> None:
         """End the publication of a version; its files are deleted.

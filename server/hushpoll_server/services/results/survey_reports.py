@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from hushpoll_server.reports.basis import Basis
 from hushpoll_server.reports.choices import Choices
 from hushpoll_server.reports.pdf import NotPrinted, require_pdf
 from hushpoll_server.reports.report import FORMS, Report
+from hushpoll_server.reports.small_groups import small_groups
 from hushpoll_server.services.results.analysis import Analysis
 from hushpoll_server.services.results.jobs import Jobs
 from hushpoll_server.services.results.releases import Release, Releases
@@ -73,6 +74,10 @@ class SurveyReports:
             ``unavailable`` and ``records-deleted``.
         """
         return Report(self._basis(row, choices), self._draw)
+
+    def warnings(self, row: VersionRow, choices: Choices) -> list[str]:
+        """Return what an editor should know before a report is public; raises as `report`."""
+        return small_groups(self._basis(row, replace(choices, fairness=False)))
 
     def require_short(self, choices: Choices) -> None:
         """Refuse a report for which a request does not wait.
@@ -147,7 +152,7 @@ class SurveyReports:
             n=counts.counts.n,
             support={name: counts.counts.support[name] for name in choices.attributes},
             joint=joint,
-            facts=self._facts(row, with_audits=choices.fairness),
+            facts=self._facts(row, choices),
         )
 
     def _joint(self, row: VersionRow, release: Release, a: str, b: str) -> JointCounts:
@@ -160,7 +165,7 @@ class SurveyReports:
             )
         return JointCounts(counts.n, counts.first, counts.second, np.ascontiguousarray(counts.both))
 
-    def _facts(self, row: VersionRow, *, with_audits: bool) -> dict[str, Any]:
+    def _facts(self, row: VersionRow, choices: Choices) -> dict[str, Any]:
         account = self._releases.account(row)
         closes = self._surveys.closes_at(row)
         facts = {
@@ -171,7 +176,7 @@ class SurveyReports:
             "closes": None if closes is None else timestamp(closes),
             "duplicate": account["duplicate"],
             "rejected": dict(account["rejected"]),
-            "audits": self._audits(row) if with_audits else [],
+            "audits": self._audits(row, choices) if choices.fairness else [],
             "made_with": {
                 "hushpoll": version("hushpoll"),
                 "numpy": version("numpy"),
@@ -182,16 +187,23 @@ class SurveyReports:
         read: dict[str, Any] = parse_json(canonical_json(facts))
         return read
 
-    def _audits(self, row: VersionRow) -> list[dict[str, Any]]:
-        """Return the newest finished audits, one for each set of parameters."""
+    def _audits(self, row: VersionRow, choices: Choices) -> list[dict[str, Any]]:
+        """Return the newest finished audits of questions that are shown, by their parameters.
+
+        An audit has shares of the target's answers within the groups of another question: it is
+        shown only where both are.
+        """
+        target = self._surveys.published(row).target
         audits: dict[str, dict[str, Any]] = {}
         for job in self._jobs.newest_of(row, AUDITS):
             if job.state == DONE and job.parameters not in audits:
-                body = b"".join(self._jobs.result(job))
-                audits[job.parameters] = {
-                    "parameters": json.loads(job.parameters),
-                    "result": json.loads(body),
-                }
+                result = json.loads(b"".join(self._jobs.result(job)))
+                concerned = {result["protected"]["attribute"], target.name if target else None}
+                if concerned <= set(choices.attributes):
+                    audits[job.parameters] = {
+                        "parameters": json.loads(job.parameters),
+                        "result": result,
+                    }
             if len(audits) == MOST_AUDITS:
                 break
         return list(audits.values())

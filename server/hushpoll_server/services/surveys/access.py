@@ -254,22 +254,22 @@ class Access:
             )
         return Grant(row.id, row.scopes, row.surveys, row.last_used)
 
-    def require(self, authorization: str | None, scope: str) -> Grant:
-        """Return the grant of a request that needs `scope`.
+    def require(self, authorization: str | None, *scopes: str) -> Grant:
+        """Return the grant of a request that needs one of `scopes`.
 
         Raises
         ------
         Refused
-            ``unauthorized`` as ``grant``; ``forbidden`` if the token lacks the scope.
+            ``unauthorized`` as ``grant``; ``forbidden`` if the token has none of them.
         """
         grant = self.grant(authorization)
-        if not grant.allows(scope):
+        if not any(map(grant.allows, scopes)):
             raise Refused(
                 "forbidden",
-                f"this needs a token of scope {scope!r}; this one has "
+                f"this needs a token of scope {' or '.join(map(repr, scopes))}; this one has "
                 f"{', '.join(sorted(grant.scopes))}; ask an administrator for another",
                 field="Authorization",
-                scope=scope,
+                scope=scopes[0],
             )
         self._note_use(grant)
         return grant
