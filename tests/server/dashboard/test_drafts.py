@@ -8,9 +8,11 @@ import re
 import pytest
 
 from hushpoll_client.samples import sample_manifest
-from hushpoll_server.dashboard.drafts import views
+from hushpoll_server.dashboard.drafts import outlook, views
 from hushpoll_server.dashboard.drafts.outlook import outlook_of
-from sample_survey import make_draft
+from hushpoll_server.services.surveys import turns
+from hushpoll_shared.drafts.yaml_writer import write_yaml
+from sample_survey import SURVEYS, make_draft
 
 pytestmark = pytest.mark.sqlite
 FIELD = re.compile(r'<(?:input|textarea|select)[^>]* name="([^"]*)"')
@@ -411,14 +413,30 @@ def test_the_next_version_begins_on_the_page_of_a_published_one(site, visit):
     assert site.services.drafts.all() == []
 
 
-def test_a_draft_of_a_busy_server_is_shown_without_its_plan(site, visit):
+def test_a_draft_of_a_busy_server_is_shown_without_its_plan(site, visit, monkeypatch):
+    monkeypatch.setattr(outlook, "LOOK_SECONDS", 0.01)
     ada = visit("ada", every="editor")
     path = begun(ada)
-    with site.services.surveys.turn_to_publish():
+    with site.services.surveys.looking.take():
         page = ada.get(path)
     assert page.status_code == 200
-    assert "another survey is being published" in page.text
+    assert "data-busy>The server checks other drafts just now" in page.text
     assert 'value="First"' in page.text
+
+
+def test_drafts_are_saved_and_published_while_others_are_looked_at(site, visit, monkeypatch):
+    monkeypatch.setattr(outlook, "LOOK_SECONDS", 0.01)
+    ada = visit("ada", every="editor")
+    form, pasted = begun(ada), of_yaml(ada)
+    yaml = write_yaml({**manifest(site, pasted), "title": "Pasted again"})
+    with site.services.surveys.looking.take(), site.services.plans.turns.take():
+        assert change(ada, form, **{"s-title": "Saved"}).status_code == 303
+        fields = {"from": "yaml", "yaml": yaml, "revision": "1"}
+        assert ada.send(pasted, on=f"{pasted}?as=yaml", **fields).status_code == 303
+        published = site.post(SURVEYS, json=make_draft())
+    assert published.status_code == 201
+    assert manifest(site, form)["title"] == "Saved"
+    assert manifest(site, pasted)["title"] == "Pasted again"
 
 
 def test_a_draft_is_not_published_where_its_warnings_could_not_be_told(site, visit, monkeypatch):
@@ -428,17 +446,18 @@ def test_a_draft_is_not_published_where_its_warnings_could_not_be_told(site, vis
     token = token_on(ada, path)
     looks = []
 
-    def busy_at_first(manifest, form):
+    def busy_at_first(manifest, form, **more):
         looks.append(manifest)
         if len(looks) > 1:
-            return outlook_of(manifest, form)
-        with site.services.surveys.turn_to_publish():
-            return outlook_of(manifest, form)
+            return outlook_of(manifest, form, **more)
+        with site.services.surveys.looking.take(), monkeypatch.context() as brief:
+            brief.setattr(turns, "WAIT_SECONDS", 0.01)
+            return outlook_of(manifest, form, **more)
 
     monkeypatch.setattr(views, "outlook_of", busy_at_first)
     sent = ada.client.post(f"/dashboard{path}/publish", data={"form_token": token, "revision": "1"})
     assert sent.status_code == 422
-    assert "another survey is being published" in sent.text
+    assert "Nothing was published; publish again" in sent.text
     assert "I have read the warnings" in sent.text
     assert site.services.surveys.all() == []
 

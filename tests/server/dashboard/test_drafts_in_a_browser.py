@@ -5,17 +5,31 @@ A click returns before the next page has come, so all that follows one is awaite
 
 from __future__ import annotations
 
+import re
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import requests
 from playwright.sync_api import Page, expect
 
 from dashboard_browser import COLOURS, WIDER, sign_in, violations, windows
-from dashboard_server import HOSTILE, MARKUP, WORK, DashboardServer
+from dashboard_server import HOSTILE, MARKUP, PASSWORD, WORK, DashboardServer
 from hushpoll_fleet.demo.processes import Server
 from hushpoll_shared.drafts.yaml_writer import write_yaml
+from waiting import LONGEST_SECONDS, run_together
 
+BUSY = '<html><body><div data-live="problems"><p data-busy>Busy.</p></div></body></html>'
+# Counts the moments at which the preview or the plan is not there.
+NOTE_LOSSES = """() => {
+  window.losses = 0;
+  new MutationObserver(() => {
+    const shown = ["[data-live=page] iframe", "[data-live=plan] table"];
+    if (shown.some((one) => !document.querySelector(one))) window.losses += 1;
+  }).observe(document.body, { childList: true, subtree: true });
+}"""
+TOKEN = re.compile(r'name="form_token" value="([^"]*)"')
 ODD: dict[str, Any] = {
     "name": "odd",
     "version": 1,
@@ -33,7 +47,7 @@ ODD: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def server(tmp_path_factory) -> Iterator[DashboardServer]:
     folder = tmp_path_factory.mktemp("drafts")
-    with Server(folder) as running:
+    with Server(folder, options=("--no-worker",)) as running:
         server = DashboardServer(running, folder)
         server.add_user("root", every="admin")
         server.add_user("ada", **{"work-and-health": "editor"})
@@ -111,6 +125,87 @@ def test_what_stands_beside_follows_the_typing(open_page):
     expect(page.locator("#q0-categories-fault")).to_have_count(0)
     expect(shown.get_by_label("two")).to_be_visible()
     expect(page.locator("#q0-categories")).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_a_page_keeps_its_preview_while_the_server_is_busy_and_then_gets_the_next(open_page):
+    page = sign_in(open_page("/drafts/new"))
+    paste(page, WORK)
+    shown = page.frame_locator("iframe")
+    answers = []
+
+    def busy_at_first(route):
+        answers.append(route.request.method)
+        if len(answers) == 1:
+            route.fulfill(status=503, body="")
+        elif len(answers) == 2:
+            route.fulfill(content_type="text/html", body=BUSY)
+        else:
+            route.continue_()
+
+    page.evaluate(NOTE_LOSSES)
+    page.route(re.compile(r"/drafts/\w+$"), busy_at_first)
+    page.get_by_label("Title").fill("Another title")
+    expect(shown.get_by_role("heading", level=1)).to_have_text("Another title")
+    assert answers[:3] == ["POST"] * 3
+    assert page.evaluate("window.losses") == 0
+
+
+def test_a_page_that_came_without_its_preview_gets_it_by_itself(open_page):
+    page = sign_in(open_page("/drafts/new"))
+    paste(page, WORK)
+
+    def without_preview(route):
+        text = route.fetch().text()
+        text = re.sub(r"<iframe.*?</iframe>", "", text, flags=re.DOTALL)
+        text = text.replace('data-live="problems">', 'data-live="problems"><p data-busy>Busy.</p>')
+        route.fulfill(content_type="text/html", body=text)
+
+    page.route(re.compile(r"/drafts/\w+\?"), without_preview, times=1)
+    page.goto(page.url.partition("?")[0] + "?n=1000")
+    expect(page.frame_locator("iframe").get_by_role("heading", level=1)).to_have_text(WORK["title"])
+    expect(page.get_by_text("Busy.")).to_have_count(0)
+
+
+def test_no_save_is_refused_while_previews_and_plans_are_made(server):
+    manifest = {"version": 1, **WORK, "attributes": WORK["attributes"][:2]}
+    draft_id = server.begin_draft(manifest)
+    path = f"{server.url}/dashboard/drafts/{draft_id}"
+    sessions = [requests.Session() for _ in range(4)]
+    tokens = []
+    for session in sessions:
+        page = session.get(f"{server.url}/dashboard/sign-in", timeout=LONGEST_SECONDS)
+        form = {"form_token": TOKEN.search(page.text)[1], "name": "root", "password": PASSWORD}
+        session.post(page.url, data=form, timeout=LONGEST_SECONDS)
+        page = session.get(path, timeout=LONGEST_SECONDS)
+        tokens.append(TOKEN.search(page.text)[1])
+    saves, looks, done = [], [], threading.Event()
+
+    def send(place, **fields):
+        return sessions[place].post(
+            path,
+            data={"form_token": tokens[place], **fields},
+            timeout=LONGEST_SECONDS,
+            allow_redirects=False,
+        )
+
+    def save():
+        try:
+            for revision in range(1, 9):
+                yaml = write_yaml({**manifest, "title": f"Saved {revision}"})
+                answer = send(0, **{"from": "yaml", "yaml": yaml, "revision": str(revision)})
+                saves.append(answer.status_code)
+        finally:
+            done.set()
+
+    def look(place):
+        while not done.is_set():
+            looks.append(send(place, do="look", n="5000", revision="1").status_code)
+
+    run_together(save, *(lambda place=place: look(place) for place in (1, 2, 3)))
+    assert saves == [303] * 8
+    assert set(looks) == {200}
+    kept = sessions[0].get(f"{path}?as=yaml", timeout=LONGEST_SECONDS).text
+    assert "title: Saved 8" in kept
 
 
 def test_hostile_texts_are_shown_as_they_are(open_page):

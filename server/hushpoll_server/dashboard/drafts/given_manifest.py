@@ -28,6 +28,8 @@ def given_manifest() -> dict[str, Any]:
     ------
     InvalidParameter
         It is no mapping in YAML or JSON, or larger than what is read.
+    Refused
+        ``unavailable``: many others are being read.
     """
     file = request.files.get("file")
     if file is not None and file.filename:
@@ -47,7 +49,7 @@ def given_manifest() -> dict[str, Any]:
             "JSON, or declare fewer categories",
             field="manifest",
         )
-    with services().surveys.turn_to_publish():
+    with services().surveys.reading.take():
         document = _json_of(data) if is_json else parse_yaml(data)
     if not isinstance(document, dict):
         raise InvalidParameter(

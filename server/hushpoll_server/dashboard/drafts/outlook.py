@@ -24,6 +24,11 @@ from hushpoll_server.services.surveys.warnings import PublishingWarning, publish
 from hushpoll_shared.drafts.manifest_problems import ManifestProblem
 from hushpoll_shared.survey.published import Published
 
+LOOK_SECONDS: Final = 3.0
+"""How long a page waits for its outlook; it is shown without, and asks for it again by itself."""
+
+BUSY: Final = "The server checks other drafts just now, so nothing is said of this one yet."
+
 EXPECTED: Final = 1_000
 """Respondents for whom a plan is made where none are named."""
 
@@ -36,7 +41,7 @@ _FIELDS: Final = {"range": "low", "protected": "protected-attribute"}
 
 @dataclass
 class Outlook:
-    """All that is told of a draft; `busy` in place of it where the server checks another one."""
+    """All that is told of a draft; `busy` in place of it where the server is busy with others."""
 
     n: str
     width: str
@@ -57,8 +62,12 @@ class Outlook:
         return self.validation is not None and not self.validation.problems
 
 
-def outlook_of(manifest: Mapping[str, Any], form: Form) -> Outlook:
-    """Check a draft, plan it, and render the page that its respondents would see."""
+def outlook_of(manifest: Mapping[str, Any], form: Form, *, patient: bool = False) -> Outlook:
+    """Check a draft, plan it, and render the page that its respondents would see.
+
+    Where other drafts are looked at for longer than `LOOK_SECONDS` (`patient`: than a turn is
+    waited for), the outlook says so and has nothing else.
+    """
     seen = Outlook(
         n=request.values.get("n", "").strip() or str(EXPECTED),
         width=request.values.get("width", "").strip() or f"{WIDTH:g}",
@@ -66,7 +75,7 @@ def outlook_of(manifest: Mapping[str, Any], form: Form) -> Outlook:
     )
     parts = services()
     try:
-        with parts.surveys.turn_to_publish():
+        with parts.surveys.looking.take(None if patient else LOOK_SECONDS):
             validation = seen.validation = validate(manifest, parts.surveys)
             published, shown = validation.published, manifest
             if published is None and _only_words_are_wrong(validation):
@@ -80,7 +89,7 @@ def outlook_of(manifest: Mapping[str, Any], form: Form) -> Outlook:
     except Refused as refusal:
         if refusal.code != "unavailable":
             raise
-        seen.busy = refusal.detail
+        seen.busy = BUSY
         return seen
     for problem in validation.problems:
         name = _field(problem, form)

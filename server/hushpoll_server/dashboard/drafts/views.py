@@ -27,7 +27,7 @@ from hushpoll_server.dashboard.drafts.editing import (
 from hushpoll_server.dashboard.drafts.fields import json_text
 from hushpoll_server.dashboard.drafts.form import Form, form_of, manifest_of, moment_of
 from hushpoll_server.dashboard.drafts.given_manifest import given_manifest
-from hushpoll_server.dashboard.drafts.outlook import outlook_of
+from hushpoll_server.dashboard.drafts.outlook import BUSY, outlook_of
 from hushpoll_server.dashboard.drafts.translation_fields import open_tables
 from hushpoll_server.dashboard.frame import (
     LIVE_POLICY,
@@ -149,16 +149,18 @@ def publish_draft(draft_id: str) -> Response:
     """Publish a draft, if it is still what was shown and its warnings are agreed to."""
     kept = _reached(draft_id)
     parts = services()
-    outlook = outlook_of(kept.manifest, _form(kept.manifest))
+    outlook = outlook_of(kept.manifest, _form(kept.manifest), patient=True)
     if outlook.validation is None:  # nothing is known of its warnings, so nothing is agreed to
-        return _publishing(kept, refusal=Refused("unavailable", str(outlook.busy)))
+        return _publishing(
+            kept, refusal=Refused("unavailable", f"{BUSY} Nothing was published; publish again")
+        )
     weak = outlook.validation.hardly_protected is not None
     if outlook.warnings and not request.form.get("read"):
         return _publishing(kept, fault="read")
     if weak and not request.form.get("weak"):
         return _publishing(kept, fault="weak")
     try:
-        with parts.surveys.turn_to_publish():
+        with parts.surveys.publishing.take():
             publication = parts.drafts.publish(kept, revision=_revision(), allow_weak=weak)
     except (Refused, ManifestRefused) as error:
         return _publishing(_reached(draft_id), refusal=error)
@@ -272,7 +274,7 @@ def _beginning(error: HushpollError | None = None) -> Response:
 def _publishing(
     kept: Draft, *, fault: str | None = None, refusal: HushpollError | None = None
 ) -> Response:
-    outlook = outlook_of(kept.manifest, _form(kept.manifest))
+    outlook = outlook_of(kept.manifest, _form(kept.manifest), patient=True)
     failed = fault is not None or refusal is not None
     return page(
         "drafts/publish.html",

@@ -62,11 +62,12 @@ IF_MATCH: dict[str, Any] = {
 def validate_draft(body: DraftBody) -> Response:
     """Say all for which a manifest would be refused, and what publishing would warn of.
 
-    Nothing is stored. Servers check one manifest at a time and answer 503 to others meanwhile.
+    Nothing is stored. Servers check one draft at a time; others wait for their turn, at most 15
+    seconds, and are then answered 503.
     """
     parts = services()
     current_grant().require_survey(named(body.manifest))
-    with parts.surveys.turn_to_publish():
+    with parts.surveys.looking.take():
         validation = validate(body.manifest, parts.surveys)
         published = validation.published
         warnings = () if published is None else publishing_warnings(published)
@@ -89,10 +90,11 @@ def validate_draft(body: DraftBody) -> Response:
 def plan_draft(body: LaunchBody) -> Response:
     """Say how precise each question and an audit will be, for an expected number of respondents.
 
-    Nothing is stored. Servers compute one plan at a time and answer 503 to others meanwhile.
+    Nothing is stored. Servers plan one draft at a time; others wait for their turn, at most 15
+    seconds, and are then answered 503.
     """
     parts = services()
-    with parts.surveys.turn_to_publish():
+    with parts.surveys.looking.take():
         require_few_categories(body.manifest)
         try:
             published = Manifest.from_dict(body.manifest).resolve()
@@ -184,7 +186,7 @@ def publish_draft(path: DraftPath, query: PublishQuery) -> Response:
     parts = services()
     draft = _covered(path)
     revision = _revision(draft)
-    with parts.surveys.turn_to_publish():
+    with parts.surveys.publishing.take():
         publication = parts.drafts.publish(draft, revision=revision, allow_weak=query.allow_weak)
         row = publication.row
         if publication.created:

@@ -27,8 +27,9 @@ api = APIBlueprint(
 def plan(body: PlanBody, query: TableQuery) -> Response:
     """Say whether a draft could answer what is wanted, and with which n or epsilon it could.
 
-    Nothing is stored. A plan takes up to some seconds, so a server computes one at a time and
-    answers 503 to others meanwhile. The table has a row for each goal.
+    Nothing is stored. A plan takes up to some seconds, so a server computes one at a time; others
+    wait for their turn, at most 15 seconds, and are then answered 503. The table has a row for each
+    goal.
     """
     asked = body.model_dump()
     answer = services().plans.plan(

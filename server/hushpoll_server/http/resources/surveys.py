@@ -76,13 +76,13 @@ def publish(query: PublishQuery) -> Response:
 
     The body is a manifest. Publishing the same content again answers 200; a published version
     never changes. A survey that hardly protects its respondents is refused without `allow_weak`. A
-    large manifest takes a while to check, so a server publishes one at a time and answers 503 to
-    others meanwhile.
+    large manifest takes a while to check, so a server publishes one at a time; others wait for
+    their turn, at most 15 seconds, and are then answered 503.
     """
     parts = services()
     body = json_body(min(parts.settings.max_manifest_bytes, parts.settings.max_body_bytes))
     grant = current_grant()
-    with parts.surveys.turn_to_publish():
+    with parts.surveys.publishing.take():
         draft = parse_body(body)
         if grant.surveys is not None:
             name = draft.get("name") if isinstance(draft, dict) else None

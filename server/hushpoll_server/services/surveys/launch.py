@@ -50,7 +50,7 @@ def launch_plan(
     InvalidParameter
         If n or width is outside its interval.
     Refused
-        ``unavailable``: another plan is being computed.
+        ``unavailable``: too many other plans are being computed.
     """
     if not 1 <= n <= N_MAX:
         raise InvalidParameter(f"n is {n}; give from 1 to {N_MAX:,} respondents", field="n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -11,11 +10,10 @@ from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.planning.verdicts import verdicts
 from hushpoll_protocols import K_MAX
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
-from hushpoll_server.errors import Refused
+from hushpoll_server.services.surveys.turns import Turns
 from hushpoll_shared.survey.manifest import Manifest
 
-WAIT_SECONDS: Final = 0.1
-RETRY_AFTER_SECONDS: Final = 5
+MOST_WAITING: Final = 4
 MOST_CATEGORIES: Final = 1 << 18
 """Most categories of all attributes of a draft together: all are in memory while it is planned."""
 
@@ -24,7 +22,7 @@ class Plans:
     """Computes plans, one at a time: one may keep a core busy for some seconds."""
 
     def __init__(self) -> None:
-        self._turn = threading.Lock()
+        self.turns = Turns("other plans are being computed", most=MOST_WAITING)
 
     def plan(
         self,
@@ -49,19 +47,13 @@ class Plans:
         Raises
         ------
         Refused
-            ``unavailable``: another plan is being computed.
+            ``unavailable``: too many other plans are being computed.
         ManifestRefused
             The draft is no manifest, or has more than `MOST_CATEGORIES` categories.
         InvalidParameter
             A goal, or a number, is outside its interval.
         """
-        if not self._turn.acquire(timeout=WAIT_SECONDS):
-            raise Refused(
-                "unavailable",
-                f"another plan is being computed; send the same after {RETRY_AFTER_SECONDS} s",
-                retry_after=RETRY_AFTER_SECONDS,
-            )
-        try:
+        with self.turns.take():
             wanted, given = [Goal(**goal) for goal in goals], AuditAssumptions(**population)
             require_few_categories(draft)
             try:
@@ -70,8 +62,6 @@ class Plans:
             except InvalidParameter as error:
                 raise ManifestRefused(str(error), field=error.field) from error
             return verdicts(manifest, wanted, given=given, **more)
-        finally:
-            self._turn.release()
 
 
 def require_few_categories(draft: object) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -17,6 +15,7 @@ from hushpoll_server.config.settings import Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.surveys.schedule import period_end
+from hushpoll_server.services.surveys.turns import Turns
 from hushpoll_server.store.backend import Cutoff
 from hushpoll_server.store.catalogue import SurveyStore, VersionRow
 from hushpoll_shared.spelling.clock import format_timestamp
@@ -34,9 +33,6 @@ log = get_logger(__name__)
 # whether a report is taken is settled by the transaction that stores it; see ``store.closing``.
 ROW_SECONDS = 1.0
 CACHED_MANIFESTS = 256
-# A usual manifest is published within milliseconds. A request that waits holds a thread.
-PUBLISH_WAIT_SECONDS = 0.1
-RETRY_AFTER_SECONDS = 1
 
 
 class State(StrEnum):
@@ -66,7 +62,14 @@ class Publication:
 
 
 class SurveyService:
-    """Publishes, finds and closes survey versions."""
+    """Publishes, finds and closes survey versions.
+
+    Attributes
+    ----------
+    publishing, reading, looking : Turns
+        Of threads that publish; that read a manifest in YAML; and that check, plan or preview a
+        draft. Whoever looks at a draft keeps nobody from saving or publishing another.
+    """
 
     def __init__(
         self,
@@ -83,31 +86,11 @@ class SurveyService:
         self._forms: dict[tuple[str, int], tuple[VersionRow, bytes]] = {}
         # The published form never changes, so it is parsed and checked once.
         self._published = lru_cache(maxsize=CACHED_MANIFESTS)(self._load)
-        self._publishing = threading.Lock()
-
-    @contextmanager
-    def turn_to_publish(self) -> Iterator[None]:
-        """Let no other thread of this process publish meanwhile.
-
-        Checking a manifest of many categories keeps a core busy for tenths of a second. Many such
-        requests at once would leave reports no time.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: another survey is being published.
-        """
-        if not self._publishing.acquire(timeout=PUBLISH_WAIT_SECONDS):
-            raise Refused(
-                "unavailable",
-                "another survey is being published; send the same again after "
-                f"{RETRY_AFTER_SECONDS} s",
-                retry_after=RETRY_AFTER_SECONDS,
-            )
-        try:
-            yield
-        finally:
-            self._publishing.release()
+        waiting = max(1, settings.threads // 8)
+        # What somebody wrote is not refused because others look at their drafts.
+        self.publishing = Turns("other surveys are being published", most=waiting)
+        self.reading = Turns("other manifests are being read", most=waiting)
+        self.looking = Turns("other drafts are being checked or planned", most=waiting)
 
     def publish(self, draft: object, *, allow_weak: bool = False) -> Publication:
         """Check, resolve and store a manifest.

@@ -5,6 +5,7 @@ import pytest
 from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.planning.verdicts import verdicts
+from hushpoll_server.services.surveys import turns
 from hushpoll_shared import Manifest
 from hushpoll_shared.tables.plans import verdicts_table
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
@@ -74,12 +75,10 @@ def test_plan_without_n_says_how_many_respondents_it_takes(site):
     assert f"{answer['goals'][0]['n_needed']:,} respondents" in answer["verdict"]
 
 
-def test_second_plan_at_the_same_time_is_asked_to_come_back(site):
-    assert site.services.plans._turn.acquire()
-    try:
+def test_plan_that_waits_too_long_for_another_is_asked_to_come_back(site, monkeypatch):
+    monkeypatch.setattr(turns, "WAIT_SECONDS", 0.01)
+    with site.services.plans.turns.take():
         answer = asked(site)
-    finally:
-        site.services.plans._turn.release()
     assert (answer.status_code, answer.json["code"]) == (503, "unavailable")
     assert int(answer.headers["Retry-After"]) > 0
     assert asked(site).status_code == 200

@@ -1,11 +1,13 @@
 /**
  * Keeps what stands beside a draft's form up to date while an editor writes: the problems beside
  * their fields, the launch plan and the respondent's page. It sends the form as the button "Update
- * what stands beside" does, which saves nothing, and puts in what has changed. Without scripts
- * there is the button. Who leaves the page with changes that are not saved is asked first.
+ * what stands beside" does, which saves nothing, and puts in what has changed. Where the server is
+ * busy with other drafts, it keeps what is shown and asks again. Without scripts there is the
+ * button. Who leaves the page with changes that are not saved is asked first.
  */
 
 const PAUSE_MS = 600;
+const AGAIN_MS = 1500;
 const form = document.querySelector("#draft-form");
 let timer;
 let asked = 0;
@@ -67,16 +69,28 @@ function tellFaults(page) {
   }
 }
 
+function isBusy(page) {
+  return page.querySelector("[data-busy]") !== null;
+}
+
+function lookIn(milliseconds) {
+  clearTimeout(timer);
+  timer = setTimeout(look, milliseconds);
+}
+
 async function look() {
   const turnOf = ++asked;
   const body = new URLSearchParams(new FormData(form));
   body.set("do", "look");
   try {
     const answer = await fetch(form.action, { method: "POST", body });
+    if (answer.status === 503 && turnOf === asked) lookIn(AGAIN_MS);
     // A page of sign-in, or a refusal: the next button that is pressed shows it.
     if (!answer.ok || answer.redirected) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (turnOf === asked) takeFrom(page);
+    if (turnOf !== asked) return;
+    if (isBusy(page)) lookIn(AGAIN_MS);
+    else takeFrom(page);
   } catch {
     // The server may come back before the next change.
   }
@@ -86,9 +100,10 @@ document.addEventListener("input", (event) => {
   if (event.target.form !== form) return;
   // The numbers of the plan are no part of the draft.
   unsaved ||= event.target.closest("aside") === null;
-  clearTimeout(timer);
-  timer = setTimeout(look, PAUSE_MS);
+  lookIn(PAUSE_MS);
 });
+
+if (isBusy(document)) lookIn(AGAIN_MS);
 
 form.addEventListener("submit", () => {
   unsaved = false;
