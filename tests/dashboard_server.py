@@ -207,7 +207,7 @@ def dashboard_server(folder: Path) -> Iterator[DashboardServer]:
 
     `analyst` may train on the survey `loan`.
     """
-    with Server(folder, options=("--seal-idle-seconds", "0.5")) as running:
+    with Server(folder, options=("--seal-idle-seconds", "0.5", "--no-worker")) as running:
         server = DashboardServer(running, folder)
         try:
             server.fill(server.publish(WORK), 3000)

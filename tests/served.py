@@ -36,14 +36,18 @@ ANSWER = re.compile(
 class Process:
     """``hushpoll serve`` in a session of its own, so that a kill reaches every process of it.
 
-    Its standard error is added to the file ``stderr.txt`` of `directory`.
+    It starts no worker unless it is asked to. Its standard error is added to the file
+    ``stderr.txt`` of `directory`.
     """
 
     def __init__(
-        self, directory, *options, database_url=None, command=None, environment=None, limit=()
-    ):
+        self, directory, *options, database_url=None, command=None, environment=None, limit=(),
+        worker=False,
+    ):  # fmt: skip
         database_url = database_url or f"sqlite:///{directory}/hushpoll.sqlite"
         command = command or [*limit, *SERVE, "--database-url", database_url, "--port", "0"]
+        if not worker:
+            options = ("--no-worker", *options)
         self._errors = directory / "stderr.txt"
         with self._errors.open("ab") as errors:
             self.process = subprocess.Popen(
@@ -89,17 +93,24 @@ class Process:
 
     def ingest(self):
         """Its ingest processes."""
-        processes = []
-        for child in psutil.Process(self.process.pid).children():
-            with suppress(psutil.Error):  # it has ended meanwhile
-                if "hushpoll_server.processes.ingest" in " ".join(child.cmdline()):
-                    processes.append(child)
-        return processes
+        return self._children("ingest")
 
     def web(self):
         """Its web process."""
-        (process,) = set(psutil.Process(self.process.pid).children()) - set(self.ingest())
+        (process,) = self._children("web")
         return process
+
+    def worker(self):
+        """Its worker, if it runs."""
+        return next(iter(self._children("worker")), None)
+
+    def _children(self, name):
+        processes = []
+        for child in psutil.Process(self.process.pid).children():
+            with suppress(psutil.Error):  # it has ended meanwhile
+                if f"hushpoll_server.processes.{name}" in " ".join(child.cmdline()):
+                    processes.append(child)
+        return processes
 
     def kill(self):
         """End every process of it by SIGKILL, unless it has ended."""

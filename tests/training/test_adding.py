@@ -134,7 +134,7 @@ def test_added_learner_and_encoding_are_trained_and_audited_by_jobs_of_a_server(
     manifest, rows, _ = files
     folder = tmp_path / "server"
     folder.mkdir()
-    with Server(folder) as server, working(folder):
+    with Server(folder, options=("--no-worker",)) as server, working(folder):
         monkeypatch.setenv("HUSHPOLL_URL", server.url)
         monkeypatch.setenv("HUSHPOLL_TOKEN", server.token)
         hushpoll("survey", "publish", manifest, "--allow-weak")

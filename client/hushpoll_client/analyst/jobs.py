@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from hushpoll_client.analyst.calls import Calls, list_in, object_of, unexpected, version_path
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
-from hushpoll_shared.spelling.text import show
+from hushpoll_shared.spelling.text import printable, show
 
 PAUSE_SECONDS: Final = 0.5
 TIMEOUT_SECONDS: Final = 600.0
@@ -58,10 +58,10 @@ def wait_for(
         if on_look is not None:
             on_look(job)
         if time.monotonic() >= end:
+            why = f". {show_hint(job)}" if show_hint(job) else ""
             raise JobFailed(
                 f"job {job.get('id')} is {job.get('state')} after {timeout:g} s; it goes on: "
-                f"see hushpoll job show {job.get('id')}. If it stays queued, no hushpoll worker "
-                "runs"
+                f"see hushpoll job show {job.get('id')}{why}"
             )
         time.sleep(PAUSE_SECONDS)
         try:
@@ -79,11 +79,19 @@ def wait_for(
     return job
 
 
+def show_hint(job: Mapping[str, Any]) -> str:
+    """Return what a server says of a job that nothing takes now, as one printable line."""
+    hint = job.get("hint")
+    return " ".join(printable(hint)[:400].split()) if isinstance(hint, str) else ""
+
+
 def how_far(job: Mapping[str, Any]) -> str:
     """Return a job's state, and how far it is where the server tells, in words."""
     words, progress = str(job.get("state")), job.get("progress")
     if job.get("worker_alive") is False:
         words += ", its worker is silent"
+    if show_hint(job):
+        words += f": {show_hint(job)}"
     if not isinstance(progress, Mapping):
         return words
     done, total, unit = (progress.get(name) for name in ("done", "total", "unit"))

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from hushpoll_protocols.errors import MissingExtra
+from hushpoll_shared.cli.plain_output import install
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -21,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     SystemExit
         Always; with 0 done, 1 refused or failed, 2 usage, 3 an extra is missing, 4 network.
     """
+    install()
     try:
         from hushpoll_client.cli.command_group import run
     except MissingExtra as error:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_client.cli.options import statistic_command, timeout_option
+from hushpoll_client.cli.options import looking, statistic_command, timeout_option
 from hushpoll_shared.cli.fairness_options import cross_fitting_options
 from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.statistic_commands import FAIRNESS
@@ -54,6 +54,6 @@ def survey(
             parameters=given_parameters(params),
             expected=given_parameters(expect) or None,
             timeout=timeout,
-            on_look=lambda job: say(f"{job.get('state')}, job {job.get('id')}"),
+            on_look=looking(say),
             **settings,
         )

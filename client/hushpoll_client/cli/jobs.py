@@ -13,6 +13,7 @@ from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import STATES, how_far, wait_for
 from hushpoll_client.cli.options import (
     analyst_command,
+    looking,
     timeout_option,
     version_of,
     version_option,
@@ -63,7 +64,7 @@ def start(
     """Start a job of KIND for the survey NAME and wait for it.
 
     KIND is seal (shuffle the reports that wait into a segment), export, train, tune, fairness,
-    shape, table, weight or report. A hushpoll worker must be running. The token needs the scope
+    shape, table, weight or report. A worker of the server does it. The token needs the scope
     publish for seal, read for export and shape, train for train and fairness; looking at a job
     needs read. What hushpoll fairness survey and hushpoll estimate --check-shape show are the jobs
     fairness and shape.
@@ -82,7 +83,7 @@ def start(
                 client.job,
                 document,
                 timeout=timeout,
-                on_look=lambda looked: say(_state(looked)),
+                on_look=looking(say),
             )
         if out is not None:
             _save(client, document, out)
@@ -129,9 +130,7 @@ def wait(
     """
     document = client.job(job_id)
     with waiting(f"job {job_id}") as say:
-        document = wait_for(
-            client.job, document, timeout=timeout, on_look=lambda looked: say(_state(looked))
-        )
+        document = wait_for(client.job, document, timeout=timeout, on_look=looking(say))
     if out is not None:
         _save(client, document | {"id": job_id}, out)
     emit_answer(document, lambda answer: _words(answer, out), as_json=as_json)
@@ -250,14 +249,6 @@ def _format_of(job: Mapping[str, Any], out: Path) -> str | None:
         f"that ends in {own}{others}, and fetch it with hushpoll job result",
         field="out",
     )
-
-
-def _state(job: Mapping[str, Any]) -> str:
-    """Return how far a job is; nothing of an answer that has another form."""
-    try:
-        return how_far(job)
-    except (TypeError, ValueError):
-        return ""
 
 
 def _lines(answer: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS
+from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS, OnLook, how_far, show_hint
 from hushpoll_client.config import ClientConfig
 from hushpoll_protocols.errors import HushpollError, TransportError
 from hushpoll_shared.cli.statistic_commands import Statistic
@@ -31,6 +31,28 @@ INTERACTIVE = ClientConfig(
     exchange_timeout=600.0,
     max_response_bytes=2**28,
 )
+
+
+def looking(say: Callable[[str], None]) -> OnLook:
+    """Return what shows how far a job is at each look at it, and tells once why nothing takes it.
+
+    Parameters
+    ----------
+    say : callable
+        Shows a state, where standard error is a terminal.
+    """
+    told = set()
+
+    def look(job: Mapping[str, Any]) -> None:
+        try:
+            say(how_far(job))
+        except (TypeError, ValueError):  # an answer of another form
+            say("")
+        if (hint := show_hint(job)) and hint not in told:
+            told.add(hint)
+            click.echo(f"Job {job.get('id')} waits: {hint}.", err=True)
+
+    return look
 
 
 def url_option(command: _Command) -> _Command:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_client.cli.options import statistic_command, timeout_option
+from hushpoll_client.cli.options import looking, statistic_command, timeout_option
 from hushpoll_shared.cli.statistic_commands import (
     CHANGE,
     DEPENDENCIES,
@@ -100,7 +100,7 @@ def table(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[
         return client.joint_table(
             name,
             version,
-            on_look=lambda job: say(f"{job.get('state')}, job {job.get('id')}"),
+            on_look=looking(say),
             **asked,
         )
 

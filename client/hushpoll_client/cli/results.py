@@ -11,6 +11,7 @@ from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import (
     InTwoParts,
     analyst_command,
+    looking,
     statistic_command,
     timeout_option,
     version_of,
@@ -70,7 +71,7 @@ def estimate(
         )
         with waiting(f"shape of the reports of {name}") as say:
             answer["shape"] = client.report_shape(
-                name, version, timeout=timeout, on_look=lambda job: say(str(job.get("state")))
+                name, version, timeout=timeout, on_look=looking(say)
             )
 
     if not check_shape:

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_client.analyst.jobs import how_far
-from hushpoll_client.cli.options import statistic_command, timeout_option
+from hushpoll_client.cli.options import looking, statistic_command, timeout_option
 from hushpoll_shared.cli.statistic_commands import WEIGHTED_SHARES
 from hushpoll_shared.cli.terminal import waiting
 from hushpoll_shared.cli.weighting import read_design
@@ -53,6 +52,6 @@ def weight(
             attributes,
             known,
             timeout=timeout,
-            on_look=lambda job: say(how_far(job)),
+            on_look=looking(say),
             **asked,
         )

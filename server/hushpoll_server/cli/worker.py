@@ -14,6 +14,7 @@ try:
     from hushpoll_server import logs
     from hushpoll_server.config.configuration import Configuration, configured
     from hushpoll_server.config.settings import SETTINGS
+    from hushpoll_server.jobs import memory
     from hushpoll_server.jobs.check import check_counts
     from hushpoll_server.jobs.runner import WorkerProcess
 except ModuleNotFoundError as error:
@@ -65,4 +66,6 @@ def worker(configuration: Configuration, check: bool, repair: bool) -> None:
         if differing and not repair:
             raise click.ClickException(f"{differing} versions differ; --repair counts them again")
         return
+    if settings.job_memory is not None:
+        memory.bound(settings.job_memory)
     WorkerProcess(settings, ready=lambda: click.echo("taking jobs")).run()

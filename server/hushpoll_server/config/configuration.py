@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import click
-from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.config.setting import MASK, unknown_key
 from hushpoll_server.config.settings import SETTINGS, Settings
+from hushpoll_server.config.url_text import read_url
 
 FILE_SUFFIX: Final = "_file"
 MAX_FILE_BYTES: Final = 2**20
@@ -35,6 +34,7 @@ KEYS: Final = {name: setting.flag for name, setting in SETTINGS.items()} | {
     for name, setting in SETTINGS.items()
     if setting.secret
 }
+NO_WORKER_FLAG: Final = "--no-worker"
 # Variables of the same prefix that the server's commands do not read.
 OTHER_VARIABLES: Final = {
     "HUSHPOLL_CONFIG": "the configuration file, as --config",
@@ -137,6 +137,8 @@ def configured(
     def wrapped(*, config: Path | None, print_config: bool, **options: Any) -> Any:
         texts = {name: options.pop(name) for name in KEYS}
         flags = {name: text for name, text in texts.items() if text is not None}
+        if options.pop("no_worker"):
+            flags.setdefault("start_worker", "false")
         try:
             configuration = load(flags=flags, environment=os.environ, file=config)
         except InvalidParameter as error:
@@ -158,6 +160,12 @@ def configured(
             help_text = f"{setting.description}  [{setting.interval}; default: {default}]"
         hidden = name.removesuffix(FILE_SUFFIX) not in used and name not in used
         decorated = click.option(*names, metavar="VALUE", help=help_text, hidden=hidden)(decorated)
+    decorated = click.option(
+        NO_WORKER_FLAG,
+        is_flag=True,
+        hidden="start_worker" not in used,
+        help="Start no worker; jobs then wait for hushpoll worker.",
+    )(decorated)
     print_option = click.option(
         "--print-config",
         is_flag=True,
@@ -173,9 +181,8 @@ def configured(
 
 def masked(url: str) -> str:
     """Return a database's or a Redis server's URL without its passwords."""
-    try:
-        parsed = make_url(url)
-    except (ArgumentError, ValueError):
+    parsed = read_url(url)
+    if parsed is None:
         return MASK
     hidden = [name for name in parsed.query if "password" in name.lower()]
     return parsed.update_query_dict(dict.fromkeys(hidden, "masked")).render_as_string()

@@ -254,6 +254,22 @@ class Settings(BaseModel):
         description="Days for which a job's result is kept; a model is kept until it is deleted.",
     )
 
+    job_memory: int | None = Field(
+        None,
+        ge=256,
+        le=2**24,
+        description="Megabytes (10^6 bytes) of data that a worker, and each process of a job, may "
+        "have; a job that needs more fails, and the worker goes on. Without it `hushpoll worker` "
+        "has no limit, and the worker that a server starts half of the machine's memory.",
+        json_schema_extra={"alias": "--memory"},
+    )
+    start_worker: bool = Field(
+        True,
+        description="Whether `hushpoll serve` starts a worker. It has a low priority, and takes "
+        "jobs only while no other worker of the database is alive. `--no-worker` is the same as "
+        "`--start-worker false`.",
+    )
+
     # logs
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="What to log to standard error; never an address or a payload."

@@ -33,6 +33,7 @@ from hushpoll_server.logs import get_logger, where
 from hushpoll_server.pages.assets import assets
 from hushpoll_server.services.people.sign_in import SignedIn
 from hushpoll_server.services.people.users import Member
+from hushpoll_server.services.readiness import NO_WORKER
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.wire.problems import PROBLEMS
 
@@ -262,7 +263,12 @@ def _refuse_body() -> None:
 
 @dashboard.app_context_processor
 def _words() -> dict[str, Any]:
-    return {"FORM_FIELD": FORM_FIELD, "sentence": sentence}
+    return {"FORM_FIELD": FORM_FIELD, "sentence": sentence, "worker_hint": worker_hint}
+
+
+def worker_hint() -> str | None:
+    """Return what pages say that ask for jobs where nothing would take them; otherwise None."""
+    return None if services().jobs.any_worker() else NO_WORKER
 
 
 def sentence(words: str, *names: str | None) -> str:

@@ -54,7 +54,9 @@ class Ready(Answer):
     """Reports can be taken; analysts and pages may have to wait."""
 
     status: Literal["ready"]
-    web: Literal["ok", "away"]
+    web: Literal["ok", "starting", "away"]
+    worker: Literal["ok", "none", "unknown"]
+    hint: str | None = None
 
 
 _SCHEMAS: Final = (Health, Ready, ReportAnswer, RejectedReport)
@@ -105,7 +107,9 @@ OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
         "answer), `schema` (another version than this program's), `writing` (nothing can be "
         "stored, such as on a full disk, while reading goes on), `writer` (its thread has "
         "ended), `queue` (full), `stopping`. The answer 200 has `web`: `away` where the process "
-        "of analysts and pages did not answer within a second; reports are taken meanwhile.",
+        "of analysts and pages did not answer within a second, `starting` where it has not "
+        "answered since the start; and `worker`: `none` where no worker of the database is alive, "
+        "so that jobs wait, with a `hint`. Reports are taken meanwhile.",
         "responses": {"200": _json("OK", _ref(Ready)), **problems(503)},
     },
     ("/api/v1/surveys/{name}", "get"): {

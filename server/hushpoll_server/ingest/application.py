@@ -97,9 +97,10 @@ class IngestApplication:
                 write=services.database.probe,
                 schema_version=lambda: migrate.recorded(services.database),
                 expected=migrate.head(),
+                any_worker=lambda: services.workers.any_alive(now=services.surveys.now()),
             ),
             bodies=self._bodies,
-            web_alive=self._forwarding.alive,
+            web_state=self._forwarding.state,
         )
         more = {"Strict-Transport-Security": STRICT_TRANSPORT} if settings.behind_tls else {}
         self._of_every_answer = _encoded({**SECURITY, **more})

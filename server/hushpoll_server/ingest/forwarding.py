@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Final, cast
 
 import httpx
@@ -18,6 +19,8 @@ ANSWER_SECONDS: Final = 300.0
 CONNECT_SECONDS: Final = 5.0
 # For a trivial answer of the web process, unless it is away or overloaded.
 ALIVE_SECONDS: Final = 1.0
+# Until the web process has loaded what it needs; far more than any machine takes.
+START_SECONDS: Final = 120.0
 
 # Of one connection (RFC 9110, section 7.6.1), or written anew by each server that answers.
 _NOT_FORWARDED: Final = frozenset(
@@ -72,6 +75,8 @@ class Forwarding:
         self._max_body_bytes = max_body_bytes
         self._bodies = bodies
         self._under_way = 0
+        self._since = time.monotonic()
+        self._has_answered = False
 
     async def open(self, request: Request, *, client: str | None = None) -> httpx.Response:
         """Return the answer's head; its body is streamed by `send_body`.
@@ -153,7 +158,18 @@ class Forwarding:
             await answer.aclose()
         await send({"type": "http.response.body", "body": b""})
 
-    async def alive(self) -> bool:
+    async def state(self) -> str:
+        """Return whether the other server answers: ``ok``, ``starting`` or ``away``.
+
+        It starts as long as it has not answered once, for at most `START_SECONDS`.
+        """
+        if await self._alive():
+            self._has_answered = True
+            return "ok"
+        starts = time.monotonic() - self._since < START_SECONDS
+        return "starting" if starts and not self._has_answered else "away"
+
+    async def _alive(self) -> bool:
         """Return whether the other server answers within a second."""
         # Flask answers this by itself, without a token and without the database.
         asked = httpx.Request("OPTIONS", "http://web/api/v1/surveys", extensions=_EXTENSIONS)

@@ -23,7 +23,7 @@ from hushpoll_server.ingest.group_commit import GroupCommit, unavailable
 from hushpoll_server.ingest.rates import Kind
 from hushpoll_server.ingest.requests import SMALL_BYTES, Bodies, Request
 from hushpoll_server.services.device_services import DeviceServices
-from hushpoll_server.services.readiness import Readiness
+from hushpoll_server.services.readiness import NO_WORKER, Readiness
 from hushpoll_server.services.reports import BatchOutcome
 from hushpoll_server.services.surveys.surveys import NotRemembered
 from hushpoll_server.store.catalogue import VersionRow
@@ -145,7 +145,7 @@ class Work:
 
 
 class DeviceRoutes:
-    """Answers devices; `web_alive` asks whether the web process answers."""
+    """Answers devices; `web_state` asks whether the web process answers."""
 
     def __init__(
         self,
@@ -154,14 +154,14 @@ class DeviceRoutes:
         commit: GroupCommit,
         readiness: Readiness,
         bodies: Bodies,
-        web_alive: Callable[[], Awaitable[bool]],
+        web_state: Callable[[], Awaitable[str]],
     ) -> None:
         self._services = services
         self._settings = services.settings
         self._commit = commit
         self._readiness = readiness
         self._bodies = bodies
-        self._web_alive = web_alive
+        self._web_state = web_state
         self._asked: asyncio.Future[Answer] | None = None
         self.work = Work()
 
@@ -266,8 +266,8 @@ class DeviceRoutes:
         return await asyncio.shield(self._asked)
 
     async def _readiness_answer(self) -> Answer:
-        reasons, alive = await asyncio.gather(
-            self.work.run(self._readiness.reasons), self._web_alive()
+        reasons, web = await asyncio.gather(
+            self.work.run(self._readiness.reasons), self._web_state()
         )
         if reasons:
             raise Refused(
@@ -276,8 +276,10 @@ class DeviceRoutes:
                 retry_after=READY_RETRY_SECONDS,
                 reasons=[vars(reason) for reason in reasons],
             )
-        # Reports are taken without it, so a load balancer should go on sending them.
-        return json_answer({"status": "ready", "web": "ok" if alive else "away"})
+        worker = await self.work.run(self._readiness.worker)
+        hint = {"hint": NO_WORKER} if worker == "none" else {}
+        # Reports are taken without these, so a load balancer should go on sending them.
+        return json_answer({"status": "ready", "web": web, "worker": worker, **hint})
 
 
 def _parsed(body: bytes) -> Any:

@@ -23,6 +23,8 @@ from hushpoll_server import logs
 from hushpoll_server.config.settings import SETTINGS, Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.jobs.kinds import KINDS
+from hushpoll_server.jobs.memory import is_out_of_memory
+from hushpoll_server.jobs.memory import refusal as memory_refusal
 from hushpoll_server.jobs.progress import SECONDS, Step, StepReader, StepWriter
 from hushpoll_server.jobs.result import Result
 from hushpoll_server.services.services import Services
@@ -103,6 +105,8 @@ class JobWatch:
 
 def reason_of(error: Exception) -> Refused:
     """Return what an analyst reads about an exception; one that is not ours is logged."""
+    if is_out_of_memory(error):
+        return memory_refusal()
     match error:
         case Refused():
             return error

@@ -20,6 +20,7 @@ from hushpoll_server.config.settings import Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.jobs import apart
 from hushpoll_server.jobs.kinds import KINDS
+from hushpoll_server.jobs.presence import Presence
 from hushpoll_server.jobs.result import Result
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.services import Services
@@ -45,19 +46,22 @@ class Runner:
     ----------
     parts : Services
         The worker's own services.
+    may_begin : callable
+        Returns whether it is this worker's turn to take jobs.
     """
 
-    def __init__(self, parts: Services) -> None:
+    def __init__(self, parts: Services, may_begin: Callable[[], bool] = lambda: True) -> None:
         self._parts = parts
         self._settings = parts.settings
         self._store = parts.job_store
         self._lease = parts.settings.job_lease_seconds
         self._stopping = threading.Event()
+        self._may_begin = may_begin
         self.owner = secrets.token_hex(16)
 
     def run_waiting(self) -> None:
         """Run waiting jobs until none may run now; the table says whose turn it is."""
-        while not self._stopping.is_set():
+        while not self._stopping.is_set() and self._may_begin():
             job_id = self._store.claim(
                 self.owner,
                 now=self._now(),
@@ -170,11 +174,24 @@ class WorkerProcess:
         The whole configuration.
     ready : callable
         Called once the worker looks for jobs.
+    server : str or None
+        Id of the server that started it; None where an operator did.
+    stop_seconds : float
+        How long running jobs may go on after the signal.
     """
 
-    def __init__(self, settings: Settings, *, ready: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        ready: Callable[[], None] = lambda: None,
+        server: str | None = None,
+        stop_seconds: float = STOP_SECONDS,
+    ) -> None:
         self._settings = settings
         self._ready = ready
+        self._server = server
+        self._stop_seconds = stop_seconds
         self._stopping = threading.Event()
         # A waiting thread holds the lock of an event for moments. A handler that interrupts that
         # thread just then, and needs the lock, would wait for ever; so the signal goes to a queue.
@@ -203,8 +220,17 @@ class WorkerProcess:
 
     def _work(self, services: Services, *, seals: bool) -> bool:
         """Work until a signal; return whether a thread is still busy."""
-        runner = Runner(services)
+        presence = Presence(
+            services.workers,
+            lease=self._settings.job_lease_seconds,
+            now=services.surveys.now,
+            worker_id=self._server,
+            of_server=self._server is not None,
+        )
+        presence.renew()
+        runner = Runner(services, lambda: presence.takes_jobs)
         tasks: list[Callable[[], object]] = [runner.run_waiting] * self._settings.job_threads
+        tasks.append(presence.renew)
         tasks.append(_OldResults(services).forget)
         if seals:
             tasks.append(services.sealing.turn)
@@ -219,9 +245,11 @@ class WorkerProcess:
         self._wait_for_a_signal()
         self._stopping.set()
         runner.stop()
-        end = time.monotonic() + STOP_SECONDS
+        end = time.monotonic() + self._stop_seconds
         for thread in threads:
             thread.join(max(0.0, end - time.monotonic()))
+        with suppress(Refused):  # the database is away; the word runs out by itself
+            presence.leave()
         runner.release()
         unfinished = any(thread.is_alive() for thread in threads)
         log.info("worker-stopped", unfinished=unfinished)

@@ -30,24 +30,35 @@ class Orders:
     ----------
     settings : mapping
         Every setting by its name.
-    listener : int
-        Descriptor of the socket that this child listens on.
+    listener : int or None
+        Descriptor of the socket that this child listens on; None for one that listens on none.
     web_socket : str
         Path of the web process's socket.
     lock : int or None
         Descriptor of the database's lock.
+    server : str
+        Id of the server: of this start of ``hushpoll serve``.
     """
 
     settings: dict[str, Any]
-    listener: int
+    listener: int | None
     web_socket: str
     lock: int | None
+    server: str
 
     @classmethod
-    def of(cls, settings: Settings, *, listener: int, web_socket: str, lock: int | None) -> Orders:
+    def of(
+        cls,
+        settings: Settings,
+        *,
+        listener: int | None,
+        web_socket: str,
+        lock: int | None,
+        server: str,
+    ) -> Orders:
         """Return the orders for these settings."""
         values = settings.model_dump(exclude={"clock"})
-        return cls(values, listener, web_socket, lock)
+        return cls(values, listener, web_socket, lock, server)
 
     def line(self) -> bytes:
         """Return the orders as the line that a child reads."""

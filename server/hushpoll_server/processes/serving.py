@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import secrets
 import signal
 import socket
 import sys
@@ -25,19 +26,24 @@ from hushpoll_server.services.surveys.access import Access
 from hushpoll_server.store import migrate
 from hushpoll_server.store.catalogue import TokenStore
 from hushpoll_server.store.database import Database, backend_of, parse_url
+from hushpoll_server.store.workers import WorkerStore
 
 log = get_logger(__name__)
 
 INGEST: Final = "hushpoll_server.processes.ingest"
 WEB: Final = "hushpoll_server.processes.web"
+WORKER: Final = "hushpoll_server.processes.worker"
 # Together under the 15 seconds in which a supervisor wants an answer to SIGTERM.
 INGEST_END_SECONDS: Final = 10.0
+WORKER_END_SECONDS: Final = 10.0
 WEB_END_SECONDS: Final = 4.0
 # A child that ends is started again after this; twice as long each time that it ends soon.
 FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 10.0
 SOON_SECONDS: Final = 10.0
 BACKLOG: Final = 1024
+# The worker loads once the others answer, or after so long.
+WORKER_PAUSE_SECONDS: Final = 60.0
 
 
 class Child:
@@ -92,11 +98,11 @@ class Child:
 
     async def _run(self) -> int:
         orders = self._orders
-        lock = () if orders.lock is None else (orders.lock,)
+        inherited = [one for one in (orders.listener, orders.lock) if one is not None]
         process = self._process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-c", f"from {self._module} import run; run()",
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-            pass_fds=(orders.listener, *lock),
+            pass_fds=inherited,
             # A signal to the whole group is the parent's to pass on, one kind after the other.
             start_new_session=True,
         )  # fmt: skip
@@ -148,26 +154,35 @@ def serve(
             # Here and not in the child, so that requests wait while that is started again.
             web_listener.listen(BACKLOG)
 
-            def orders(socket: int) -> Orders:
-                return Orders.of(settings, listener=socket, web_socket=path, lock=lock)
+            server = secrets.token_hex(16)
+
+            def orders(socket: int | None) -> Orders:
+                return Orders.of(
+                    settings, listener=socket, web_socket=path, lock=lock, server=server
+                )
 
             ingest = [(INGEST, orders(listener.fileno()))] * settings.workers
-            asyncio.run(
-                _run([*ingest], [(WEB, orders(web_listener.fileno()))], _with_url(listener, ready))
-            )
+            web = [(WEB, orders(web_listener.fileno()))]
+            worker = [(WORKER, orders(None))] if settings.start_worker else []
+            asyncio.run(_run(ingest, web, worker, _with_url(listener, ready)))
 
 
 async def _run(
     ingest: Sequence[tuple[str, Orders]],
     web: Sequence[tuple[str, Orders]],
+    worker: Sequence[tuple[str, Orders]],
     ready: Callable[[], None],
 ) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    ingest_children, others = ([Child(*arguments) for arguments in kind] for kind in (ingest, web))
-    keeping = [asyncio.create_task(child.keep()) for child in (*ingest_children, *others)]
+    ingest_children, others, workers = (
+        [Child(*arguments) for arguments in kind] for kind in (ingest, web, worker)
+    )
+    answering = (*ingest_children, *others)
+    keeping = [asyncio.create_task(child.keep()) for child in answering]
+    keeping += [asyncio.create_task(_keep_after(child, answering)) for child in workers]
     first = asyncio.create_task(_any_ready(ingest_children))
     ended = asyncio.create_task(stopped.wait())
     await asyncio.wait((first, ended), return_when=asyncio.FIRST_COMPLETED)
@@ -176,11 +191,23 @@ async def _run(
         await ended
     first.cancel()
     # Ingest processes end first: their requests may need the web process.
-    await asyncio.gather(*(child.stop(INGEST_END_SECONDS) for child in ingest_children))
+    await asyncio.gather(
+        *(child.stop(INGEST_END_SECONDS) for child in ingest_children),
+        *(child.stop(WORKER_END_SECONDS) for child in workers),
+    )
     await asyncio.gather(*(child.stop(WEB_END_SECONDS) for child in others))
     await asyncio.wait(keeping, timeout=1)
     for task in keeping:
         task.cancel()
+
+
+async def _keep_after(worker: Child, others: Sequence[Child]) -> None:
+    """Keep a worker running once the others are ready: it takes no time from their start."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(WORKER_PAUSE_SECONDS):
+            for child in others:
+                await child.ready.wait()
+    await worker.keep()
 
 
 async def _any_ready(children: Sequence[Child]) -> None:
@@ -226,6 +253,8 @@ def prepare(settings: Settings) -> str | None:
     database = Database(settings.database_url, pool_size=1)
     try:
         migrate.upgrade(database)
+        if database.session.ONE_WRITER:  # and so one server, whose worker is not there yet
+            WorkerStore(database).leave_all_of_servers()
         return Access(TokenStore(database), settings.clock).first_admin()
     finally:
         database.close()

@@ -14,6 +14,10 @@ from hushpoll_server.logs import get_logger
 log = get_logger(__name__)
 
 PROBE_SECONDS: Final = 2.0
+NO_WORKER: Final = (
+    "no worker runs, so jobs wait: start hushpoll worker with the settings of the server, or start "
+    "the server without --no-worker"
+)
 # After a commit that succeeded, and after the start of a write of its own, readiness does not write
 # again for so long.
 WRITE_INTERVAL_SECONDS: Final = 1.0
@@ -129,6 +133,8 @@ class Readiness:
         Asks the database for its schema version.
     expected : str
         Schema version of this program.
+    any_worker : callable
+        Asks the database whether a worker is alive.
     probe_seconds : float
         How long the database may take to answer.
     monotonic : callable
@@ -142,6 +148,7 @@ class Readiness:
         write: Callable[[], None],
         schema_version: Callable[[], str | None],
         expected: str,
+        any_worker: Callable[[], bool] = lambda: True,
         probe_seconds: float = PROBE_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -150,6 +157,8 @@ class Readiness:
         self._probe_seconds = probe_seconds
         self._monotonic = monotonic
         self._version = _Probe(schema_version, "hushpoll-readiness")
+        self._any_worker = any_worker
+        self._worker = _Probe(self._ask_for_worker, "hushpoll-worker-probe")
         self._write = _Probe(write, "hushpoll-write-probe")
         self._failing = False
 
@@ -158,6 +167,16 @@ class Readiness:
         end = time.monotonic() + self._probe_seconds
         reasons = [*self._of_the_commit(), *self._of_the_database()]
         return reasons or self._of_writing(max(0.0, end - time.monotonic()))
+
+    def worker(self) -> str:
+        """Return whether a worker of the database is alive: ``ok``, ``none`` or ``unknown``."""
+        self._worker.begin(self._monotonic())
+        if not self._worker.wait(self._probe_seconds) or self._worker.error is not None:
+            return "unknown"
+        return str(self._worker.answer)
+
+    def _ask_for_worker(self) -> str:
+        return "ok" if self._any_worker() else "none"
 
     def _of_the_commit(self) -> list[Reason]:
         state = self._commit_state()

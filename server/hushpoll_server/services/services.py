@@ -90,6 +90,7 @@ class Services(DeviceServices):
             jobs=self.job_store.by_state,
             overdue=self._overdue,
             sealing=settings.sealing,
+            any_worker=lambda: self.workers.any_alive(now=self.surveys.now()),
         )
         user_store = UserStore(self.database)
         self.actions = Actions(ActionStore(self.database), settings.clock)
@@ -101,7 +102,9 @@ class Services(DeviceServices):
         if settings.oidc_issuer is not None:
             self.provider = Provider(settings.oidc_issuer, settings)
         self.drawing = Drawing()
-        self.jobs = Jobs(self.job_store, self.surveys, per_token=settings.jobs_per_token)
+        self.jobs = Jobs(
+            self.job_store, self.surveys, self.workers, per_token=settings.jobs_per_token
+        )
         model_store = ModelStore(self.database)
         self.models = Models(model_store, self.job_store, self.jobs, self.surveys)
         self.audits = Audits(model_store, self.jobs)

@@ -141,6 +141,13 @@ class JobStore:
             numbers = {state: int(count) for state, count in connection.execute(statement)}
         return {state: numbers.get(state, 0) for state in (QUEUED, RUNNING, *ENDED)}
 
+    def any_waiting(self, *, now: int) -> bool:
+        """Return whether a job may wait for a worker."""
+        with self._database.reading() as connection:
+            return (
+                connection.execute(select(jobs.c.id).where(_free(now)).limit(1)).first() is not None
+            )
+
     def claim(self, owner: str, *, now: int, lease: int, attempts: int, running: int) -> str | None:
         """Give `owner` the job whose turn it is, of those that no living worker holds.
 
@@ -154,9 +161,8 @@ class JobStore:
             The job's id; None if no job may be run now.
         """
         # Workers ask every second; without a free job they need no writing transaction.
-        with self._database.reading() as connection:
-            if connection.execute(select(jobs.c.id).where(_free(now)).limit(1)).first() is None:
-                return None
+        if not self.any_waiting(now=now):
+            return None
         holding = case((and_(jobs.c.state == RUNNING, jobs.c.lease_until >= now), 1), else_=0)
         tokens = select(
             jobs.c.token_id, func.sum(holding), func.coalesce(func.max(jobs.c.started_at), -1)

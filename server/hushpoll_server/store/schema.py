@@ -331,6 +331,16 @@ models = Table(
     Column("card", String, nullable=False),
 )
 
+# A worker that is alive renews its row. `of_server`: `hushpoll serve` started it.
+workers = Table(
+    "workers",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("of_server", Boolean, nullable=False),
+    Column("started_at", BigInteger, nullable=False),
+    Column("alive_until", BigInteger, nullable=False),
+)
+
 job_results = Table(
     "job_results",
     metadata,

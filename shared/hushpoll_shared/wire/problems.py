@@ -158,6 +158,12 @@ _TABLE: Final = (
         "Ask for less, such as fewer trees or folds, or ask the operator for more time.",
     ),
     Problem(
+        "job-out-of-memory",
+        409,
+        "The job needed too much memory",
+        "Ask for less, such as fewer questions or trees, or ask the operator for more memory.",
+    ),
+    Problem(
         "records-deleted",
         410,
         "The records were deleted",

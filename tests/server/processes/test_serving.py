@@ -126,7 +126,7 @@ def test_process_that_cannot_be_started_is_tried_again(tmp_path, monkeypatch):
 
     async def keep():
         with socket.socket() as listener:
-            child = Child("child_that_stays", Orders({}, listener.fileno(), "", None))
+            child = Child("child_that_stays", Orders({}, listener.fileno(), "", None, ""))
             monkeypatch.setattr(sys, "executable", str(tmp_path / "away"))
             keeping = asyncio.create_task(child.keep())
             await asyncio.sleep(0.3)

@@ -42,6 +42,7 @@ TABLE = {
     "job-not-done": (409, False),
     "job-cancelled": (409, False),
     "job-timed-out": (409, False),
+    "job-out-of-memory": (409, False),
     "too-many-jobs": (429, True),
     "records-deleted": (410, False),
     "missing-extra": (501, False),

@@ -14,6 +14,7 @@ from hushpoll_client.analyst.jobs import wait_for
 from hushpoll_client.cli.options import (
     analyst,
     authorized,
+    looking,
     optional_url_option,
     timeout_option,
     token_option,
@@ -168,7 +169,7 @@ def _fetch(
                 client.job,
                 client.start_job("report", name, version, asked),
                 timeout=timeout,
-                on_look=lambda job: say(f"{job.get('state')}, job {job.get('id')}"),
+                on_look=looking(say),
             )
         client.job_result(str(job["id"]), file.write)
 

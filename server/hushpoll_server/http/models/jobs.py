@@ -51,6 +51,9 @@ class JobAnswer(Answer):
     version: int
     parameters: dict[str, Any]
     state: State
+    hint: str | None = Field(
+        None, description="Of a job that waits and that no worker would take now: what to do."
+    )
     attempt: int = Field(description="How many workers have begun with it.")
     created_at: str
     started_at: str | None = Field(None, description="UTC; when a worker last began with it.")

@@ -43,6 +43,8 @@ class Operations:
         Returns the number of survey versions that should have been sealed or released.
     sealing : str
         Who seals: ``server`` or ``worker``.
+    any_worker : callable
+        Returns whether a worker is alive.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Operations:
         jobs: Callable[[], Mapping[str, int]],
         overdue: Callable[[], int],
         sealing: str,
+        any_worker: Callable[[], bool],
     ) -> None:
         self._database = database
         self._metrics = metrics
@@ -63,6 +66,7 @@ class Operations:
         self._jobs = jobs
         self._overdue = overdue
         self._sealing = sealing
+        self._any_worker = any_worker
         self._lock = threading.Lock()
         self._lag = SealLag()
         self._totals: deque[tuple[float, int]] = deque()
@@ -100,6 +104,7 @@ class Operations:
             "overdue_versions": self._overdue(),
             "queue_reports": None if self._metrics is None else self._metrics.queue_reports(),
             "jobs": dict(self._jobs()),
+            "worker_alive": self._any_worker(),
         }
 
     def _rate(self, now: float, total: int) -> tuple[float | None, float]:

@@ -9,10 +9,21 @@ from typing import Any, Final
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
+from hushpoll_server.services.readiness import NO_WORKER
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_server.store.jobs import CANCELLED, DONE, ENDED, FAILED, RUNNING, JobRow, JobStore
+from hushpoll_server.store.jobs import (
+    CANCELLED,
+    DONE,
+    ENDED,
+    FAILED,
+    QUEUED,
+    RUNNING,
+    JobRow,
+    JobStore,
+)
+from hushpoll_server.store.workers import WorkerStore
 from hushpoll_shared.wire.problems import PROBLEMS
 
 log = get_logger(__name__)
@@ -24,8 +35,11 @@ MOST_LISTED: Final = 200
 class Jobs:
     """Jobs of survey versions; `per_token` jobs of one token may wait or run at the same time."""
 
-    def __init__(self, store: JobStore, surveys: SurveyService, *, per_token: int) -> None:
+    def __init__(
+        self, store: JobStore, surveys: SurveyService, workers: WorkerStore, *, per_token: int
+    ) -> None:
         self._store = store
+        self._workers = workers
         self._surveys = surveys
         self._per_token = per_token
 
@@ -150,6 +164,10 @@ class Jobs:
                 scope="admin",
             )
 
+    def any_worker(self) -> bool:
+        """Return whether a worker is alive, which takes the jobs that wait."""
+        return self._workers.any_alive(now=self._surveys.now())
+
     def describe(self, job: JobRow) -> dict[str, Any]:
         """Return a job as the API gives it."""
         row = self._surveys.by_id(job.version_id)
@@ -163,6 +181,8 @@ class Jobs:
             "attempt": job.attempt,
             "created_at": timestamp(job.created_at),
         }
+        if job.state == QUEUED and not self.any_worker():
+            document["hint"] = NO_WORKER
         if job.started_at is not None:
             document["started_at"] = timestamp(job.started_at)
         if job.state == RUNNING:

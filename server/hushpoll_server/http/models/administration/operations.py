@@ -44,3 +44,4 @@ class OperationsAnswer(Answer):
         "metrics are off.",
     )
     jobs: dict[str, int] = Field(description="Background jobs by state.")
+    worker_alive: bool = Field(description="Whether a worker is alive, which takes jobs.")
