@@ -85,6 +85,9 @@ class Session(Protocol):
     def install(self, engine: Engine) -> None:
         """Set and check, on every new connection, what a durable commit needs."""
 
+    def check_server(self, engine: Engine) -> None:
+        """Connect, and refuse a database on which statements would not do what they should."""
+
     def unusable(self, url: URL, reason: str) -> InvalidParameter:
         """Return the refusal of a database that cannot be connected to."""
 

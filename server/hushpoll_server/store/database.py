@@ -16,13 +16,13 @@ from sqlalchemy import (
     delete,
     event,
     insert,
-    make_url,
 )
 from sqlalchemy.engine import URL, ExceptionContext
-from sqlalchemy.exc import ArgumentError, DatabaseError
+from sqlalchemy.exc import DatabaseError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.config.url_text import read_url
 from hushpoll_server.errors import Refused
 from hushpoll_server.store.backend import Backend, Cutoff, Deletions, Key, Row, Session
 from hushpoll_server.store.postgresql import inbox as postgresql_inbox
@@ -313,15 +313,18 @@ def parse_url(url: str) -> URL:
     InvalidParameter
         It cannot be read, or names another database than an SQLite file or PostgreSQL.
     """
-    try:
-        parsed = make_url(url)
-    except ArgumentError:
+    parsed = read_url(url)
+    if parsed is None:
         # Such a text can contain a password.
         shown = repr(url) if "@" not in url else "a text (not shown: it may hold a password)"
+        remedy = "write sqlite:///path.sqlite or postgresql://user@host/database"
+        if "@" in url:
+            remedy += (
+                ", and percent-encode what a password has of @ : / ? # [ ] %: @ is %40, : is %3A, "
+                "/ is %2F, ? is %3F, # is %23, [ is %5B, ] is %5D, % is %25"
+            )
         raise InvalidParameter(
-            f"DATABASE_URL is {shown}, which is no database URL; write sqlite:///path.sqlite or "
-            "postgresql://user@host/database",
-            field="DATABASE_URL",
+            f"DATABASE_URL is {shown}, which is no database URL; {remedy}", field="DATABASE_URL"
         ) from None
     if parsed.get_backend_name() not in BACKENDS:
         raise InvalidParameter(
@@ -352,7 +355,7 @@ def _open(url: URL, session: Session, pool_size: int) -> Engine:
     )
     session.install(engine)
     try:
-        engine.connect().close()
+        session.check_server(engine)
     except DatabaseError as error:
         engine.dispose()
         raise session.unusable(url, str(error.orig).strip()) from None

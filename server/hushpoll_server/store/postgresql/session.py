@@ -20,6 +20,9 @@ UNAVAILABLE: tuple[type[Exception], ...] = (DriverError, ReadOnlySqlTransaction)
 # Such a row fits into a page; what is stored outside of a row would need a vacuum after each write.
 PROBE_BYTES: Final = 1024
 DRIVER: Final = "postgresql+psycopg"
+ENCODING: Final = "UTF8"
+# How often one session is asked for its number, and another one in between.
+LOOKS: Final = 3
 
 # synchronous_commit can be switched off for a role or a database, so each session switches it on.
 # A request gives up after 30 s, so its statements must not wait much longer for a lock, and a lock
@@ -70,7 +73,12 @@ def engine_options() -> dict[str, Any]:
     """Return arguments of ``create_engine``."""
     return {
         "isolation_level": "READ COMMITTED",
-        "connect_args": {"connect_timeout": 10, "application_name": "hushpoll"},
+        "connect_args": {
+            "connect_timeout": 10,
+            "application_name": "hushpoll",
+            # Whatever a role, a database or PGCLIENTENCODING says.
+            "client_encoding": ENCODING,
+        },
         # hstore is not used; looking for it would cost every start a statement.
         "use_native_hstore": False,
     }
@@ -104,6 +112,67 @@ def prepare(connection: DriverConnection[Any], _record: Any) -> None:
                 )
     finally:
         connection.autocommit = False
+
+
+def check_server(engine: Engine) -> None:
+    """Refuse a database whose encoding, schema or connections are not fit.
+
+    Raises
+    ------
+    InvalidParameter
+        The database's encoding is not UTF-8, its search path has no schema that exists, or a pooler
+        gives the transactions of one connection to different sessions.
+    """
+    autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
+    with autocommit.connect() as connection:
+        encoding, schema, path = connection.exec_driver_sql(
+            "SELECT current_setting('server_encoding'), current_schema(), "
+            "current_setting('search_path')"
+        ).one()
+        name = engine.url.database
+        if encoding != ENCODING:
+            raise InvalidParameter(
+                f"DATABASE_URL names the database {name!r}, whose encoding is {encoding} and which "
+                "cannot hold every text of a survey; make one with CREATE DATABASE name "
+                "ENCODING 'UTF8' TEMPLATE template0, and move what is in this one by pg_dump",
+                field="DATABASE_URL",
+            )
+        if schema is None:
+            raise InvalidParameter(
+                f"DATABASE_URL names the database {name!r}, in which search_path is {path!r} and "
+                "names no schema that exists and that the user may use; create it (CREATE SCHEMA), "
+                "allow its use (GRANT USAGE), or correct search_path in the URL's options, by "
+                "ALTER ROLE or by ALTER DATABASE",
+                field="DATABASE_URL",
+            )
+        _require_session(connection, engine)
+
+
+def _require_session(connection: Connection, engine: Engine) -> None:
+    """Refuse a pooler that gives a session to others between two transactions of a connection.
+
+    One connection is asked for its session's number, while another one keeps a transaction open.
+    In a session of its own, the number stays, and no other connection has it.
+    """
+    own = {_number(connection) for _ in range(LOOKS)}
+    with engine.connect() as other:
+        taken = _number(other)
+        shared = len(own) > 1 or taken in own
+        shared = shared or {_number(connection) for _ in range(LOOKS)} != own
+        other.rollback()
+    if shared:
+        raise InvalidParameter(
+            "DATABASE_URL leads to a connection pooler that gives the session to others after each "
+            "transaction (in PgBouncer: pool_mode = transaction). Settings that make a commit "
+            "durable, and a function that stores reports, belong to a session, so reports would be "
+            "refused or lost. Give the address of PostgreSQL itself, or set pool_mode = session "
+            "for this database in the pooler",
+            field="DATABASE_URL",
+        )
+
+
+def _number(connection: Connection) -> int:
+    return int(connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one())
 
 
 def unusable(url: URL, reason: str) -> InvalidParameter:

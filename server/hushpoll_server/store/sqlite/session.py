@@ -116,6 +116,11 @@ def engine_options() -> dict[str, Any]:
     return {}
 
 
+def check_server(engine: Engine) -> None:
+    """Open the file."""
+    engine.connect().close()
+
+
 def unusable(url: URL, reason: str) -> InvalidParameter:
     """Return the refusal of a file that is no database."""
     return InvalidParameter(
