@@ -15,6 +15,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar
 
 from hushpoll_protocols import HushpollError, MissingExtra, TransportError
+from hushpoll_shared.cli.plain_output import takes_all
 from hushpoll_shared.spelling.text import made_printable, printable, printable_lines
 
 try:
@@ -133,7 +134,8 @@ def json_text(document: object) -> str:
 
     Characters that :func:`hushpoll_shared.spelling.text.printable` would replace are escaped.
     """
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    as_ascii = not takes_all(sys.stdout)
+    text = json.dumps(document, indent=2, ensure_ascii=as_ascii, allow_nan=False)
     if text.isascii():
         return text
     return "".join(json.dumps(c)[1:-1] if c != "\n" and printable(c) != c else c for c in text)
