@@ -13,13 +13,14 @@ RUN python -m venv /build \
  && /build/bin/pip wheel --no-build-isolation --no-deps --wheel-dir /wheels . ./server
 RUN python -m venv /opt/hushpoll \
  && /opt/hushpoll/bin/pip install --no-cache-dir --constraint constraints.txt \
-      /wheels/hushpoll-*.whl "$(ls /wheels/hushpoll_server-*.whl)[redis,train]"
+      /wheels/hushpoll-*.whl "$(ls /wheels/hushpoll_server-*.whl)[redis,train,oidc,pdf]"
 
 FROM python:3.11-slim-bookworm
 
-# LightGBM's threads, for jobs that train.
+# LightGBM's threads, for jobs that train; and what WeasyPrint lays out reports as PDF with.
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends libgomp1 \
+ && apt-get install --yes --no-install-recommends \
+      libgomp1 libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0 fonts-dejavu-core \
  && rm -rf /var/lib/apt/lists/*
 RUN groupadd --gid 10001 hushpoll \
  && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /data --shell /usr/sbin/nologin hushpoll \

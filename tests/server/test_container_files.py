@@ -5,6 +5,7 @@ No container is built here: the files are parsed, and what they name must exist.
 
 from __future__ import annotations
 
+import configparser
 import json
 import re
 import shlex
@@ -96,7 +97,8 @@ def test_everything_is_installed_with_exact_versions():
     assert "/wheels/hushpoll-*.whl" in installs[2]
     (extras,) = re.findall(r"/wheels/hushpoll_server-\*\.whl\)\[([\w,]+)\]", installs[2])
     assert set(extras.split(",")) <= set(SERVER["project"]["optional-dependencies"])
-    assert "train" in extras.split(",")
+    # What the pages and settings of the server offer, besides what is for machines of one's own.
+    assert set(extras.split(",")) == {"train", "redis", "oidc", "pdf"}
     assert PROJECT["build-system"] == SERVER["build-system"]
     built_by = PROJECT["build-system"]["requires"][0].partition(">")[0]
     assert built_by in installs[0].split()
@@ -110,6 +112,8 @@ def test_image_holds_the_environment_alone_and_runs_without_privileges():
     (packages,) = [rest for rest in of(FINAL, "RUN") if "apt-get" in rest]
     assert packages.endswith("rm -rf /var/lib/apt/lists/*")
     assert "--no-install-recommends" in packages
+    # WeasyPrint, of the extra pdf, loads these.
+    assert {"libgomp1", "libpango-1.0-0", "libpangoft2-1.0-0"} <= set(packages.split())
     (user,) = of(FINAL, "USER")
     uid = user.partition(":")[0]
     assert int(uid) >= 1000
@@ -180,6 +184,10 @@ def test_commands_and_environment_are_what_the_program_takes(name, tmp_path):
     settings = load(flags=flags, environment=environment).settings
     assert settings.database_url == DATABASE_URL
     assert settings.sealing == "worker"  # there is one
+    if name == "server":  # behind the proxy, and beside the worker
+        assert settings.behind_tls
+        assert settings.trusted_proxies == 1
+        assert not settings.start_worker
     assert all(isinstance(value, str) for value in service["environment"].values())
 
 
@@ -241,3 +249,23 @@ def test_the_database_s_health_check_is_a_command_of_postgresql():
         assert f"{flag}=" in known
     assert check[check.index("--username") + 1] == environment["POSTGRES_USER"]
     assert check[check.index("--dbname") + 1] == environment["POSTGRES_DB"]
+
+
+UNITS = re.findall(
+    r"```ini\n(\[Unit\].*?)```", (ROOT / "docs" / "operate.md").read_text(), re.DOTALL
+)
+
+
+def test_units_of_the_page_start_server_and_worker_and_give_them_time_to_end():
+    read = [configparser.ConfigParser(strict=True, interpolation=None) for _ in UNITS]
+    for unit, text in zip(read, UNITS, strict=True):
+        unit.optionxform = str
+        unit.read_string(text)
+    assert [unit["Service"]["ExecStart"].split()[1] for unit in read] == ["serve", "worker"]
+    for unit in read:
+        program, *words = unit["Service"]["ExecStart"].split()
+        assert program == "/opt/hushpoll/bin/hushpoll"
+        arguments_of(words)
+        assert int(unit["Service"]["TimeoutStopSec"]) > 15
+        assert unit["Install"]["WantedBy"] == "multi-user.target"
+    assert int(read[1]["Service"]["Nice"]) > 0

@@ -35,6 +35,7 @@ from hushpoll_server.services.people.sign_in import SignedIn
 from hushpoll_server.services.people.users import Member
 from hushpoll_server.services.readiness import NO_WORKER
 from hushpoll_shared.spelling.text import show
+from hushpoll_shared.tables.top_rows import top_rows
 from hushpoll_shared.wire.problems import PROBLEMS
 
 log = get_logger(__name__)
@@ -259,6 +260,9 @@ def _refuse_body() -> None:
     """Answer with a page where the body of a form was refused before it came here."""
     if REFUSED_BODY_HEADER in request.headers:
         raise RequestEntityTooLarge
+
+
+dashboard.add_app_template_filter(top_rows)
 
 
 @dashboard.app_context_processor

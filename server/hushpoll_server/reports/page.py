@@ -23,6 +23,7 @@ from hushpoll_server.reports.summaries import UNKNOWN, summary_lines, why_none
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.survey.budget import Split
+from hushpoll_shared.tables.top_rows import top_rows
 
 COLUMNS: Final = 6
 """Of a cross-table side by side, so that a sheet of paper is wide enough."""
@@ -228,4 +229,5 @@ def _templates() -> Environment:
     templates.globals["style"] = Markup(_style())  # noqa: S704  # our own files
     templates.globals["style_hash"] = style_hash()
     templates.filters["thousands"] = "{:,}".format
+    templates.filters["top_rows"] = top_rows
     return templates

@@ -15,6 +15,7 @@ from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.text import printable
+from hushpoll_shared.tables.top_rows import top_rows
 
 
 def estimates_text(answer: Mapping[str, Any]) -> str:
@@ -41,8 +42,11 @@ def estimates_text(answer: Mapping[str, Any]) -> str:
         headings = ("estimate", "std. error", _level(answer)) if with_interval else ("estimate",)
         for name in headings:
             table.add_column(name, justify="right", no_wrap=True)
-        for row in attribute.get("categories", []):
+        top = top_rows(attribute.get("categories", []), "frequency")
+        for row in top.rows:
             table.add_row(str(row["category"]), *_numbers(row, with_interval=with_interval))
+        if top.left:
+            table.add_row(top.words, f"{top.together:.4f}")
         parts += [table, _fakes(attribute)]
     if answer.get("intervals"):
         parts.append(str(answer["intervals"]))

@@ -15,6 +15,7 @@ from hushpoll_shared.drafts.manifest_problems import (
     problem_of,
 )
 from hushpoll_shared.drafts.schema import schema_text
+from hushpoll_shared.survey.domain_size import QUOTED_REPORTS, too_fine
 from hushpoll_shared.survey.manifest import Manifest, load_document
 
 try:
@@ -31,10 +32,19 @@ def schema() -> None:
 
 @click.command()
 @click.argument("manifest", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--respondents",
+    type=click.IntRange(min=1, max=10**9),
+    default=QUOTED_REPORTS,
+    show_default=True,
+    help="How many people are expected to answer.",
+)
 @json_option
 @reports_errors
-def check(manifest: Path, as_json: bool) -> None:
+def check(manifest: Path, respondents: int, as_json: bool) -> None:
     """Check that MANIFEST (.json, .yaml) could be published, and print its digest.
+
+    Warn of questions with more answers than so many respondents can tell apart.
 
     Of a manifest that could not, print all faults, each with its line and what to do, and end with
     1. No server is asked.
@@ -49,19 +59,25 @@ def check(manifest: Path, as_json: bool) -> None:
         )
         raise click.exceptions.Exit(FAILED)
     published = Manifest.from_dict(draft).resolve()
-    document = {
+    document: dict[str, Any] = {
         "valid": True,
         "problems": [],
         "survey": published.name,
         "version": published.version,
         "attributes": len(published.attributes),
         "digest": published.digest,
+        "warnings": [
+            {"attribute": attribute.name, "message": fine.message, "needed": fine.needed}
+            for attribute in published.attributes
+            if (fine := too_fine(attribute, respondents)) is not None
+        ],
     }
     emit(
         document,
         lambda: (
             f"{published.name} version {published.version} is a valid manifest of "
             f"{len(published.attributes)} attributes\ndigest: {published.digest}"
+            + "".join(f"\nwarning: {one['message']}" for one in document["warnings"])
         ),
         as_json=as_json,
     )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar
 from hushpoll_protocols import HushpollError, MissingExtra, TransportError
 from hushpoll_shared.cli.plain_output import takes_all
 from hushpoll_shared.spelling.text import made_printable, printable, printable_lines
+from hushpoll_shared.tables.top_rows import MOST_ROWS
 
 try:
     import click
@@ -232,10 +233,15 @@ def rendered(*parts: Table | str) -> str:
     buffer = StringIO()
     console = Console(file=buffer, width=COLUMNS, color_system=None, markup=False, emoji=False)
     for part in parts:
+        left = part.row_count - MOST_ROWS if isinstance(part, Table) else 0
+        if isinstance(part, Table) and left > 1:  # one line may sum up what a caller has left out
+            part = _part(part, list(range(len(part.columns))), rows=MOST_ROWS)
         for number, piece in enumerate(_fitting(part) if isinstance(part, Table) else [part]):
             if number:
                 console.print()
             console.print(piece, highlight=False)
+        if left > 1:
+            console.print(f"{left:,} more rows are left out; --json gives all.", highlight=False)
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n"))
 
 
@@ -266,8 +272,8 @@ def _fitting(table: Table) -> list[Table]:
     return [table] if len(parts) == 1 else [_part(table, [*names, *part]) for part in parts]
 
 
-def _part(table: Table, places: list[int]) -> Table:
-    """Return some columns of a table as a table of their own."""
+def _part(table: Table, places: list[int], *, rows: int | None = None) -> Table:
+    """Return some columns, and the first rows, of a table as a table of their own."""
     from rich.table import Table
 
     part = Table(
@@ -279,7 +285,7 @@ def _part(table: Table, places: list[int]) -> Table:
         show_header=table.show_header,
     )
     cells = [list(table.columns[place].cells) for place in places]
-    for number, row in enumerate(table.rows):
+    for number, row in enumerate(table.rows[:rows]):
         part.add_row(*(column[number] for column in cells), end_section=row.end_section)
     return part
 

@@ -107,3 +107,18 @@ def test_a_file_of_another_kind_is_refused_as_such(tmp_path):
 )
 def test_lines_are_known_by_the_path_of_the_field(text, lines):
     assert lines_of(text) == lines
+
+
+def test_question_with_more_answers_than_respondents_can_tell_is_warned_of(tmp_path):
+    text = FAULTY.partition("colour")[0].replace("version: 0", "version: 1") + (
+        "protocol: OLH\nattributes:\n  - {name: income, role: sensitive, range: [0, 10000]}\n"
+    )
+    done = checked(tmp_path, text)
+    assert done.exit_code == 0
+    (warning,) = [line for line in done.output.splitlines() if line.startswith("warning: ")]
+    assert warning.startswith("warning: with 10,000 reports and epsilon 1, income cannot tell")
+    told = json.loads(checked(tmp_path, text, "--json", "--respondents", "500").output)
+    (entry,) = told["warnings"]
+    assert entry["attribute"] == "income"
+    assert entry["message"].startswith("with 500 reports")
+    assert checked(tmp_path, text, "--respondents", "1000000").output.count("warning") == 0

@@ -82,7 +82,7 @@ def outlook_of(manifest: Mapping[str, Any], form: Form, *, patient: bool = False
                 shown = _without_wrong_words(manifest, validation)
                 published = validate(shown, parts.surveys).published
             if published is not None:
-                seen.warnings = publishing_warnings(published)
+                seen.warnings = publishing_warnings(published, expected=_expected())
                 language = seen.language if seen.language in published.languages else None
                 seen.page = rendered(published, published.wording(language), preview=True)
                 _plan(seen, shown, published)
@@ -133,6 +133,14 @@ def _plan(seen: Outlook, manifest: Mapping[str, Any], published: Published) -> N
         seen.plan_fault, seen.plan_field = str(error), getattr(error, "field", None)
         if seen.plan_field not in ("n", "width"):
             seen.plan_field = "width"
+
+
+def _expected() -> int | None:
+    """Return how many respondents are expected, where the address or the form says so."""
+    try:
+        return int(_number(request.values.get("n", "").strip(), "n", whole=True))
+    except _Fault:
+        return None
 
 
 def _number(text: str, name: str, *, whole: bool) -> float:

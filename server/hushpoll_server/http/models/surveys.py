@@ -50,6 +50,7 @@ class PublishWarning(Answer):
         "epsilon-unspent",
         "release-immediate",
         "small-minimum-batch",
+        "too-many-categories",
         "shared-device",
     ]
     attribute: str | None = Field(

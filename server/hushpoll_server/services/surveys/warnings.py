@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from hushpoll_analysis.planning.precision import protected_width, respondents_for_width
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.domain_size import QUOTED_REPORTS, too_fine
 from hushpoll_shared.survey.protection import weak_protection
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import IMMEDIATE, SMALL_BATCH
@@ -23,7 +24,8 @@ class PublishingWarning:
     ----------
     code : str
         ``weak-protection``, ``clear-attribute``, ``protected-width``, ``epsilon-unspent``,
-        ``release-immediate``, ``small-minimum-batch`` or ``shared-device``.
+        ``too-many-categories``, ``release-immediate``, ``small-minimum-batch`` or
+        ``shared-device``.
     attribute : str or None
         Its attribute; None where it is about the whole survey.
     message : str
@@ -35,18 +37,20 @@ class PublishingWarning:
     message: str
 
 
-# Reports at which the width of the protected attribute's interval is quoted, and the half-width,
-# two points of a hundred, for which the number of reports is.
-QUOTED_REPORTS = 10_000
+# Of the protected attribute's interval: the half-width, two points of a hundred, for which the
+# number of reports is quoted.
 QUOTED_HALF_WIDTH = 0.02
 
 
-def publishing_warnings(published: Published) -> tuple[PublishingWarning, ...]:
-    """Return the warnings of a survey.
+def publishing_warnings(
+    published: Published, *, expected: int | None = None
+) -> tuple[PublishingWarning, ...]:
+    """Return the warnings of a survey, for so many expected respondents if that is known.
 
     They are about weak protection, attributes in clear, the width of the protected attribute's
-    intervals, epsilon that is not spent, terms under which an analyst can single out a report, and
-    devices on which a person can answer several times.
+    intervals, epsilon that is not spent, questions with more answers than can be told apart, terms
+    under which an analyst can single out a report, and devices on which a person can answer several
+    times.
     """
     warnings = [
         PublishingWarning("weak-protection", weakness.attribute, weakness.message)
@@ -57,6 +61,9 @@ def publishing_warnings(published: Published) -> tuple[PublishingWarning, ...]:
     warnings.extend(_width(published))
     for attribute in published.attributes:
         warnings.extend(_unspent(attribute))
+        fine = too_fine(attribute, expected or max(QUOTED_REPORTS, published.minimum_batch))
+        if fine is not None:
+            warnings.append(PublishingWarning("too-many-categories", attribute.name, fine.message))
     warnings.extend(_singled_out(published))
     warnings.extend(_shared(published))
     return tuple(warnings)

@@ -1,0 +1,79 @@
+"""What pages and terminals show of a long list: the largest, in their order, and what is left.
+
+Files and JSON have every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+MOST_ROWS: Final = 200
+"""Rows of a table on a page or a terminal, at most."""
+
+
+@dataclass(frozen=True)
+class TopRows:
+    """The rows that are shown.
+
+    Parameters
+    ----------
+    rows : list of mapping
+        In the order in which they came.
+    left : int
+        How many are not shown.
+    together : float
+        The sum of their numbers that are known.
+    """
+
+    rows: list[Mapping[str, Any]]
+    left: int
+    together: float
+
+    @property
+    def words(self) -> str:
+        """What the line says that stands in for the rows that are not shown."""
+        return f"the {self.left:,} others, with smaller estimates, together"
+
+
+def top_rows(
+    rows: Sequence[Mapping[str, Any]], key: str, *, most: int = MOST_ROWS, size: bool = False
+) -> TopRows:
+    """Return the rows with the largest numbers, in the order in which they came.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        All of them.
+    key : str
+        Where a row has its number, such as ``frequency`` or ``difference.value``; None or nothing
+        there is the smallest.
+    most : int
+        How many are shown at most.
+    size : bool
+        Whether a number's size counts, whatever its sign.
+    """
+    if len(rows) <= most:
+        return TopRows(list(rows), 0, 0.0)
+    numbers = [_number(row, key) for row in rows]
+
+    def rank(place: int) -> tuple[bool, float, int]:
+        number = numbers[place]
+        if number is None:
+            return True, 0.0, place
+        return False, -abs(number) if size else -number, place
+
+    shown = set(sorted(range(len(rows)), key=rank)[:most])
+    rest = [numbers[place] for place in range(len(rows)) if place not in shown]
+    return TopRows(
+        [row for place, row in enumerate(rows) if place in shown],
+        len(rest),
+        sum(number for number in rest if number is not None),
+    )
+
+
+def _number(row: Any, key: str) -> float | None:
+    for name in key.split("."):
+        row = row.get(name) if isinstance(row, Mapping) else None
+    return row if isinstance(row, int | float) else None
