@@ -13,6 +13,8 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.text import check_name
 from hushpoll_shared.wire.reports import check_digest
 
+LONGEST_WAIT_SECONDS: Final = 86_400.0
+
 # Closed intervals; a value outside is a caller's mistake and raises at once.
 _INTERVALS: Final[dict[str, tuple[float, float]]] = {
     "connect_timeout": (0.001, 600),
@@ -22,6 +24,7 @@ _INTERVALS: Final[dict[str, tuple[float, float]]] = {
     "first_delay": (0, 3600),
     "longest_delay": (0, 3600),
     "patience": (0, 86_400),
+    "wait": (0, LONGEST_WAIT_SECONDS),
     "max_response_bytes": (1024, 2**40),
     "outbox_limit": (1, 1_000_000),
     "exit_patience": (0, 600),
@@ -57,6 +60,10 @@ class ClientConfig:
         Seconds, in [0, 86400], after which no further attempt is begun, so that a call ends at the
         latest after `patience` and one more exchange. A ``Retry-After`` that goes beyond it ends
         the attempts at once; the error then says when to come back.
+    wait : float
+        Seconds, in [0, 86400], that `SurveyClient.fetch`, `submit` and `send` take at most, unless
+        the call says otherwise. It is short, since a person waits: with ``storage`` an answer is
+        kept before, and sent in the background after.
     max_response_bytes : int
         Largest answer that is read, in [1024, 2**40]: a device does not trust the server with its
         memory.
@@ -90,6 +97,7 @@ class ClientConfig:
     first_delay: float = 1.0
     longest_delay: float = 30.0
     patience: float = 120.0
+    wait: float = 5.0
     max_response_bytes: int = 4 * 2**20
     outbox_limit: int = 1000
     exit_patience: float = 2.0

@@ -17,6 +17,8 @@ import {
   ANSWERS,
   entries,
   FakeServer,
+  json,
+  login,
   ORIGIN,
   problem,
   respondent,
@@ -110,6 +112,7 @@ for (const part of ["status line", "headers", "body"]) {
     const waits = [];
     const client = new SurveyClient(`http://127.0.0.1:${dripping.address().port}`, "small", {
       storage: memoryStorage(),
+      wait: 120,
       pacing: { sleep: async (seconds) => void waits.push(seconds), random: () => 0.5 },
     });
     await assert.rejects(client.published(), /did not answer in time/);
@@ -204,7 +207,7 @@ test("an answer is randomised once, whatever is asked later and how often at onc
 });
 
 test("a terminal refusal raises, is kept in the ledger and is not sent by flush", async () => {
-  for (const [status, code] of [[410, "survey-closed"], [409, "report-conflict"], [422, "malformed-report"], [302, ""]]) {
+  for (const [status, code] of [[410, "survey-closed"], [409, "report-conflict"], [422, "malformed-report"]]) {
     const server = new FakeServer();
     const { client, storage, waits } = respondent(server);
     server.script = [() => problem(status, code)];
@@ -223,12 +226,130 @@ test("a terminal refusal raises, is kept in the ledger and is not sent by flush"
   }
 });
 
-test("a login page's 200 is no acknowledgement", async () => {
+test("an answer that is not the server's ends no report, whatever its status", async () => {
+  // Guards: one 308, and a login page's 403, 404 or 511, were taken for the server's refusal.
+  const redirect = () => Object.assign(Object.create({ headers: new Headers(), body: null }), { status: 0, type: "opaqueredirect" });
+  for (const answer of [redirect, ...[200, 201, 204, 308, 400, 401, 403, 404, 410, 422, 511, 520, 526].map(login)]) {
+    const server = new FakeServer();
+    const lost = [];
+    const { client, storage } = respondent(server, { onLoss: (reason) => lost.push(reason) });
+    server.script = Array(7).fill(answer);
+    assert.equal((await client.submit(ANSWERS)).status, "waiting");
+    assert.equal(server.posts.length, 7);
+    assert.deepEqual([(await client.ledger())[0].state, await client.pending(), lost], ["waiting", 1, []]);
+    assert.equal(await client.flush(), 0);
+    assert.equal((await entries(storage))[0].state, "accepted");
+    assert.equal(new Set(server.posts.map(({ body }) => body)).size, 1);
+  }
+});
+
+test("a login page is no survey: the error is retryable and says so", async () => {
+  for (const status of [200, 302, 403, 404, 511]) {
+    const server = new FakeServer();
+    const { fetch } = server;
+    let pages = 2;
+    const { client } = respondent(server, { fetch: (...request) => (pages-- > 0 ? login(status)() : fetch(...request)), wait: 1 });
+    const error = await client.published().catch((reason) => reason);
+    assert.ok(error instanceof TransportError && error.retryable);
+    assert.match(error.message, /is not the survey's server; .* no login page or proxy/);
+    pages = 1;
+    assert.equal((await respondent(server, { fetch: (...request) => (pages-- > 0 ? login(status)() : fetch(...request)) }).client.published()).title, SMALL.title);
+  }
+});
+
+test("a problem of odd parts raises nothing but errors of ours", async () => {
+  const odd = (body, headers) => () => new Response(body, { status: 403, headers: { "Content-Type": "application/problem+json", ...headers } });
+  const nested = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+  const ours = '"type": "urn:hushpoll:problem:forbidden"';
+  for (const body of [nested, `{${ours}, "x": ${nested}}`, '{"type": 5}', '{"type": {"toString": null}}', `[{${ours}}]`, "\xff", "null", ""]) {
+    const server = new FakeServer();
+    server.script = Array(7).fill(odd(body));
+    const { client } = respondent(server);
+    assert.equal((await client.submit(ANSWERS)).status, "waiting");
+  }
   const server = new FakeServer();
-  const { client } = respondent(server);
-  server.script = [() => new Response("<html>Welcome to the train</html>")];
+  server.script = [odd(`{${ours}, "code": {"toString": null}, "title": {"toString": null}, "detail": [7]}`)];
+  const error = await respondent(server).client.submit(ANSWERS).catch((reason) => reason);
+  assert.deepEqual([error instanceof TransportError, error.retryable, error.problem.code], [true, false, "forbidden"]);
+});
+
+test("an answer without end is read up to 4 MiB, and given up", async () => {
+  for (const status of [200, 201, 403]) {
+    let pulled = 0;
+    let cancelled = 0;
+    const endless = () =>
+      new Response(
+        new ReadableStream({
+          pull: (controller) => void (pulled++, controller.enqueue(new Uint8Array(65_536))),
+          cancel: () => void cancelled++,
+        }),
+        { status },
+      );
+    const server = new FakeServer();
+    server.script = Array(7).fill(endless);
+    const { client } = respondent(server);
+    assert.equal((await client.submit(ANSWERS)).status, "waiting");
+    assert.ok(pulled <= 7 * 67, `${pulled} pieces of 64 KiB`);
+    assert.equal(cancelled, 7);
+    const { client: asking } = respondent(server, { fetch: async () => endless() });
+    await assert.rejects(asking.published(), (error) => error instanceof TransportError && error.retryable && /longer than 4194304/.test(error.message));
+  }
+});
+
+test("a fetch that heeds no signal does not outlast the wait", async (context) => {
+  const alive = setInterval(() => undefined, 1000);
+  context.after(() => clearInterval(alive));
+  const never = () => new Promise(() => undefined);
+  const { client } = respondent(new FakeServer(), { fetch: never, wait: 0.05 });
+  await assert.rejects(client.published(), /did not answer in time/);
+});
+
+test("submit keeps the report and returns after the wait; sending goes on", async () => {
+  const server = new FakeServer();
+  const { client } = respondent(server, { wait: 0.05 });
+  await client.published();
+  let settle;
+  server.script = [() => new Promise((resolve) => (settle = resolve))];
+  const receipt = await client.submit(ANSWERS);
+  assert.deepEqual(receipt, { status: "waiting", digest: SMALL_DIGEST, epsilon: "3", known: false });
+  settle(server.take(server.posts[0]));
+  while ((await client.pending()) > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(server.posts.length, 1);
+});
+
+test("a refusal after the wait is told by onLoss alone", async () => {
+  const server = new FakeServer();
+  const told = new Promise((resolve) => {
+    const { client } = respondent(server, { wait: 0, onLoss: resolve });
+    client.published().catch(() => undefined);
+    const later = respondent(server, { wait: 0.05, onLoss: resolve }).client;
+    later.published().then(() => {
+      let settle;
+      server.script = [() => new Promise((answer) => (settle = answer))];
+      later.submit(ANSWERS).then(() => settle(problem(410, "survey-closed")));
+    });
+  });
+  assert.equal(await told, "survey-closed");
+});
+
+test("a wait outside its interval is refused", () => {
+  for (const wait of [-1, NaN, 86_401]) assert.throws(() => respondent(new FakeServer(), { wait }), { field: "wait" });
+});
+
+test("a Retry-After of any form raises nothing, and only a busy server's is heeded", async () => {
+  const forms = ["-5", "1e3", "0x10", "99999999999999999999", "Infinity", "soon", "", "\u00b2", "Mon, 01 Jan 99999 00:00:00 GMT"];
+  for (const after of forms) {
+    const server = new FakeServer();
+    const { client, waits } = respondent(server);
+    server.script = [() => problem(503, "unavailable", { "Retry-After": after })];
+    const { status } = await client.submit(ANSWERS);
+    assert.deepEqual([status, waits], /9{5}/.test(after) ? ["waiting", []] : ["accepted", [1.5]], after);
+  }
+  const server = new FakeServer();
+  const { client, waits } = respondent(server);
+  server.script = [() => new Response("<html>", { status: 403, headers: { "Retry-After": "9999" } })];
   assert.equal((await client.submit(ANSWERS)).status, "accepted");
-  assert.equal(server.posts.length, 2);
+  assert.deepEqual(waits, [1.5]);
 });
 
 test("epsilon is limited per survey over its versions, before anything is randomised", async () => {
@@ -272,7 +393,7 @@ test("the manifest must be the pinned one", async () => {
     respondent(server, { digest: "0".repeat(64) }).client.submit(ANSWERS),
     (error) => error instanceof ManifestRefused && error.field === "digest" && error.message.includes(SMALL_DIGEST),
   );
-  server.fetch = async () => new Response(JSON.stringify(SMALL, null, 1));
+  server.fetch = async () => json(JSON.stringify(SMALL, null, 1));
   await assert.rejects(respondent(server).client.published(), { field: "json" });
 });
 

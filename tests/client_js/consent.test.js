@@ -87,15 +87,16 @@ test("a loss is told and counted by its reason, once, also where flush meets it"
   server.script = Array(7).fill(unreachable);
   await client.submit(ANSWERS);
   const later = respondent(server, { storage, onLoss: (reason) => lost.push(reason) }).client;
-  server.script = [() => new Response(JSON.stringify({ code: "survey-closed" }), { status: 410 })];
+  server.script = [() => problem(410, "survey-closed")];
   await later.flush();
   await later.flush();
   assert.deepEqual([lost, later.losses, await later.pending()], [["survey-closed"], { "survey-closed": 1 }, 0]);
   // A server cannot have words of its own counted.
-  server.script = [() => problem(404, "x"), () => new Response(JSON.stringify({ code: "<b>Hello</b>" }), { status: 404 })];
+  const type = "urn:hushpoll:problem:unknown-digest";
+  const headers = { "Content-Type": "application/problem+json" };
+  server.script = [() => new Response(JSON.stringify({ type, code: "<b>Hello</b>" }), { status: 404, headers })];
   await assert.rejects(later.submit(ANSWERS));
-  await assert.rejects(later.submit(ANSWERS));
-  assert.deepEqual(lost.slice(1), ["status-404", "status-404"]);
+  assert.deepEqual(lost.slice(1), ["unknown-digest"]);
 });
 
 test("a network that is down loses nothing", async () => {
@@ -117,4 +118,23 @@ test("what onLoss throws breaks nothing, and its message is not printed", async 
   server.script = [() => problem(410, "survey-closed")];
   await assert.rejects(client.submit(ANSWERS), { status: 410 });
   assert.deepEqual(printed.mock.calls[0].arguments, ["hushpoll: onLoss raised TypeError"]);
+});
+
+test("the survey is shown before consent, which touches no storage, and kept with it for when there is no network", async () => {
+  const server = new FakeServer();
+  const shut = { update: () => assert.fail("the storage was touched") };
+  assert.equal((await asking(server, { storage: shut }).client.published()).title, SMALL.title);
+  const { client, storage } = asking(server);
+  await client.published();
+  await client.giveConsent();
+  const offline = { storage, fetch: unreachable };
+  const later = asking(server, offline).client;
+  assert.equal((await later.published()).title, SMALL.title);
+  assert.equal((await later.submit(ANSWERS)).status, "waiting");
+  assert.deepEqual(server.posts, []);
+  await assert.rejects(asking(server, { ...offline, version: 9 }).client.published(), { field: "version" });
+  await assert.rejects(asking(server, { ...offline, digest: "0".repeat(64) }).client.published(), { field: "digest" });
+  await later.withdraw();
+  assert.doesNotMatch(JSON.stringify(await entries(storage)), /thresholds/);
+  await assert.rejects(asking(server, offline).client.published(), { retryable: true });
 });

@@ -27,7 +27,7 @@ export class FakeServer {
     this.script = [];
     this.fetch = async (url, init = {}) => {
       this.requests.push({ url, ...init });
-      if (init.method !== "POST") return new Response(canonicalJson(this.manifest));
+      if (init.method !== "POST") return json(canonicalJson(this.manifest));
       return (this.script.shift() ?? ((request) => this.take(request)))(init);
     };
   }
@@ -41,11 +41,15 @@ export class FakeServer {
     const known = this.reports.get(id);
     if (known !== undefined && known !== record) return problem(409, "report-conflict");
     this.reports.set(id, record);
-    return new Response(JSON.stringify({ status: known === undefined ? "accepted" : "duplicate" }), {
-      status: known === undefined ? 201 : 200,
-    });
+    return known === undefined ? json('{"status": "accepted"}', 201) : json('{"status": "duplicate"}');
   }
 }
+
+export const json = (body, status = 200) => new Response(body, { status, headers: { "Content-Type": "application/json" } });
+
+/** What a network puts in the server's place. */
+export const login = (status = 200) => () =>
+  new Response([204, 205, 304].includes(status) ? null : "<html>Welcome to the train</html>", { status, headers: { "Content-Type": "text/html" } });
 
 export function problem(status, code, headers = {}) {
   const body = { type: `urn:hushpoll:problem:${code}`, title: code, detail: "in words", status };
@@ -67,6 +71,7 @@ export function respondent(server, options = {}) {
     fetch: server.fetch,
     storage,
     requireConsent: false, // asked for in consent.test.js
+    wait: 120, // waits are not slept here
     pacing: { sleep: async (seconds) => void waits.push(seconds), random: () => 0.5 },
     ...options,
   });

@@ -15,7 +15,7 @@ import { InvalidParameter, MalformedRecord, ManifestRefused } from "../../client
 import { encloseExp } from "../../client/hushpoll_client_js/src/exponential.js";
 import { bucket, finalise } from "../../client/hushpoll_client_js/src/hashing.js";
 import { decodeClear, support } from "../../client/hushpoll_client_js/src/inspection.js";
-import { errorFrom } from "../../client/hushpoll_client_js/src/problems.js";
+import { acknowledged, errorFrom, offersManifest } from "../../client/hushpoll_client_js/src/problems.js";
 import { readPublished } from "../../client/hushpoll_client_js/src/published.js";
 import { inLanguage } from "../../client/hushpoll_client_js/src/wording.js";
 import { posteriorBounds } from "../../client/hushpoll_client_js/src/odds.js";
@@ -28,7 +28,7 @@ import { parseReport } from "../../client/hushpoll_client_js/src/report_reader.j
 import { encodeReport } from "../../client/hushpoll_client_js/src/wire.js";
 
 /** Files by name, without their ending. */
-export const FILES = ["budgets", "hashes", "manifests", "protection", "records", "refusals", "thresholds", "wire"];
+export const FILES = ["answers", "budgets", "hashes", "manifests", "protection", "records", "refusals", "thresholds", "wire"];
 
 /** Groups for the side that writes surveys or takes bulk uploads, which no device does. */
 export const NOT_FOR_DEVICES = ["refusals.drafts", "wire.bulk", "wire.refused_bulk"];
@@ -144,7 +144,18 @@ const GROUPS = {
     same(named === "manifest" ? "report" : named, field);
   },
   "wire.problems": ({ type, status, retryable }) => {
-    same(errorFrom(status, { type }).retryable, retryable);
+    const { problem, ...error } = errorFrom({ status, type: "application/problem+json", body: utf8(JSON.stringify({ type })) });
+    same([error.retryable, problem.code], [retryable, type.split(":").pop()]);
+  },
+  "answers.answers": ({ media_type: type, body: text, report, survey }, { statuses }) => {
+    const body = Uint8Array.from(text, (character) => character.charCodeAt(0));
+    for (const status of statuses) {
+      const answer = { status, type, body };
+      const { problem, retryable } = errorFrom(answer);
+      const ends = retryable ? null : problem.code;
+      same([status, acknowledged(answer) ?? ends], [status, report[status] ?? null]);
+      same([status, offersManifest(answer) ? "manifest" : ends], [status, survey[status] ?? null]);
+    }
   },
 };
 

@@ -29,6 +29,7 @@ from hushpoll_shared import Manifest, Published
 from hushpoll_shared.spelling.base64url import b64decode, b64encode
 from hushpoll_shared.spelling.canonical import InvalidJson, canonical_json, parse_json
 from hushpoll_shared.survey.budget import Split, split_budget
+from hushpoll_shared.wire.answers import acknowledgement, offers_manifest, own_problem
 from hushpoll_shared.wire.problems import PROBLEMS
 from hushpoll_shared.wire.reports import Report, encode_report_json, pack_reports, parse_report_json
 
@@ -397,3 +398,16 @@ def test_problems() -> None:
         v["code"]: (v["type"], v["status"], v["retryable"]) for v in vectors("wire", "problems")
     }
     assert table == {code: (p.urn, p.status, p.retryable) for code, p in PROBLEMS.items()}
+
+
+@pytest.mark.parametrize("vector", vectors("answers", "answers"))
+def test_answers(vector: Vector) -> None:
+    for status in FILES["answers"]["statuses"]:
+        answer = (status, vector["media_type"], vector["body"].encode("latin-1"))
+        problem = own_problem(*answer)
+        ends = None
+        if problem is not None and not PROBLEMS[problem["code"]].retryable:
+            ends = problem["code"]
+        assert (acknowledgement(*answer) or ends) == vector["report"].get(str(status)), status
+        offered = "manifest" if offers_manifest(*answer) else ends
+        assert offered == vector["survey"].get(str(status)), status

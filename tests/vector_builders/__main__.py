@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from vector_builders import (
+    answers,
     budgets,
     hashes,
     manifests,
@@ -16,7 +17,7 @@ from vector_builders import (
     wire,
 )
 
-BUILDERS = (thresholds, hashes, records, budgets, manifests, refusals, wire, protection)
+BUILDERS = (thresholds, hashes, records, budgets, manifests, refusals, wire, answers, protection)
 
 
 def main() -> None:

@@ -25,6 +25,7 @@ AT_A_TERMINAL: Final = ClientConfig(
     connect_timeout=3.0,
     read_timeout=20.0,
     exchange_timeout=20.0,
+    wait=30.0,
     exit_patience=0.0,
     raise_faults=True,
 )

@@ -25,6 +25,11 @@ class Answer:
     headers: Mapping[str, str]
     body: bytes
 
+    @property
+    def media_type(self) -> str | None:
+        """The body's media type, as the header says."""
+        return self.headers.get("Content-Type")
+
     def json(self) -> Any:
         """Return the body as JSON.
 

@@ -2,7 +2,7 @@
 
 Requests limits each wait for bytes. These connections limit all waits together: those for the
 request's bytes, the status line, the headers and the body. This module imports Requests, so the
-rest of the client imports it with the first request only (`transport.load_network`).
+rest of the client imports it with the first request only (`sessions.load_network`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from io import BufferedReader, RawIOBase
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from requests import Session
+from requests import Response, Session
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -142,6 +142,17 @@ class TimedAdapter(HTTPAdapter):
         manager = super().proxy_manager_for(proxy, **options)
         _use_timed_pools(manager)
         return manager
+
+    def build_response(self, *arguments: Any, **options: Any) -> Response:
+        """Return the answer to one of our exchanges without the address of a redirect.
+
+        Requests, told to follow none, would still read that address, which may be none, and the
+        whole body, however long it is.
+        """
+        response = super().build_response(*arguments, **options)
+        if left() < inf:
+            response.headers.pop("Location", None)
+        return response
 
 
 def mount_timed(session: Session) -> None:

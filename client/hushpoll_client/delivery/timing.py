@@ -58,17 +58,19 @@ class Pacing:
             return None
         text = header.strip()
         if text.isascii() and text.isdigit():
+            # More digits than a wait can have are as good as many.
             return float(text[:12])
         # Imported here, since it imports the socket module, which most clients need later or never.
         from email.utils import parsedate_to_datetime
 
         try:
             moment = parsedate_to_datetime(text)
-        except ValueError:
+            if moment.tzinfo is None:
+                moment = moment.replace(tzinfo=UTC)
+            return max(0.0, (moment - self.now()).total_seconds())
+        except (ValueError, TypeError, ArithmeticError, LookupError):
+            # What a hostile date makes the parser raise depends on Python's version.
             return None
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        return max(0.0, (moment - self.now()).total_seconds())
 
 
 @dataclass(slots=True)
@@ -79,12 +81,17 @@ class RetryHint:
 
 
 def with_retries(
-    call: Callable[[RetryHint], T], *, config: ClientConfig, pacing: Pacing, what: str
+    call: Callable[[RetryHint], T],
+    *,
+    config: ClientConfig,
+    pacing: Pacing,
+    what: str,
+    patience: float | None = None,
 ) -> T:
     """Call until it succeeds, fails for good, or attempts and patience are used up.
 
     Each attempt gets a fresh `RetryHint`, into which it may put the server's ``Retry-After``. The
-    final message names the request, `what`.
+    final message names the request, `what`. `patience` stands in for that of the configuration.
 
     Raises
     ------
@@ -92,6 +99,7 @@ def with_retries(
         The last failure, at once if it is not retryable. If it is, the message counts the attempts.
     """
     began = pacing.monotonic()
+    patience = config.patience if patience is None else patience
     attempt = 0
     while True:
         hint = RetryHint()
@@ -103,7 +111,7 @@ def with_retries(
                 raise
             wait = max(pacing.delay(config, attempt - 1), hint.seconds or 0.0)
             spent = pacing.monotonic() - began
-            if attempt >= config.attempts or spent + wait > config.patience:
+            if attempt >= config.attempts or spent + wait > patience:
                 raise _gave_up(error, what, attempt, spent, wait) from error
         pacing.sleep(wait)
 

@@ -7,19 +7,15 @@ this machine's own address. Bodies are never logged.
 
 from __future__ import annotations
 
-import json
 import logging
-import os
-import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, suppress
+from contextlib import AbstractContextManager, closing, contextmanager
 from copy import copy
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from hushpoll_client.config import ClientConfig, Endpoint, checked_token
 from hushpoll_client.delivery.answers import Answer
+from hushpoll_client.delivery.sessions import Sessions, load_network
 from hushpoll_client.delivery.timing import (
     SLOWEST_BYTES_PER_SECOND,
     Deadline,
@@ -30,77 +26,26 @@ from hushpoll_client.delivery.timing import (
     with_retries,
     within,
 )
-from hushpoll_client.threads import unforked
-from hushpoll_protocols.errors import HushpollError, TransportError
-from hushpoll_shared.wire.problems import PROBLEM_MEDIA_TYPE, exception_from
+from hushpoll_protocols.errors import TransportError
+from hushpoll_shared.wire.answers import (
+    Acknowledgement,
+    acknowledgement,
+    not_ours,
+    offers_manifest,
+    own_problem,
+)
+from hushpoll_shared.wire.problems import exception_from
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 
 if TYPE_CHECKING:
     import requests
 
 T = TypeVar("T")
-Acknowledgement = Literal["accepted", "duplicate"]
 
 _log = logging.getLogger("hushpoll_client")
 
-# Requests, and all modules that it and this package import with the first request only.
-_NETWORK: Final = (
-    *("requests", "email.utils", "http.cookiejar"),
-    *("encodings.ascii", "encodings.idna", "encodings.latin_1"),
-    "hushpoll_client.delivery.connections",
-)
 # Requests accepts no limit of 0; a deadline that is over is noticed at once nevertheless.
 _SHORTEST_WAIT_SECONDS: Final = 0.001
-
-
-def load_network() -> None:
-    """Import all that a request needs; a fork waits until that is done."""
-    if not all(name in sys.modules for name in _NETWORK):
-        with unforked():
-            for name in _NETWORK:
-                import_module(name)
-
-
-class Sessions:
-    """One session per thread and process, opened when first used.
-
-    Parameters
-    ----------
-    shared : requests.Session or None
-        A session to use instead of all of these; its owner closes it and uses it in one thread.
-        The adapters that Requests gave it are replaced by some that keep to our deadlines.
-    """
-
-    def __init__(self, shared: requests.Session | None = None) -> None:
-        if shared is not None:
-            from hushpoll_client.delivery.connections import mount_timed
-
-            mount_timed(shared)
-        self._shared = shared
-        self._own = threading.local()
-
-    def current(self) -> requests.Session:
-        """Return the session of this thread in this process."""
-        if self._shared is not None:
-            return self._shared
-        # A child of a fork must not write into its parent's connections.
-        if getattr(self._own, "pid", None) != os.getpid():
-            self._own.session = None
-            self._own.pid = os.getpid()
-        session: requests.Session | None = self._own.session
-        if session is None:
-            load_network()
-            from hushpoll_client.delivery.connections import new_session
-
-            session = self._own.session = new_session()
-        return session
-
-    def close(self) -> None:
-        """Close this thread's own session; `current` then opens a new one."""
-        session = getattr(self._own, "session", None)
-        if session is not None:
-            self._own.session = None
-            session.close()
 
 
 class Transport:
@@ -131,7 +76,7 @@ class Transport:
     ) -> None:
         self.endpoint = endpoint
         self._config = config
-        self._pacing = pacing or Pacing()
+        self.pacing = pacing or Pacing()
         self._token = None if token is None else checked_token(token)
         self._sessions = Sessions(session)
         # Without this, Requests would send traffic for this machine through HTTP_PROXY.
@@ -185,22 +130,38 @@ class Transport:
         Raises
         ------
         TransportError
-            If the answer is no acknowledgement: the login page of a network comes with status 200
-            as well. Retryable.
+            If it does not arrive, or the answer is not the server's own, whatever its status:
+            retryable.
+        HushpollError
+            What the server's own problem stands for.
         """
         path = ("surveys", survey, "reports")
-        answer = self._once("POST", path, hint, body=report.encode(), media_type=JSON_MEDIA_TYPE)
-        match answer.json():
-            case {"status": "accepted"}:
-                return "accepted"
-            case {"status": "duplicate"}:
-                return "duplicate"
-        raise TransportError(
-            "the answer does not acknowledge the report; check that the address is a hushpoll "
-            "server's, and that no network's login page is in between",
-            retryable=True,
-            status=answer.status,
-        )
+        with _ours_or_later():
+            body = report.encode()
+            answer = self._once("POST", path, hint, body=body, media_type=JSON_MEDIA_TYPE)
+            said = acknowledgement(answer.status, answer.media_type, answer.body)
+            if said is None:
+                raise not_ours(answer.status, answer.media_type)
+            return said
+
+    def get_survey(self, survey: str, version: int | None, *, patience: float) -> bytes:
+        """GET a published survey, without a token, again until `patience` is over.
+
+        Raises
+        ------
+        TransportError
+            If it does not arrive, or no answer was the server's own: retryable.
+        """
+        path = ("surveys", survey, *(() if version is None else ("versions", str(version))))
+
+        def ask(hint: RetryHint) -> bytes:
+            with _ours_or_later():
+                answer = self._once("GET", path, hint, token=False)
+                if not offers_manifest(answer.status, answer.media_type, answer.body):
+                    raise not_ours(answer.status, answer.media_type)
+                return answer.body
+
+        return self.attempts(ask, *path, method="GET", patience=patience)
 
     def put(self, *segments: str, body: bytes, media_type: str, etag: str | None = None) -> Answer:
         """PUT ``body`` in place of a resource, with retries; but once where it must have an ETag.
@@ -239,10 +200,25 @@ class Transport:
         """Close this thread's own session; a later request opens a new one."""
         self._sessions.close()
 
-    def attempts(self, call: Callable[[RetryHint], T], *segments: str, method: str = "POST") -> T:
-        """Call with this transport's retries; `segments` name the resource. See `with_retries`."""
+    def attempts(
+        self,
+        call: Callable[[RetryHint], T],
+        *segments: str,
+        method: str = "POST",
+        patience: float | None = None,
+    ) -> T:
+        """Call with this transport's retries; `segments` name the resource. See `with_retries`.
+
+        With `patience`, all of it ends after so many seconds, also an exchange under way.
+        """
         what = f"{method} {self.endpoint.url(*segments)}"
-        return with_retries(call, config=self._config, pacing=self._pacing, what=what)
+        config = self._config
+        if patience is None:
+            return with_retries(call, config=config, pacing=self.pacing, what=what)
+        with within(patience, f"the {patience:.4g} s of this call"):
+            return with_retries(
+                call, config=config, pacing=self.pacing, what=what, patience=patience
+            )
 
     def _retried(self, method: str, segments: tuple[str, ...], **details: Any) -> Answer:
         return self.attempts(
@@ -277,7 +253,6 @@ class Transport:
         token: bool = True,
     ) -> requests.Response:
         load_network()
-        import requests
 
         headers = {"User-Agent": "hushpoll", "Accept-Encoding": "identity"}
         if media_type is not None:
@@ -301,7 +276,7 @@ class Transport:
                 stream=True,
                 proxies=self._proxies,
             )
-        except requests.RequestException as error:
+        except _faults() as error:
             self._raise_for_fault(error)
 
     def _authorize(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -323,14 +298,21 @@ class Transport:
         return bytes(body)
 
     def _pieces(self, response: requests.Response) -> Iterator[bytes]:
-        import requests
-
+        coding = response.headers.get("Content-Encoding", "identity").strip().lower()
+        if coding not in ("", "identity"):
+            # We ask for none. A few bytes of one, in several layers, can fill any memory.
+            raise TransportError(
+                f"{self.endpoint.base} encoded its answer, which was not asked for; switch that "
+                "off in what stands between",
+                retryable=False,
+                status=response.status_code,
+            )
         try:
             yield from response.iter_content(65_536)
-        except requests.RequestException as error:
+        except _faults() as error:
             self._raise_for_fault(error)
 
-    def _raise_for_fault(self, error: requests.RequestException) -> NoReturn:
+    def _raise_for_fault(self, error: Exception) -> NoReturn:
         import requests
 
         base = self.endpoint.base
@@ -359,21 +341,32 @@ class Transport:
         status = response.status_code
         if 200 <= status < 300:
             return
-        hint.seconds = self._pacing.retry_after(response.headers.get("Retry-After"))
-        media_type = response.headers.get("Content-Type", "")
-        raise _failure(status, media_type, self._bounded(response))
+        if status < 200:
+            # The connection is closed unread: the real answer would be taken for the next one's.
+            raise not_ours(status, None)
+        media_type = response.headers.get("Content-Type")
+        problem = own_problem(status, media_type, self._bounded(response))
+        error = exception_from(problem, status) if problem else not_ours(status, media_type)
+        if not isinstance(error, TransportError) or error.retryable:
+            hint.seconds = self.pacing.retry_after(response.headers.get("Retry-After"))
+        raise error
 
 
-def _failure(status: int, media_type: str, content: bytes) -> HushpollError:
-    """Turn an answer outside 2xx into the exception that the problem table gives it."""
-    if 300 <= status < 400:
-        return TransportError(
-            f"the server redirects (HTTP {status}); give the final address as url",
-            retryable=False,
-            status=status,
-        )
-    document = None
-    if media_type.partition(";")[0].strip().lower() == PROBLEM_MEDIA_TYPE:
-        with suppress(ValueError):
-            document = json.loads(content)
-    return exception_from(document, status)
+@contextmanager
+def _ours_or_later() -> Iterator[None]:
+    """Let only the server's own problems end what a device asks: all else is asked again later."""
+    try:
+        yield
+    except TransportError as error:
+        if error.problem is not None or error.retryable:
+            raise
+        raise TransportError(str(error), retryable=True, status=error.status) from error
+
+
+def _faults() -> tuple[type[Exception], ...]:
+    """Return what Requests raises, or lets pass, where an exchange fails or is no HTTP."""
+    import requests
+    import urllib3
+
+    # A ValueError is what an address or a header raises that cannot be read.
+    return (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError)

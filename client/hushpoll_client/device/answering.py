@@ -39,6 +39,8 @@ class Answering:
     _device: Device | None
     _keeping: Device | Memory
     _switch: str | None
+    _published: Published | None
+    _shipped: bool
     _at_hand: Callable[[], Published | None]
     _keep: Callable[[Published, Answers], tuple[Report | None, bool]]
     _forget: Callable[[], None]
@@ -90,6 +92,8 @@ class Answering:
 
         def give() -> bool:
             device.give_consent(statement)
+            if self._published is not None and not self._shipped and device.pinned() is None:
+                device.pin(self._published)
             return True
 
         return self._contained("keeping the consent", give, otherwise=False)

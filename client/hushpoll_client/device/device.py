@@ -16,13 +16,14 @@ from hushpoll_client.delivery.timing import within
 from hushpoll_client.device.consent import Consent, Pins, missing
 from hushpoll_client.device.database import Database
 from hushpoll_client.device.ledger import Ledger, Place
-from hushpoll_client.device.outbox import LOOK_AGAIN_SECONDS, Claimed, Delivery, Outbox, is_final
+from hushpoll_client.device.outbox import LOOK_AGAIN_SECONDS, Claimed, Delivery, Outbox
 from hushpoll_client.device.outcomes import (
     BeforeSend,
     Losses,
     OnLoss,
     Outgoing,
     StorageError,
+    is_final,
 )
 from hushpoll_client.threads import Guarded, SendingThread
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
@@ -30,10 +31,11 @@ from hushpoll_protocols.errors import HushpollError, InvalidParameter, Transport
 if TYPE_CHECKING:
     from hushpoll_client.config import ClientConfig
     from hushpoll_client.delivery.timing import Pacing, RetryHint
-    from hushpoll_client.delivery.transport import Acknowledgement, Transport
+    from hushpoll_client.delivery.transport import Transport
     from hushpoll_client.device.consent import Limits
     from hushpoll_client.device.randomization import Report
     from hushpoll_shared.survey.published import Published
+    from hushpoll_shared.wire.answers import Acknowledgement
 
 
 class Device:
@@ -92,6 +94,9 @@ class Device:
         """Whether the respondent agrees at this moment."""
         return self._path.exists() and self.consent.given(self._server, self._survey)
 
+    def check_switch(self) -> None:
+        """Do nothing: the client is not switched off."""
+
     def check_consent(self) -> None:
         """Raise `ConsentMissing` unless the respondent agrees at this moment."""
         if self.consented():
@@ -114,18 +119,21 @@ class Device:
             self.consent.withdraw(self._survey)
 
     def pinned(self) -> Published | None:
-        """Return the survey pinned earlier, if there is one."""
+        """Return the survey pinned earlier, if there is one and the respondent agrees."""
+        if not self.consented():
+            return None
         return self._pins.find(self._server, self._survey, self._version)
 
     def pin(self, published: Published) -> None:
-        """Store the survey as the pin."""
-        self._pins.keep(self._server, self._version, published)
+        """Store the survey as the pin, once the respondent agrees."""
+        if self.consented():
+            self._pins.keep(self._server, self._version, published)
 
     def keep(self, published: Published, draw: Callable[[], Report]) -> tuple[Report | None, bool]:
         """Return the stored report, or check, draw, charge and store; see `Ledger.keep`."""
         return self.ledger.keep(published, draw, self._place)
 
-    def send(self, report: Report, transport: Transport) -> Acknowledgement:
+    def send(self, report: Report, transport: Transport, patience: float) -> Acknowledgement:
         """Send the stored report of a digest until it is acknowledged, refused, or patience ends.
 
         Raises
@@ -134,8 +142,9 @@ class Device:
             If the server or the network refuses it, or another process is sending it all the time.
         """
         return transport.attempts(
-            lambda hint: self._send_once(report, transport, hint),
+            lambda hint: self._send_once(report, transport, hint, patience),
             *("surveys", self._survey, "reports"),
+            patience=patience,
         )
 
     def _send_after(self) -> float:
@@ -160,8 +169,10 @@ class Device:
         """Leave the file; the last client in this process stops the thread and closes the file."""
         self._file.leave(self.losses)
 
-    def _send_once(self, report: Report, transport: Transport, hint: RetryHint) -> Acknowledgement:
-        over = self._pacing.monotonic() + self._config.patience
+    def _send_once(
+        self, report: Report, transport: Transport, hint: RetryHint, patience: float
+    ) -> Acknowledgement:
+        over = self._pacing.monotonic() + patience
         while True:
             claimed = self._outbox.claim(report.digest)
             if isinstance(claimed, Claimed):
@@ -185,7 +196,8 @@ class Device:
             return self._delivery.carry(claimed, hint, transport)
         except HushpollError as error:
             if not is_final(error):
-                self._outbox.release(claimed)
+                # The background then leaves the server alone for as long as it asked.
+                self._delivery.postpone(claimed, error, hint)
             raise
         except BaseException:
             self._outbox.release(claimed)

@@ -9,9 +9,10 @@ from hushpoll_client.device.outcomes import ClientDisabled
 from hushpoll_protocols.errors import BudgetExhausted
 
 if TYPE_CHECKING:
-    from hushpoll_client.delivery.transport import Acknowledgement, Transport
+    from hushpoll_client.delivery.transport import Transport
     from hushpoll_client.device.randomization import Report
     from hushpoll_shared.survey.published import Published
+    from hushpoll_shared.wire.answers import Acknowledgement
 
 
 class Memory:
@@ -23,6 +24,9 @@ class Memory:
     def __init__(self, survey: str) -> None:
         self._survey = survey
         self._drawn = False
+
+    def check_switch(self) -> None:
+        """Do nothing: the client is not switched off."""
 
     def check_consent(self) -> None:
         """Do nothing: the host app asks for consent itself."""
@@ -51,11 +55,12 @@ class Memory:
         self._drawn = True
         return report, True
 
-    def send(self, report: Report, transport: Transport) -> Acknowledgement:
-        """Send a report until it is acknowledged or refused."""
+    def send(self, report: Report, transport: Transport, patience: float) -> Acknowledgement:
+        """Send a report until it is acknowledged or refused, or `patience` ends."""
         return transport.attempts(
             lambda hint: transport.post_report(self._survey, report.to_json(), hint),
             *("surveys", self._survey, "reports"),
+            patience=patience,
         )
 
 
@@ -65,6 +70,10 @@ class SwitchedOff(Memory):
     def __init__(self, survey: str, switch: str) -> None:
         super().__init__(survey)
         self._switch = switch
+
+    def check_switch(self) -> NoReturn:
+        """Refuse, as `check_consent` does."""
+        self.check_consent()
 
     def check_consent(self) -> NoReturn:
         """Refuse.
@@ -78,7 +87,11 @@ class SwitchedOff(Memory):
             f"hushpoll is switched off by {self._switch}: nothing is asked, stored or sent"
         )
 
-    def send(self, report: Report, transport: Transport) -> NoReturn:
+    def pinned(self) -> NoReturn:
         """Refuse, as `check_consent` does."""
-        del report, transport
+        self.check_consent()
+
+    def send(self, report: Report, transport: Transport, patience: float) -> NoReturn:
+        """Refuse, as `check_consent` does."""
+        del report, transport, patience
         self.check_consent()

@@ -5,8 +5,8 @@ exchange. Other threads and processes leave a claimed report alone, and take it 
 has died. The claim is a durable commit: nothing leaves a device before it is on the device's disk.
 
 The same bytes are sent every time, until the server itself acknowledges or refuses the report. A
-network that is down, a certificate that cannot be trusted, a redirect or a login page in between
-only make the report wait.
+network that is down, a certificate that cannot be trusted, a redirect, a login page or a proxy's
+error page in between only make the report wait (`hushpoll_shared.wire.answers`).
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from hushpoll_client.config import Endpoint, longest
+from hushpoll_client.delivery.sessions import Sessions
 from hushpoll_client.delivery.timing import Pacing, RetryHint
-from hushpoll_client.delivery.transport import Acknowledgement, Sessions, Transport
+from hushpoll_client.delivery.transport import Transport
 from hushpoll_client.device.ledger import epsilon_of
-from hushpoll_client.device.outcomes import Outgoing, ReportDropped, StorageError
+from hushpoll_client.device.outcomes import Outgoing, ReportDropped, StorageError, is_final
 from hushpoll_protocols.errors import HushpollError, TransportError
-from hushpoll_shared.wire.problems import PROBLEMS, problem_from
+from hushpoll_shared.wire.problems import problem_from
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
     from hushpoll_client.config import ClientConfig
     from hushpoll_client.device.database import Database
+    from hushpoll_shared.wire.answers import Acknowledgement
 
 LONGEST_PAUSE: Final = 86_400.0
 """Seconds that a server's ``Retry-After`` can keep a device away."""
@@ -302,7 +304,7 @@ class Delivery:
             self.carry(claimed, hint)
         except HushpollError as error:
             if not is_final(error):
-                self._postpone(claimed, error, hint)
+                self.postpone(claimed, error, hint)
         except BaseException:
             self._outbox.release(claimed)
             raise
@@ -354,25 +356,14 @@ class Delivery:
 
     def _refused(self, claimed: Claimed, error: HushpollError) -> None:
         problem = error.problem if isinstance(error, TransportError) else problem_from(error)
-        code = (problem or {}).get("code")
-        # Only known codes are counted, so that a server cannot make up any number of reasons.
-        known = isinstance(code, str) and code in PROBLEMS
-        reason = str(code) if known else f"status-{getattr(error, 'status', None)}"
+        reason = str((problem or {}).get("code"))
         self._outbox.settle(claimed, refused=reason)
         self._on_loss(claimed, reason, f"survey {claimed.survey}: {error}")
 
-    def _postpone(self, claimed: Claimed, error: HushpollError, hint: RetryHint) -> None:
+    def postpone(self, claimed: Claimed, error: HushpollError, hint: RetryHint) -> None:
+        """End the claim of a report that was not sent, and leave its server alone for a while."""
         failures = self._outbox.failures(claimed.server)
         own = self._pacing.delay(self._config, failures)
         wait = max(own, hint.seconds or 0.0)
         self._outbox.postpone(claimed, seconds=wait, asked=hint.seconds is not None)
         _log.info("%s; trying again in %.0f s", error, wait)
-
-
-def is_final(error: HushpollError) -> bool:
-    """Whether the server refuses a report for good, so that sending it again is useless."""
-    if isinstance(error, TransportError):
-        refuses = error.status is not None and not 200 <= error.status < 400
-        return refuses and not error.retryable
-    # Problems with exceptions of their own all name a fault of the report.
-    return True

@@ -23,8 +23,8 @@ from hushpoll_protocols.errors import (
 from hushpoll_shared.wire.problems import problem_from
 
 if TYPE_CHECKING:
-    from hushpoll_client.delivery.transport import Acknowledgement
     from hushpoll_client.device.randomization import Report
+    from hushpoll_shared.wire.answers import Acknowledgement
 
 OnLoss = Callable[[str], object]
 BeforeSend = Callable[["Outgoing"], object]
@@ -64,7 +64,10 @@ class ReportNotSent(TransportError):
     def __init__(self, cause: HushpollError, report: Report) -> None:
         if isinstance(cause, TransportError):
             super().__init__(
-                str(cause), retryable=cause.retryable, status=cause.status, problem=cause.problem
+                str(cause),
+                retryable=not is_final(cause),
+                status=cause.status,
+                problem=cause.problem,
             )
         elif isinstance(cause, ClientDisabled | ReportDropped):
             # The host app's will, of which no server knows.
@@ -78,20 +81,22 @@ class ReportNotSent(TransportError):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The server's acknowledgement, given once the report is durable.
+    """The server's acknowledgement, given once the report is durable; or that it is kept.
 
     Attributes
     ----------
-    status : {"accepted", "duplicate"}
-        Whether these bytes were new. Both mean that the report counts, once.
+    status : {"accepted", "duplicate", "waiting"}
+        Whether these bytes were new to the server; both mean that the report counts, once.
+        ``waiting``, of `SurveyClient.submit` with ``storage`` alone: the server has not taken the
+        report yet; the device keeps it and sends it in the background.
     report : Report
-        What was sent.
+        What was sent, or waits.
     known : bool
         Whether that is the waiting report of an earlier answer of this device: the answers given
         to `SurveyClient.submit` now were then neither randomised nor sent.
     """
 
-    status: Acknowledgement
+    status: Acknowledgement | Literal["waiting"]
     report: Report
     known: bool = False
 
@@ -122,6 +127,15 @@ class Outcome:
     def stands(self) -> bool:
         """Whether a report is stored, and is or will be sent."""
         return self.status in ("kept", "known")
+
+
+def is_final(error: HushpollError) -> bool:
+    """Whether the server itself refuses a report for good, so that sending it again is useless."""
+    if isinstance(error, TransportError):
+        # An answer that is not recognised as the server's has no problem.
+        return error.problem is not None and not error.retryable
+    # Problems with exceptions of their own all name a fault of the report.
+    return True
 
 
 CALLERS_MISTAKES: Final = (InvalidParameter, ConsentMissing)

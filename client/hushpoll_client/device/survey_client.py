@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from hushpoll_client.config import ClientConfig, Endpoint, HostedLink, switched_off_by
 from hushpoll_client.device.answering import Answering
 from hushpoll_client.device.consent import Limits, check_pin
+from hushpoll_client.device.exchanges import Exchanging
 from hushpoll_client.device.memory import Memory, SwitchedOff
-from hushpoll_client.device.outcomes import Receipt, ReportNotSent, warn
+from hushpoll_client.device.outcomes import warn
 from hushpoll_client.device.randomization import Answers, Report, discreet, draw
-from hushpoll_protocols.errors import BudgetExhausted, HushpollError, InvalidParameter
+from hushpoll_protocols.errors import BudgetExhausted, InvalidParameter
 from hushpoll_shared.spelling.text import check_name
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import LARGEST_VERSION, check_integer
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _DEFAULT_CONFIG = ClientConfig()
 
 
-class SurveyClient(Answering):
+class SurveyClient(Answering, Exchanging):
     """A respondent's side of a survey.
 
     One object stands for one respondent and randomises once. It is used by one thread at a time;
@@ -69,15 +69,16 @@ class SurveyClient(Answering):
     storage : str, Path or None
         File in which this device keeps its one respondent's consents, pins, ledger and outbox, made
         with mode 0600 when consent is given. Any number of clients, threads and processes may share
-        it. Then nothing is read or fetched before `give_consent`, and a version is randomised once
-        for ever. Without it the client keeps nothing, and the host app asks for consent itself.
+        it. Then nothing of the respondent is read or kept before `give_consent` (the survey may be
+        fetched and shown), and a version is randomised once for ever. Without it
+        the client keeps nothing, and the host app asks for consent itself.
     on_loss : callable or None
         Called with the reason of every lost answer, from any thread; needs ``storage``.
     before_send : callable or None
         Asked with an `Outgoing` before each attempt to send, from any thread; needs ``storage``.
         False deletes the report and counts a loss (its epsilon stays spent); an exception keeps it.
     config : ClientConfig
-        Timeouts and retries.
+        How long to wait for the server, and retries.
     session : requests.Session or None
         Session to send with; the caller closes it. By default the client makes one that accepts no
         cookies. The background thread always makes its own.
@@ -249,37 +250,6 @@ class SurveyClient(Answering):
         """The report that `randomize` made, or None before that."""
         return self._report
 
-    def fetch(self) -> Published:
-        """Fetch the survey again and check it against pin, arithmetic and limits.
-
-        Returns
-        -------
-        Published
-
-        Raises
-        ------
-        TransportError
-            If it cannot be fetched.
-        ManifestRefused
-            If it contradicts itself, is not the pinned one (the message shows the difference), or
-            collects a required attribute in clear.
-        BudgetExhausted
-            If it spends more than ``max_epsilon``.
-        ConsentMissing
-            With ``storage``, if the respondent has not agreed: nothing is fetched then.
-        StorageError
-            With ``storage``, if the pin cannot be kept.
-        """
-        self._keeping.check_consent()
-        self._at_hand()
-        path = ["surveys", self.survey]
-        if self._version is not None:
-            path += ["versions", str(self._version)]
-        answer = self._transport.get(*path, token=False)
-        fetched = self._accept(Published.from_json(answer.body))
-        self._keeping.pin(fetched)
-        return fetched
-
     @discreet
     def preview(self, answers: Answers | None = None, *, language: str | None = None) -> Preview:
         """Say what would leave the device; nothing is randomised or sent.
@@ -325,49 +295,17 @@ class SurveyClient(Answering):
         """
         return self._randomize(answers)[0]
 
-    @discreet
-    def send(self, report: Report) -> Receipt:
-        """Send a report, the same bytes again until the server has acknowledged or refused it.
-
-        Raises
-        ------
-        ReportNotSent
-            A `TransportError` that carries the report.
-        """
-        if not isinstance(report, Report):
-            raise InvalidParameter(
-                f"report must be what randomize returned, not of type {type(report).__name__}",
-                field="report",
-            )
-        try:
-            status = self._keeping.send(report, self._transport)
-        except HushpollError as error:
-            # A server's refusal, whatever it says, is not this caller's mistake.
-            raise ReportNotSent(error, report) from error
-        return Receipt(status, report)
-
-    @discreet
-    def submit(self, answers: Answers) -> Receipt:
-        """Randomise and send; `randomize` and `send` say what is raised.
-
-        The receipt's ``known`` says whether it is about an earlier answer of this device, and not
-        about these answers.
-        """
-        report, new = self._randomize(answers)
-        return replace(self.send(report), known=not new)
-
     def _at_hand(self) -> Published | None:
         if self._published is None:
-            self._keeping.check_consent()
             kept = self._keeping.pinned()
             # A digest given out of band stands above what was first used.
             if kept is not None and self._digest in (None, kept.digest):
                 self._accept(kept)
         return self._published
 
-    def _randomize(self, answers: Answers) -> tuple[Report, bool]:
+    def _randomize(self, answers: Answers, wait: float | None = None) -> tuple[Report, bool]:
         self._keeping.check_consent()
-        published = self.published
+        published = self._at_hand() or self.fetch(wait=wait)
         report, new = self._keep(published, answers)
         if report is None:
             raise BudgetExhausted(

@@ -2,7 +2,7 @@
 
 import { secureBits } from "./bits.js";
 import { b64encode } from "./base64url.js";
-import { agreement, agrees, checkConsent, isAnswer } from "./consent.js";
+import { agreement, checkConsent, consentOf, isAnswer } from "./consent.js";
 import { apiOf } from "./endpoint.js";
 import { BudgetExhausted, ManifestRefused } from "./errors.js";
 import { checkBudget, checkRequired } from "./ledger.js";
@@ -11,7 +11,8 @@ import { codeAnswers, encode } from "./codec.js";
 import { readPublished } from "./published.js";
 import { must, NAME, obey } from "./rules.js";
 import { indexedDbStorage } from "./storage.js";
-import { exchange, PACING, retrying } from "./transport.js";
+import { errorFrom, offersManifest } from "./problems.js";
+import { exchange, PACING, retrying, within } from "./transport.js";
 import { encodeReport } from "./wire.js";
 
 /** @typedef {import("./storage.js").Entry} Entry */
@@ -25,8 +26,10 @@ import { encodeReport } from "./wire.js";
  * @property {string} [token] The respondent's single-use token, for surveys that want one.
  * @property {boolean} [requireConsent] Whether answers are read only after `giveConsent`, which is the default. A page that asks
  *   for consent by its own means, and for each answer anew, says false.
- * @property {(reason: string) => void} [onLoss] Called with the reason of each report that will not arrive, since the server has
- *   refused it for good, also by `flush`: a code such as `survey-closed`, or `status-404`.
+ * @property {(reason: string) => void} [onLoss] Called with the reason of each report that will not arrive, since the server itself has
+ *   refused it for good, also by `flush`: a code such as `survey-closed`.
+ * @property {number} [wait] Seconds, in [0, 86400], that `published` and `submit` wait for the server, 5 by default. What is not sent
+ *   by then is kept, and sent behind.
  * @property {typeof globalThis.fetch} [fetch]
  * @property {import("./storage.js").Storage} [storage] IndexedDB, if not given.
  * @property {import("./transport.js").Pacing} [pacing]
@@ -37,6 +40,8 @@ export class SurveyClient {
   #given;
   /** @type {Published | undefined} */
   #published;
+  /** Its canonical form. @type {string | undefined} */
+  #manifest;
   /** @type {Map<string, number>} */
   #losses = new Map();
 
@@ -54,28 +59,44 @@ export class SurveyClient {
       storage: indexedDbStorage(),
       pacing: PACING,
       requireConsent: true,
+      wait: 5,
       ...options,
       lost: (/** @type {string} */ reason) => this.#lose(reason),
       survey,
       api: apiOf(url),
     };
+    const { wait } = this.#given;
+    must(wait >= 0 && wait <= 86_400, "wait", wait, "seconds, 0 to 86400");
   }
 
   /**
-   * The pinned survey; fetched and checked against pin, arithmetic and limits when first asked for.
+   * The pinned survey; fetched and checked against pin, arithmetic and limits when first asked for. Nothing of the respondent is read
+   * or kept before they agree. With their consent the survey is kept as well: where the server cannot be reached, it is that one.
    *
    * @returns {Promise<Published>}
-   * @throws {TransportError} If it cannot be fetched.
+   * @throws {TransportError} If it cannot be fetched within `wait`; retryable, unless the server itself says that there is none.
    * @throws {ManifestRefused} If it contradicts itself, is not the pinned one, or collects a required attribute in clear.
    */
   async published() {
     if (this.#published) return this.#published;
-    const { api, survey, version, digest, fetch, pacing } = this.#given;
+    const { api, survey, version, digest, fetch, pacing, storage, wait } = this.#given;
     const path = `${api}/surveys/${survey}${version ? `/versions/${version}` : ""}`;
-    const published = await readPublished(await retrying(() => exchange(fetch, path), pacing));
+    const asking = async (/** @type {number} */ left) => {
+      const answer = await exchange(fetch, path, {}, left);
+      if (!offersManifest(answer)) throw errorFrom(answer);
+      return answer.body;
+    };
+    const body = await retrying(asking, pacing, wait).catch(async (error) => {
+      const kept = error.retryable && consentOf(await entriesOf(storage), api, survey)?.manifest;
+      if (kept) return new TextEncoder().encode(kept);
+      throw error;
+    });
+    const published = await readPublished(body);
     pinned("name", published.name, survey);
+    pinned("version", published.version, version ?? published.version);
     pinned("digest", published.digest, digest ?? published.digest);
     checkRequired(published, this.#given);
+    this.#manifest = new TextDecoder().decode(body);
     return (this.#published = published);
   }
 
@@ -119,17 +140,22 @@ export class SurveyClient {
   }
 
   /**
-   * Randomise, keep and send. The receipt's `known` says whether these were not the answers that count; see `randomize`.
+   * Randomise, keep and send. The receipt's `known` says whether these were not the answers that count; see `randomize`. What the server
+   * has not taken within `wait` is `waiting`: sending goes on behind, and after that by `flush`.
    *
    * @param {import("./codec.js").Answers} answers
    * @throws {TransportError} If the server refuses the report for good; what else `randomize` throws.
    */
   async submit(answers) {
-    return this.send(await this.randomize(answers));
+    const { wait } = this.#given;
+    const over = Date.now() + 1000 * wait;
+    const kept = await this.randomize(answers);
+    const { digest, epsilon, known } = kept;
+    return within((over - Date.now()) / 1000, this.send(kept), { status: "waiting", digest, epsilon, known });
   }
 
   /**
-   * Send what `randomize` has kept.
+   * Send what `randomize` has kept; goes on for two minutes where the server cannot be reached.
    *
    * @param {Pick<Entry, "digest" | "epsilon">} kept
    * @throws {TransportError} If the server refuses the report for good.
@@ -156,18 +182,18 @@ export class SurveyClient {
   /** Whether the respondent agrees to this survey, as `giveConsent` has kept it. */
   async consented() {
     const { api, survey, storage } = this.#given;
-    return agrees(await entriesOf(storage), api, survey);
+    return Boolean(consentOf(await entriesOf(storage), api, survey));
   }
 
   /**
-   * Keep that the respondent agrees to this survey; to be called only once they do. `withdraw` ends it.
+   * Keep that the respondent agrees to this survey, and the survey, if it was fetched; to be called only once they do. `withdraw` ends it.
    *
    * @param {string} [statement] The text that they were shown; the device keeps it, with the date.
    * @throws {StorageError} If it cannot be kept.
    */
   async giveConsent(statement) {
     const { api, survey, storage } = this.#given;
-    await storage.update((entries) => agreement(entries, api, survey, statement));
+    await storage.update((entries) => agreement(entries, api, survey, this.#manifest, statement));
   }
 
   /** What this device has answered and spent, without the reports. */
@@ -181,7 +207,7 @@ export class SurveyClient {
     for (const { digest } of await entriesOf(storage)) {
       await storage.update((entries) => {
         const entry = entries.find((entry) => entry.digest === digest && entry.survey === survey);
-        return entry && { ...entry, state: "withdrawn", id: undefined, report: undefined, token: undefined, statement: undefined };
+        return entry && { ...entry, state: "withdrawn", id: undefined, report: undefined, token: undefined, statement: undefined, manifest: undefined };
       });
     }
   }
@@ -205,8 +231,8 @@ export class SurveyClient {
 
 /**
  * @param {string} field
- * @param {string} offered
- * @param {string} wanted
+ * @param {string | number} offered
+ * @param {string | number} wanted
  * @throws {ManifestRefused}
  */
 function pinned(field, offered, wanted) {

@@ -20,14 +20,14 @@ export const isAnswer = ({ digest }) => !digest.startsWith("consent ");
 const keyOf = (api, survey) => `consent ${api} ${survey}`;
 
 /**
- * Whether the respondent agrees.
+ * The row of a consent that holds; undefined if the respondent does not agree.
  *
  * @param {readonly Entry[]} entries
  * @param {string} api
  * @param {string} survey
  */
-export const agrees = (entries, api, survey) =>
-  entries.some(({ digest, state }) => digest === keyOf(api, survey) && state === "agreed");
+export const consentOf = (entries, api, survey) =>
+  entries.find(({ digest, state }) => digest === keyOf(api, survey) && state === "agreed");
 
 /**
  * Refuse to go on without consent.
@@ -38,7 +38,7 @@ export const agrees = (entries, api, survey) =>
  * @throws {ConsentMissing}
  */
 export function checkConsent(entries, api, survey) {
-  if (agrees(entries, api, survey)) return;
+  if (consentOf(entries, api, survey)) return;
   throw new ConsentMissing(
     `the respondent has not agreed to ${survey}, or has withdrawn; nothing was read. Ask, and call giveConsent() if they agree`,
   );
@@ -50,11 +50,12 @@ export function checkConsent(entries, api, survey) {
  * @param {readonly Entry[]} entries
  * @param {string} api
  * @param {string} survey
+ * @param {string} [manifest] The survey that they agree to, in its canonical form.
  * @param {string} [statement] What the respondent was shown.
  * @returns {Entry | undefined}
  */
-export function agreement(entries, api, survey, statement) {
-  if (agrees(entries, api, survey)) return undefined;
+export function agreement(entries, api, survey, manifest, statement) {
+  if (consentOf(entries, api, survey)) return undefined;
   const given = new Date().toISOString().slice(0, 10);
-  return { digest: keyOf(api, survey), survey, version: 0, epsilon: "0", api, state: "agreed", given, statement };
+  return { digest: keyOf(api, survey), survey, version: 0, epsilon: "0", api, state: "agreed", given, statement, manifest };
 }

@@ -1,6 +1,7 @@
 /** Sends the stored reports: the same bytes until the server has acknowledged or refused them. */
 
 import { HushpollError, TransportError } from "./errors.js";
+import { acknowledged, errorFrom } from "./problems.js";
 import { exchange, retrying } from "./transport.js";
 
 /** @typedef {import("./storage.js").Entry} Entry */
@@ -44,14 +45,13 @@ export async function send({ storage, fetch, pacing, lost }, { digest, epsilon, 
     if (entry?.state === "accepted") return "duplicate";
     if (entry?.state !== "waiting") throw new TransportError("withdrawn or refused");
     const { api, survey, report = "", token } = entry;
-    const body = await exchange(fetch, `${api}/surveys/${survey}/reports`, {
+    const answer = await exchange(fetch, `${api}/surveys/${survey}/reports`, {
       method: "POST",
       headers: { "Content-Type": "application/json", ...(token && { Authorization: `Bearer ${token}` }) },
       body: report,
     });
-    const [, status] = /"status": *"(accepted|duplicate)"/.exec(new TextDecoder().decode(body)) ?? [];
-    // A network's login page answers 200 as well.
-    if (!status) throw new TransportError("no acknowledgement", { retryable: true });
+    const status = acknowledged(answer);
+    if (!status) throw errorFrom(answer);
     await settle({ state: "accepted", token: undefined, report: undefined });
     return status;
   };
@@ -59,12 +59,9 @@ export async function send({ storage, fetch, pacing, lost }, { digest, epsilon, 
   try {
     status = await retrying(() => exclusively(digest, attempt), pacing);
   } catch (error) {
-    const { retryable, status, problem } = /** @type {HushpollError} */ (error);
-    // Only the server's refusal settles it; a fault of the storage does not.
-    if (retryable === false) {
-      const reason = /^[a-z-]{1,40}$/.exec(String(problem?.["code"] ?? ""))?.[0] ?? `status-${status}`;
-      if (await settle({ state: "refused" })) lost(reason);
-    }
+    const { retryable, problem } = /** @type {HushpollError} */ (error);
+    // Only a problem of the server's own settles it: no fault of the storage, and no answer of a network in between.
+    if (problem && !retryable && (await settle({ state: "refused" }))) lost(String(problem["code"]));
     if (!retryable) throw error;
   }
   return /** @type {Receipt} */ ({ status, digest, epsilon, known });

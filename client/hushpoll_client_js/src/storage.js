@@ -17,6 +17,7 @@ import { StorageError } from "./errors.js";
  * @property {string | undefined} [report] The very bytes that are sent, at first and at every retry; until accepted.
  * @property {string | undefined} [given] Date of a consent, in UTC, such as 2026-01-31.
  * @property {string | undefined} [statement] What the respondent was shown before they agreed.
+ * @property {string | undefined} [manifest] Of a consent: the survey, in its canonical form, for when there is no network.
  * @property {string | undefined} [token] The respondent's single-use token, until the report is accepted.
  */
 

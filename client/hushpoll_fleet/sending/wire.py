@@ -228,7 +228,7 @@ class _Sender:
         account = self._account
         status, code = "pending", ""
         try:
-            status = client.send(report).status
+            status = client.send(report, wait=self._config.patience).status
         except ReportNotSent as error:
             if not error.retryable:
                 problem_code = (error.problem or {}).get("code")

@@ -210,7 +210,8 @@ _SAY_THEIR_REMEDY: Final = frozenset({"invalid-request", "manifest-refused"})
 _SAY_MORE: Final = "hardly-protected"
 """The problem whose remedy tells a way that its details do not."""
 
-_RETRYABLE_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+RETRYABLE_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Statuses after which the same bytes may succeed later."""
 
 
 def problem_document(
@@ -308,6 +309,7 @@ def exception_from(document: object, status: int) -> HushpollError:
     """
     problem = dict(document) if isinstance(document, Mapping) else {}
     row = PROBLEMS.get(_text(problem.get("type")).removeprefix(URN_PREFIX))
+    row = row if row and row.status == status else None
     title = row.title if row else _text(problem.get("title")) or "the server refused the request"
     detail = _text(problem.get("detail"))
     field = _text(problem.get("field")) or None
@@ -330,7 +332,7 @@ def exception_from(document: object, status: int) -> HushpollError:
             return InvalidParameter(message, field=field or "request")
     return TransportError(
         message,
-        retryable=row.retryable if row else status in _RETRYABLE_STATUSES,
+        retryable=row.retryable if row else status in RETRYABLE_STATUSES,
         status=status,
         problem=problem or None,
     )

@@ -20,8 +20,9 @@ from hushpoll_client.cli.commandline import main
 from hushpoll_client.cli.ledger import AT_A_TERMINAL
 from hushpoll_client.config import Endpoint
 from hushpoll_client.delivery.connections import TimedAdapter
+from hushpoll_client.delivery.sessions import Sessions
 from hushpoll_client.delivery.timing import Pacing, with_retries
-from hushpoll_client.delivery.transport import Sessions, Transport
+from hushpoll_client.delivery.transport import Transport
 from hushpoll_protocols.errors import TransportError
 from waiting import LONGEST_SECONDS, wait_until
 

@@ -7,7 +7,8 @@ import requests
 
 from hushpoll_client.config import ClientConfig, Endpoint
 from hushpoll_client.delivery.connections import new_session
-from hushpoll_client.delivery.transport import Sessions, Transport
+from hushpoll_client.delivery.sessions import Sessions
+from hushpoll_client.delivery.transport import Transport
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused, TransportError
 from waiting import LONGEST_SECONDS
 

@@ -52,17 +52,65 @@ def client(server, path, steps, published):
         lambda client: client.randomize(Unread()),
         lambda client: client.submit(Unread()),
         lambda client: client.preview(Unread()),
-        lambda client: client.preview(),
-        lambda client: client.fetch(),
-        lambda client: client.published,
     ],
 )
-def test_nothing_is_read_fetched_or_written_before_consent(client, server, path, call):
+def test_no_answer_is_read_and_nothing_fetched_or_written_before_consent(
+    client, server, path, call
+):
     assert client.consented is False
     with pytest.raises(ConsentMissing, match="has not agreed"):
         call(client)
     assert server.seen == []
     assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "show",
+    [
+        lambda client: client.fetch(),
+        lambda client: client.published,
+        lambda client: client.preview(),
+    ],
+)
+def test_a_survey_is_shown_before_consent_and_kept_with_it(
+    client, server, path, answers, published, show
+):
+    """Guards: `fetch` refused before consent, so that nobody could be told what is asked."""
+    show(client)
+    assert len(server.seen) == 1
+    assert not path.exists()
+    client.give_consent()
+    client.close()
+    with SurveyClient("http://127.0.0.1:9", SURVEY, storage=path, config=CONFIG) as elsewhere:
+        assert elsewhere.consented is False
+    with SurveyClient(server.url, SURVEY, storage=path, config=CONFIG) as again:
+        assert again.published == published
+        assert again.answer(answers).status == "kept"
+    assert [seen.method for seen in server.seen].count("GET") == 1
+
+
+def test_a_pin_of_a_withdrawn_consent_is_not_read(client, server, path):
+    client.give_consent()
+    client.fetch()
+    client.withdraw()
+    client.close()
+    with SurveyClient(server.url, SURVEY, storage=path, config=CONFIG) as again:
+        assert again.published
+    assert len(server.seen) == 2
+
+
+def test_a_consent_does_not_replace_the_pin_of_another_client(
+    client, server, path, published, draft, steps
+):
+    changed = Manifest.from_dict(draft | {"version": 2}).resolve()
+    with SurveyClient(server.url, SURVEY, storage=path, config=CONFIG) as other:
+        other.fetch()
+        client.give_consent()
+        client.fetch()
+        other.give_consent()
+    server.play(steps.respond(200, changed.canonical))
+    with SurveyClient(server.url, SURVEY, storage=path, config=CONFIG) as again:
+        assert again.published == published
 
 
 def test_a_shipped_survey_can_be_shown_before_consent(server, path, published, answers):

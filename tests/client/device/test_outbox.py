@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -16,6 +17,7 @@ from hushpoll_client import (
     Published,
     ReportNotSent,
     SurveyClient,
+    TransportError,
     randomize,
 )
 from hushpoll_client.device.device import DeviceFile, device_file
@@ -195,12 +197,133 @@ def test_terminal_problems_end_a_report_and_are_counted(
 
 
 def test_a_server_cannot_invent_reasons(make, server, steps, published, answers):
-    document = {"type": "about:blank", "status": 418, "code": "x" * 1000}
-    server.play(steps.respond(418, document, "application/problem+json"))
+    document = {"type": "urn:hushpoll:problem:forbidden", "status": 418, "code": "x" * 1000}
+    server.play(steps.respond(403, document, "application/problem+json"))
     client = make(published)
     client.randomize(answers)
     client.flush()
-    assert client.losses == {"status-418": 1}
+    assert client.losses == {"forbidden": 1}
+
+
+LOGIN = b"<html>Welcome to the train. Log in.</html>"
+
+
+@pytest.mark.parametrize(
+    "status", [103, 200, 201, 301, 302, 308, 400, 401, 403, 404, 409, 410, 418, 422, 511, 520, 526]
+)
+@pytest.mark.parametrize("media_type", ["text/html", "application/problem+json"])
+def test_an_answer_that_is_not_the_servers_ends_no_report(
+    make, server, steps, published, answers, status, media_type
+):
+    """Guards: the device gave up at 401, 403, 404, 511, 520 and an interim 103 of anybody's."""
+    server.play(
+        steps.respond(status, LOGIN, media_type, {"Location": "https://[", "Retry-After": "9999"})
+    )
+    client = make(published)
+    report = client.randomize(answers)
+    assert step(client) == 0
+    assert client.flush(0) is False
+    (entry,) = client.ledger.entries()
+    assert (entry.state, entry.reason, entry.report) == ("waiting", None, report)
+    assert client.losses == {}
+    with pytest.raises(ReportNotSent, match=r"is not a hushpoll server's|redirects") as caught:
+        client.send(report, wait=60)
+    assert caught.value.retryable
+    # What no server of ours has asked for does not keep the device away.
+    server.play(steps.respond(201, ACCEPTED))
+    assert client.flush() is True
+    assert client.ledger.entries()[0].state == "accepted"
+    assert {seen.body for seen in server.seen} == {report.to_json().encode()}
+
+
+def test_an_interim_answer_is_not_taken_for_the_next_ones(
+    make, server, steps, published, answers, draft
+):
+    """Guards: the real answer, left unread in the connection, acknowledged another report."""
+
+    def early_hints(handler) -> None:
+        handler.wfile.write(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+        steps.respond(201, ACCEPTED)(handler)
+
+    server.play(early_hints, steps.problem("unavailable"))
+    client = make(published)
+    client.randomize(answers)
+    assert client.flush(0) is False
+    step(client)
+    assert client.ledger.entries()[0].state == "waiting"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 100_000,
+        b'{"type": "urn:hushpoll:problem:forbidden", "x": '
+        + b"[" * 100_000
+        + b"]" * 100_000
+        + b"}",
+        b'{"type": 5, "title": {}, "detail": [], "status": ' + b"1" * 9999 + b"}",
+        b'{"type": ["urn:hushpoll:problem:forbidden"]}',
+        b'{"type": "urn:hushpoll:problem:forbidden", "x": NaN}',
+        b'{"type": "urn:hushpoll:problem:forbidden", "x": "\xff"}',
+        b"\xef\xbb\xbf{}",
+    ],
+)
+def test_an_odd_problem_raises_nothing_that_is_not_ours(
+    make, server, steps, published, answers, body
+):
+    """Guards: a nested document raised RecursionError in the app."""
+    server.play(steps.respond(403, body, "application/problem+json"))
+    client = make(published)
+    with pytest.raises(ReportNotSent) as caught:
+        client.send(client.randomize(answers), wait=0)
+    assert caught.value.retryable
+    with pytest.raises(TransportError) as refused:
+        SurveyClient(server.url, SURVEY).fetch(wait=0.5)
+    assert refused.value.retryable
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Encoding": "gzip, gzip"},
+        {"Content-Encoding": "x"},
+        {"Content-Length": "5, 6"},
+        {"Transfer-Encoding": "chunked"},
+        {"Set-Cookie": "\x00=;;;", "Retry-After": "\xb2"},
+    ],
+)
+@pytest.mark.parametrize("status", [200, 201, 302, 403, 503])
+def test_an_odd_header_raises_nothing_that_is_not_ours(
+    make, server, steps, published, answers, headers, status
+):
+    server.play(steps.respond(status, ACCEPTED, "text/html", headers | {"Location": "http://["}))
+    client = make(published)
+    with pytest.raises(ReportNotSent) as caught:
+        client.send(client.randomize(answers), wait=0.2)
+    assert caught.value.retryable
+    assert client.ledger.entries()[0].state == "waiting"
+
+
+def test_an_endless_redirect_is_not_read(make, server, published, answers):
+    """Guards: Requests reads the whole body of a redirect that it is told not to follow."""
+    sent = []
+
+    def endless(handler) -> None:
+        handler.send_response(302)
+        handler.send_header("Location", "/elsewhere")
+        handler.end_headers()
+        with suppress(OSError):
+            for _ in range(2000):
+                handler.wfile.write(b"x" * 65_536)
+                sent.append(1)
+        handler.close_connection = True
+
+    server.play(endless)
+    client = make(published)
+    client.randomize(answers)
+    assert client.flush(0) is False
+    # The limit of an answer is 4 MiB; some more is in the buffers of the system.
+    assert len(sent) < 1000
 
 
 @pytest.mark.parametrize(
@@ -494,15 +617,20 @@ PRAGMA user_version=1;
 """
 
 
-def test_submit_hands_back_a_report_that_it_could_not_send(make, server, steps, published, answers):
-    server.play(steps.problem("unavailable"))
+def test_submit_keeps_a_report_that_it_could_not_send_and_sends_it_later(
+    make, server, steps, published, answers
+):
+    server.play(steps.problem("unavailable", {"Retry-After": "3600"}))
     client = make(published)
-    with pytest.raises(ReportNotSent, match="7 times") as caught:
-        client.submit(answers)
-    assert caught.value.retryable
-    assert client.ledger.entries()[0].report == caught.value.report
+    receipt = client.submit(answers)
+    assert (receipt.status, receipt.known) == ("waiting", False)
+    (entry,) = client.ledger.entries()
+    assert (entry.state, entry.report) == ("waiting", receipt.report)
+    # The server asked for an hour, which the thread that submit has woken keeps to.
+    assert len(server.seen) == 1
+    assert client.submit(answers, wait=0).known
     server.play(steps.problem("survey-closed"))
-    report = caught.value.report
+    report = receipt.report
     with pytest.raises(ReportNotSent) as caught:
         client.send(report)
     assert (caught.value.status, client.losses) == (410, {"survey-closed": 1})

@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import traceback
+from functools import partial
 
 import pytest
 
@@ -23,6 +24,8 @@ from hushpoll_shared.survey.manifest import Manifest
 
 SURVEY = "work-and-health"
 ACCEPTED = {"status": "accepted"}
+AWAY = "http://127.0.0.1:9"
+CONFIG = ClientConfig(raise_faults=True, exit_patience=0)
 
 
 @pytest.fixture
@@ -134,9 +137,50 @@ def test_a_manifest_whose_parts_exceed_its_total_is_refused(server, published, s
 
 
 def test_a_manifest_that_is_not_json_is_refused(server, steps):
-    server.play(steps.respond(200, b"<html>", "text/html"))
+    server.play(steps.respond(200, b"{<html>"))
     with SurveyClient(server.url, SURVEY) as client, pytest.raises(ManifestRefused):
         client.fetch()
+
+
+@pytest.mark.parametrize("status", [200, 302, 403, 404, 511])
+def test_a_login_page_is_no_survey(server, steps, status, fake_time, published):
+    """Guards: a login page with 200 was a refused manifest, one with 404 an unknown survey."""
+    login = steps.respond(status, b"<html>Log in</html>", "text/html")
+    server.play(login, login, steps.respond(200, published.canonical))
+    options = {"config": ClientConfig(attempts=2), "pacing": fake_time.pacing()}
+    with SurveyClient(server.url, SURVEY, **options) as client:
+        with pytest.raises(TransportError, match=r"not a hushpoll server's|redirects") as caught:
+            client.fetch(wait=60)
+        assert (caught.value.retryable, len(server.seen)) == (True, 2)
+        assert client.fetch(wait=60) == published
+
+
+@pytest.mark.parametrize("wait", [-1, 86_401, float("nan"), "5", True])
+def test_a_wait_outside_its_interval_is_refused(server, wait, answers, published):
+    with SurveyClient(server.url, SURVEY, published=published) as client:
+        report = client.randomize(answers)
+        calls = (client.fetch, partial(client.send, report), partial(client.submit, answers))
+        for call in calls:
+            with pytest.raises(InvalidParameter, match=r"give seconds in \[0, 86400\]"):
+                call(wait=wait)
+
+
+def test_the_wait_bounds_fetch_and_submit(fake_time, answers, published, tmp_path):
+    """Guards: with the server away, fetch() took 61 seconds, and submit() 67."""
+    with SurveyClient(AWAY, SURVEY, pacing=fake_time.pacing()) as client:
+        for wait in (None, 0, 40):
+            began = fake_time.moment
+            with pytest.raises(TransportError, match="try again") as caught:
+                client.fetch(wait=wait)
+            assert caught.value.retryable
+            assert fake_time.moment - began <= (5 if wait is None else wait)
+    kept = {"published": published, "storage": tmp_path / "ledger", "config": CONFIG}
+    with SurveyClient(AWAY, SURVEY, pacing=fake_time.pacing(), **kept) as client:
+        client.give_consent()
+        began = fake_time.moment
+        assert client.submit(answers).status == "waiting"
+        assert fake_time.moment - began <= 5
+        assert client.ledger.entries()[0].state == "waiting"
 
 
 def test_an_unknown_survey_is_a_terminal_error(server, steps):
@@ -383,7 +427,7 @@ def test_retries_send_identical_bytes(client, server, steps, answers, fake_time)
         steps.respond(502, b"<html>bad gateway", "text/html"),
         steps.respond(200, {"status": "duplicate"}),
     )
-    receipt = client.submit(answers)
+    receipt = client.submit(answers, wait=120)
     assert receipt.status == "duplicate"
     assert len(server.seen) == 7
     assert {seen.body for seen in server.seen} == {client.report.to_json().encode()}
@@ -420,7 +464,7 @@ def test_terminal_problems_are_not_retried(client, server, steps, answers, code)
 def test_a_report_that_could_not_be_sent_is_handed_back(client, server, steps, answers):
     server.play(steps.problem("unavailable"))
     with pytest.raises(ReportNotSent, match="7 times") as caught:
-        client.submit(answers)
+        client.submit(answers, wait=120)
     assert caught.value.retryable
     server.play(steps.respond(201, ACCEPTED))
     assert client.send(caught.value.report).status == "accepted"

@@ -44,6 +44,8 @@ function clientOf(storage) {
     storage,
     // This page asks before each answer: its review says what is sent, and its button sends it.
     requireConsent: false,
+    // The page says that it goes on trying.
+    wait: 120,
     ...link,
     pacing: { sleep: waitForNetwork, random: Math.random },
   });

@@ -1,0 +1,152 @@
+"""The methods of a `SurveyClient` that ask its server, and how long they wait for it.
+
+How long a person waits is the app's choice (``wait=``). With ``storage`` an answer is kept first,
+and what the wait does not reach is sent in the background, so that no answer depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hushpoll_client.config import LONGEST_WAIT_SECONDS
+from hushpoll_client.device.outcomes import Receipt, ReportNotSent
+from hushpoll_client.device.randomization import Answers, Report, discreet
+from hushpoll_protocols.errors import HushpollError, InvalidParameter
+from hushpoll_shared.survey.published import Published
+
+if TYPE_CHECKING:
+    from hushpoll_client.config import ClientConfig
+    from hushpoll_client.delivery.transport import Transport
+    from hushpoll_client.device.device import Device
+    from hushpoll_client.device.memory import Memory
+
+
+class Exchanging:
+    """What a client asks of its server; the rest of it is `SurveyClient`."""
+
+    survey: str
+    _config: ClientConfig
+    _device: Device | None
+    _keeping: Device | Memory
+    _transport: Transport
+    _version: int | None
+    _at_hand: Callable[[], Published | None]
+    _accept: Callable[[Published], Published]
+    _randomize: Callable[..., tuple[Report, bool]]
+
+    def fetch(self, *, wait: float | None = None) -> Published:
+        """Fetch the survey again and check it against pin, arithmetic and limits.
+
+        Before `give_consent`, so that it can be shown first, this reads and stores nothing of the
+        respondent. With ``storage`` and consent the survey is kept, and `published` needs no
+        network any more.
+
+        Parameters
+        ----------
+        wait : float, optional
+            Seconds to go on trying, in [0, 86400]; `ClientConfig.wait` by default.
+
+        Returns
+        -------
+        Published
+
+        Raises
+        ------
+        TransportError
+            If it cannot be fetched; retryable, unless the server itself says that there is none. A
+            login page or another answer that is not the server's own is retryable, too.
+        ManifestRefused
+            If it contradicts itself, is not the pinned one (the message shows the difference), or
+            collects a required attribute in clear.
+        BudgetExhausted
+            If it spends more than ``max_epsilon``.
+        InvalidParameter
+            If `wait` is outside its interval.
+        StorageError
+            With ``storage``, if the pin cannot be kept.
+        """
+        seconds = self._seconds(wait)
+        self._keeping.check_switch()
+        self._at_hand()
+        body = self._transport.get_survey(self.survey, self._version, patience=seconds)
+        fetched = self._accept(Published.from_json(body))
+        self._keeping.pin(fetched)
+        return fetched
+
+    @discreet
+    def send(self, report: Report, *, wait: float | None = None) -> Receipt:
+        """Send a report, the same bytes again until the server has acknowledged or refused it.
+
+        Parameters
+        ----------
+        report : Report
+            What `randomize` returned.
+        wait : float, optional
+            Seconds to go on trying, in [0, 86400]; `ClientConfig.wait` by default.
+
+        Raises
+        ------
+        ReportNotSent
+            A `TransportError` that carries the report. It is retryable unless the server itself
+            has refused the report.
+        InvalidParameter
+            If it is no report, or `wait` is outside its interval.
+        """
+        if not isinstance(report, Report):
+            raise InvalidParameter(
+                f"report must be what randomize returned, not of type {type(report).__name__}",
+                field="report",
+            )
+        seconds = self._seconds(wait)
+        try:
+            status = self._keeping.send(report, self._transport, seconds)
+        except HushpollError as error:
+            # A server's refusal, whatever it says, is not this caller's mistake.
+            raise ReportNotSent(error, report) from error
+        return Receipt(status, report)
+
+    @discreet
+    def submit(self, answers: Answers, *, wait: float | None = None) -> Receipt:
+        """Randomise, keep and send; `randomize` and `send` say what is raised.
+
+        The receipt's ``known`` says whether it is about an earlier answer of this device, and not
+        about these answers. With ``storage``, a report that the server has not taken within `wait`
+        is sent in the background: the receipt's status is then ``waiting``, and only a refusal is
+        raised. Without, the report is in the `ReportNotSent` that is raised.
+
+        Parameters
+        ----------
+        answers : mapping of str to str, int or None
+            As for `randomize`.
+        wait : float, optional
+            Seconds to wait for the server in all, in [0, 86400]; `ClientConfig.wait` by default.
+            With ``storage``, 0 is as `answer`: nothing is waited for, if the survey is kept.
+        """
+        seconds = self._seconds(wait)
+        now = self._transport.pacing.monotonic
+        over = now() + seconds
+        report, new = self._randomize(answers, seconds)
+        device = self._device
+        left = max(0.0, over - now())
+        if device is not None and not left:
+            device.answered()
+            return Receipt("waiting", report, known=not new)
+        try:
+            return replace(self.send(report, wait=left), known=not new)
+        except ReportNotSent as error:
+            if device is None or not error.retryable:
+                raise
+            device.answered()
+            return Receipt("waiting", report, known=not new)
+
+    def _seconds(self, wait: float | None) -> float:
+        if wait is None:
+            return self._config.wait
+        number = isinstance(wait, int | float) and not isinstance(wait, bool)
+        if not number or not 0 <= wait <= LONGEST_WAIT_SECONDS:
+            raise InvalidParameter(
+                f"wait is {wait!r}; give seconds in [0, {LONGEST_WAIT_SECONDS:.0f}]", field="wait"
+            )
+        return float(wait)
