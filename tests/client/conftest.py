@@ -14,9 +14,20 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from hushpoll_client import ClientConfig, SurveyClient
 from hushpoll_client.delivery.timing import Pacing
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
+from waiting import LONGEST_SECONDS
+
+
+@pytest.fixture(autouse=True)
+def _long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No call gives up on its server because the machine is busy; tests of the wait give theirs."""
+    defaults = ClientConfig.__init__.__kwdefaults__
+    monkeypatch.setitem(defaults, "wait", LONGEST_SECONDS)
+    monkeypatch.setitem(SurveyClient.__init__.__kwdefaults__, "config", ClientConfig())
+
 
 DRAFT = {
     "name": "work-and-health",

@@ -18,7 +18,9 @@ from hushpoll_client import ClientConfig, Published, SurveyClient
 from hushpoll_shared.survey.manifest import Manifest
 
 NAME = "forks"
-CONFIG = ClientConfig(raise_faults=True, exit_patience=60, first_delay=0.02, longest_delay=0.1)
+CONFIG = ClientConfig(
+    raise_faults=True, exit_patience=60, first_delay=0.02, longest_delay=0.1, wait=300
+)
 DRAFT = {
     "name": NAME,
     "version": 1,

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 
 import { launch, serve } from "./browser.js";
 
+const esbuild = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url))("esbuild");
 let browser, server;
 
 before(async () => {
@@ -51,7 +54,7 @@ const submit = (page, survey, answers = ANSWERS, options = {}) =>
       const { SurveyClient } = await import("/client/hushpoll_client_js/src/index.js");
       if (!locks) Object.defineProperty(navigator, "locks", { value: undefined });
       const pacing = { sleep: async () => undefined, random: Math.random };
-      const client = () => new SurveyClient(location.origin, survey, { version, pacing, requireConsent: false });
+      const client = () => new SurveyClient(location.origin, survey, { version, pacing, wait: 300, requireConsent: false });
       return Promise.all(Array.from({ length: times }, () => client().submit(answers)));
     },
     [survey, answers, options],
@@ -172,10 +175,11 @@ test("many respondents in the page: the server's estimates hold the truth", asyn
     const { memoryStorage } = await import("/client/hushpoll_client_js/src/memory_storage.js");
     // One manifest for all: the requests wanted are the reports.
     const manifest = await (await fetch("/api/v1/surveys/many")).arrayBuffer();
-    const fetchOnce = (url, init) => (init.method ? fetch(url, init) : Promise.resolve(new Response(manifest.slice(0))));
+    const headers = { "Content-Type": "application/json" };
+    const fetchOnce = (url, init) => (init.method ? fetch(url, init) : Promise.resolve(new Response(manifest.slice(0), { headers })));
     let accepted = 0;
     const respond = async (at) => {
-      const client = new SurveyClient(location.origin, "many", { fetch: fetchOnce, storage: memoryStorage(), requireConsent: false });
+      const client = new SurveyClient(location.origin, "many", { fetch: fetchOnce, storage: memoryStorage(), wait: 300, requireConsent: false });
       const { status } = await client.submit({
         smoker: at % 4 ? "no" : "yes",
         age: 18 + (at % 73),
@@ -209,6 +213,7 @@ test("the README's example runs as it stands", async () => {
   // Served as a module of the site, at the address that the example imports from.
   const served = example
     .replace('"https://polls.example.org"', "location.origin")
+    .replace("wait: 5,", "wait: 300,")
     .replace('"hushpoll"', '"/client/hushpoll_client_js/src/index.js"');
   assert.notEqual(served, example);
   await context.route("**/example.js", (route) => route.fulfill({ contentType: "text/javascript", body: served }));
@@ -216,4 +221,47 @@ test("the README's example runs as it stands", async () => {
   assert.match(said[0], /Sent in clear.*town: your answer as it is.*smoker\n    GRR with epsilon 2\./s);
   assert.deepEqual(said.slice(1), ["accepted", "0"]);
   assert.equal(await server.count("work-and-health"), 1);
+});
+
+test("the form of the page on SurveyJS completes as it stands, with consent, in a browser", async () => {
+  // Guards: the page left out consent, so that its form never completed.
+  const text = readFileSync(new URL("../../docs/how-to/use-surveyjs.md", import.meta.url), "utf8");
+  const [manifest, questions] = [...text.matchAll(/^ *```json\n(.*?)^ *```$/gms)].map(([, block]) => block);
+  const [snippet, ...others] = [...text.matchAll(/^ *```js\n(.*?)^ *```$/gms)].map(([, block]) => block);
+  assert.deepEqual(others, []);
+  const { digest } = await server.publish({ ...JSON.parse(manifest), minimum_batch: 1, release: "immediate" });
+  const { page, context, said } = await open("for-the-form");
+  const src = fileURLToPath(new URL("../../client/hushpoll_client_js/src/", import.meta.url));
+  const { outputFiles } = await esbuild.build({
+    stdin: { contents: snippet.replace('"https://polls.example.org"', "location.origin"), resolveDir: src },
+    alias: { "hushpoll/surveyjs": `${src}surveyjs.js`, hushpoll: `${src}index.js` },
+    loader: { ".css": "empty" },
+    ...{ bundle: true, format: "esm", write: false, logLevel: "error" },
+  });
+  await context.route("**/form.js", (route) => route.fulfill({ contentType: "text/javascript", body: outputFiles[0].text }));
+  await page.evaluate(
+    async ([elements, digest]) => {
+      const shown = [];
+      document.body.innerHTML = '<div id="survey"></div>';
+      const agrees = async (words) => shown.push(words) > 0;
+      Object.assign(globalThis, { formJson: { elements }, PINNED: digest, agrees, say: (words) => shown.push(words), shown });
+      await import("/form.js");
+    },
+    [questions.trim().split("\n").map((line) => JSON.parse(line)), digest],
+  );
+  await page.locator("[data-name=job]").getByText("Refuse to answer").click();
+  await page.locator("[data-name=mood] label").first().click();
+  await page.locator("[data-name=email] input").fill("me@example.org");
+  const sent = page.waitForRequest((request) => request.method() === "POST");
+  await page.getByRole("button", { name: "Complete" }).click();
+  const body = (await sent).postData();
+  await page.getByText("Thank you for completing the survey").waitFor();
+  await page.waitForFunction(() => globalThis.shown.length > 1);
+  const [words, receipt] = await page.evaluate(() => globalThis.shown);
+  assert.match(words, /trade/);
+  assert.equal(receipt, "Your answers have arrived.");
+  assert.deepEqual(Object.keys(JSON.parse(body)).sort(), ["digest", "id", "record"]);
+  assert.doesNotMatch(body, /me@example/);
+  assert.equal(await server.count("shop-survey"), 1);
+  assert.deepEqual(said.filter((line) => /error/i.test(line) && !/Content Security Policy/.test(line)), []);
 });

@@ -58,7 +58,7 @@ const refusal = (route) =>
     status: 410,
     headers: { "Access-Control-Allow-Origin": "*" },
     contentType: "application/problem+json",
-    body: JSON.stringify({ code: "survey-closed", title: "closed", status: 410, detail: "the survey is closed" }),
+    body: JSON.stringify({ type: "urn:hushpoll:problem:survey-closed", title: "closed", status: 410, detail: "the survey is closed" }),
   });
 
 for (const name of ["react", "vue"]) {
@@ -147,6 +147,6 @@ describe("the example with SurveyJS", () => {
       route.fulfill({ status: 404, headers: { "Access-Control-Allow-Origin": "*" }, body: "{}" }),
     );
     await page.goto(`${examples.origin}/surveyjs/`);
-    await page.getByRole("status").getByText(/Nothing was delivered: the server answered 404/).waitFor();
+    await page.getByRole("status").getByText(/Nothing was delivered: what answered \(404\) is not the survey's server/).waitFor();
   });
 });

@@ -222,12 +222,12 @@ def _answer(url: str, digest: str, storage: str = "") -> None:
 
     with SurveyClient(url, "work", digest=digest, storage=storage or None) as client:
         if storage:
-            client.fetch()
+            client.fetch(wait=300)
             client.give_consent()
             assert client.answer(_answers(0)).status == "kept"
             assert client.flush()
         else:
-            client.submit(_answers(0))
+            client.submit(_answers(0), wait=300)
 
 
 def _ask(url: str, token: str) -> None:

@@ -4,11 +4,13 @@
  *
  * Questions are marked in the survey's JSON: `"hushpoll": "smoker"` names the attribute that a question answers; a
  * matrix names one for each row, a checkbox one for each choice: `"hushpoll": {"asthma": "has_asthma"}`. Where values and
- * categories differ, `"hushpollCategories": {"5": "very happy"}` translates.
+ * categories differ, `"hushpollCategories": {"5": "very happy"}` translates. SurveyJS's own choices (None, Refuse to answer, Don't know)
+ * are the attribute's missing category, unless they are translated or are categories; None of a checkbox is a "no" to each choice.
  */
 
 import { HushpollError, InvalidParameter } from "./errors.js";
 import { fieldsOf } from "./surveyjs_questions.js";
+import { keyOf } from "./surveyjs_refusals.js";
 
 /** @typedef {import("./client.js").SurveyClient} SurveyClient */
 /** @typedef {import("./outbox.js").Receipt} Receipt */
@@ -77,8 +79,9 @@ export function sayTreatment(survey, published, unsent = []) {
  * @param {SurveyClient} client
  * @param {Attaching} [options]
  * @returns {Promise<() => void>} Detaches again.
- * @throws {InvalidParameter} If a question is not marked, asks free text, or does not fit its attribute; if an attribute is
- *   not asked, or asked twice; if the survey sends its answers elsewhere.
+ * @throws {InvalidParameter} If a question is not marked, asks free text, may give what is no category of its attribute, or may be
+ *   skipped or refused where the attribute has no missing category; if an attribute is not asked, or asked twice; if the survey sends
+ *   its answers elsewhere, or copies one to where it stays. It names the question and says what to change.
  */
 export async function attach(survey, client, { unsent = [], patience = 5, onReceipt, onFailure } = {}) {
   refuseLeaks(survey);
@@ -88,7 +91,7 @@ export async function attach(survey, client, { unsent = [], patience = 5, onRece
       const answers = Object.fromEntries(fields.map(({ attribute, answer }) => [attribute, answer()]));
       const kept = await client.randomize(answers);
       // From here on only the report is left; handlers of onComplete find no answer.
-      survey.data = Object.fromEntries(unsent.map((name) => [name, survey.getValue(name)]));
+      survey.data = unsentOf(survey, unsent);
       const sending = client.send(kept);
       if (kept.known) {
         sending.catch(() => undefined);
@@ -105,6 +108,17 @@ export async function attach(survey, client, { unsent = [], patience = 5, onRece
   };
   survey.onCompleting.add(completing);
   return () => survey.onCompleting.remove(completing);
+}
+
+/**
+ * The answers that stay with the app, with their comments.
+ *
+ * @param {any} survey
+ * @param {readonly string[]} unsent
+ */
+function unsentOf(survey, unsent) {
+  const keys = unsent.map((name) => keyOf(survey.getQuestionByName(name) ?? { name }));
+  return Object.fromEntries(Object.entries(survey.data).filter(([key]) => keys.some((own) => key === own || key === `${own}-Comment`)));
 }
 
 /** @param {number} seconds @returns {Promise<undefined>} */

@@ -1,6 +1,7 @@
 /** Which question of a SurveyJS survey answers which attribute, and what its value is called there. */
 
 import { InvalidParameter } from "./errors.js";
+import { refuse, refuseCopies, refuseUnmappable } from "./surveyjs_refusals.js";
 
 /** @typedef {import("./published.js").Published} Published */
 /** @typedef {import("./codec.js").Field} Attribute */
@@ -15,6 +16,13 @@ import { InvalidParameter } from "./errors.js";
 const SINGLE = ["radiogroup", "dropdown", "boolean", "rating"];
 const TYPES = [...SINGLE, "matrix", "checkbox"];
 
+/** SurveyJS's own choices: what shows one, and what it is. */
+const SPECIAL = /** @type {const} */ ([
+  ["showNoneItem", "noneItem"],
+  ["showRefuseItem", "refuseItem"],
+  ["showDontKnowItem", "dontKnowItem"],
+]);
+
 /**
  * @param {any} survey A model of survey-core.
  * @param {Published} published
@@ -26,6 +34,7 @@ export function fieldsOf(survey, published, unsent) {
   const attributes = new Map(published.attributes.map((attribute) => [attribute.name, attribute]));
   /** @type {AskedField[]} */
   const fields = [];
+  const marked = [];
   for (const question of survey.getAllQuestions()) {
     const { name, hushpoll } = question;
     if (hushpoll === undefined || hushpoll === null) {
@@ -39,9 +48,7 @@ export function fieldsOf(survey, published, unsent) {
     if (!TYPES.includes(type)) {
       refuse(name, `is of type ${type}, whose answers are free or too many; use ${TYPES.join(", ")}`);
     }
-    for (const wish of ["hasOther", "hasComment"]) {
-      if (question[wish]) refuse(name, "takes free text beside its choices; switch that off");
-    }
+    refuseUnmappable(question);
     const marks = SINGLE.includes(type) ? { "": hushpoll } : hushpoll;
     if (typeof marks !== "object" || !Object.values(marks).every((mark) => typeof mark === "string")) {
       refuse(name, `must name one attribute for each ${type === "matrix" ? "row" : "choice"}, as an object`);
@@ -52,7 +59,12 @@ export function fieldsOf(survey, published, unsent) {
       attributes.delete(attribute);
       fields.push(READERS[type](question, part, declared));
     }
+    for (const { value } of SINGLE.includes(type) ? [] : type === "matrix" ? question.rows : question.choices) {
+      if (!Object.hasOwn(marks, String(value))) refuse(name, `names no attribute for ${value}; name one, or leave ${value} out`);
+    }
+    marked.push(question);
   }
+  refuseCopies(survey, marked, survey.getAllQuestions().filter((/** @type {any} */ { name }) => unsent.includes(name)));
   for (const attribute of attributes.keys()) {
     throw new InvalidParameter(`no question is marked as ${attribute}; mark one`, { field: attribute });
   }
@@ -61,33 +73,64 @@ export function fieldsOf(survey, published, unsent) {
 
 /** @typedef {(question: any, part: string, attribute: Attribute) => AskedField} Reader */
 
+/**
+ * What an answer means: a category, null for the missing one, or undefined for what is no answer to this question.
+ *
+ * @typedef {(value: unknown) => string | null | undefined} Meaning
+ */
+
 /** @type {Reader} */
 const single = (question, _, attribute) => {
-  const values = valuesOf(question);
-  return field(question, attribute, values, () => question.value, mayBeSkipped(question));
-};
-
-/** @type {Reader} */
-const matrixRow = (question, row, attribute) => {
-  if (!question.rows.some((/** @type {any} */ item) => String(item.value) === row)) {
-    refuse(question.name, `has no row ${row}; mark the rows that it has`);
-  }
-  const values = question.columns.map((/** @type {any} */ column) => column.value);
-  const skipped = mayBeSkipped(question) || !question.eachRowRequired || Boolean(question.rowsVisibleIf);
-  return field(question, attribute, values, () => question.value?.[row], skipped);
-};
-
-/** @type {Reader} */
-const checkboxChoice = (question, choice, attribute) => {
-  const chosen = question.choices.find((/** @type {any} */ item) => String(item.value) === choice)?.value;
-  if (chosen === undefined) refuse(question.name, `has no choice ${choice}; mark the choices that it has`);
-  // Nothing ticked may mean nothing applies: where the attribute has no missing category, it does.
+  const mean = meaning(question, attribute);
+  const { defaultValue } = question;
+  checkOffers(question, attribute, mean, valuesOf(question).concat(isEmpty(defaultValue) ? [] : [defaultValue]));
+  checkSpecial(question, attribute, mean);
   const read = () => {
     const { value } = question;
-    if (!value?.length && attribute.missing !== undefined) return undefined;
-    return (value ?? []).includes(chosen);
+    const meant = isEmpty(value) ? null : mean(value);
+    return meant === undefined || isOffered(question, value) ? meant : null;
   };
-  return field(question, attribute, [true, false], read, mayBeHidden(question));
+  return field(question, attribute, read, mayBeSkipped(question));
+};
+
+/** @type {Reader} */
+const matrixRow = (question, part, attribute) => {
+  const row = question.rows.find((/** @type {any} */ item) => String(item.value) === part);
+  if (!row) refuse(question.name, `has no row ${part}; mark the rows that it has`);
+  const mean = meaning(question, attribute);
+  checkOffers(question, attribute, mean, question.columns.map((/** @type {any} */ { value }) => value));
+  const read = () => {
+    const shown = question.visibleRows.some((/** @type {any} */ { name }) => String(name) === part);
+    const value = shown ? question.value?.[part] : undefined;
+    return isEmpty(value) ? null : mean(value);
+  };
+  const conditional = question.rowsVisibleIf || row.visibleIf || row.enableIf;
+  return field(question, attribute, read, mayBeSkipped(question) || !question.eachRowRequired || conditional);
+};
+
+/** @type {Reader} */
+const checkboxChoice = (question, part, attribute) => {
+  const choice = question.choices.find((/** @type {any} */ item) => String(item.value) === part);
+  if (!choice) refuse(question.name, `has no choice ${part}; mark the choices that it has`);
+  const mean = meaning(question, attribute);
+  checkOffers(question, attribute, mean, [true, false]);
+  checkSpecial(question, attribute, mean, "noneItem");
+  const key = question.valuePropertyName;
+  const known = [...valuesOf(question), ...specialsOf(question).map(({ value }) => value)].map(String);
+  const read = () => {
+    const ticked = [question.value ?? []].flat().map((value) => String(key ? value?.[key] : value));
+    if (!ticked.every((value) => known.includes(value))) return undefined;
+    for (const { item, value } of specialsOf(question)) {
+      if (!ticked.includes(String(value))) continue;
+      // None of these is a "no" to each of them; a refusal is no answer to any.
+      return item === "noneItem" && mean(value) === null ? mean(false) : mean(value);
+    }
+    // Nothing ticked may mean nothing applies: where the attribute has no missing category, it does.
+    if (!ticked.length && attribute.missing !== undefined) return null;
+    if (!isOffered(question, choice.value)) return null;
+    return ticked.includes(part) ? mean(true) : choice.isEnabled === false ? null : mean(false);
+  };
+  return field(question, attribute, read, mayBeHidden(question) || isConditional(question, choice));
 };
 
 /** @type {Record<string, Reader>} */
@@ -100,75 +143,138 @@ const READERS = {
 /**
  * @param {any} question
  * @param {Attribute} attribute
- * @param {readonly unknown[]} values All that the question can give.
- * @param {() => unknown} read What it gives now; undefined or null if nothing.
- * @param {boolean} skippable
+ * @param {() => string | null | undefined} read What its value means now.
+ * @param {unknown} skippable
  * @returns {AskedField}
  */
-function field(question, { name, domain, missing }, values, read, skippable) {
-  const category = translation(question, domain);
-  for (const value of values) {
-    const translated = category(value);
-    if (translated === undefined || !domain.includes(translated)) {
-      refuse(question.name, `offers ${JSON.stringify(value)}, which is no category of ${name}; translate it in hushpollCategories`);
-    }
-  }
+function field(question, { name, missing }, read, skippable) {
   if (skippable && missing === undefined) {
     refuse(question.name, `can be skipped, and ${name} has no missing category; require it, show it always, or give ${name} one`);
   }
   const answer = () => {
-    const value = question.isVisible && question.isParentVisible ? read() : undefined;
-    return value === undefined || value === null || value === "" ? null : (category(value) ?? null);
+    const meant = question.isVisible && question.isParentVisible ? read() : null;
+    // Not with the value, which is an answer.
+    if (meant === undefined) refuse(question.name, "has a value that is none of its choices; choose one of them");
+    return meant;
   };
   return { attribute: name, answer };
 }
 
 /**
- * From a question's value to a category: as `hushpollCategories` says, or the value as text; true and false may also be
- * yes and no.
+ * Refuse a question that offers what is no category.
  *
  * @param {any} question
- * @param {readonly string[]} domain
- * @returns {(value: unknown) => string | undefined}
+ * @param {Attribute} attribute
+ * @param {Meaning} mean
+ * @param {unknown[]} values
  */
-function translation(question, domain) {
+function checkOffers(question, { name }, mean, values) {
+  for (const value of [...values, ...specialsOf(question).map((special) => special.value)]) {
+    if (mean(value) === undefined) {
+      refuse(question.name, `offers ${JSON.stringify(value)}, which is no category of ${name}; translate it in hushpollCategories`);
+    }
+  }
+}
+
+/**
+ * Refuse a question that offers a refusal where no category stands for it.
+ *
+ * @param {any} question
+ * @param {Attribute} attribute
+ * @param {Meaning} mean
+ * @param {string} [harmless] A choice that means something here.
+ */
+function checkSpecial(question, { name, missing }, mean, harmless) {
+  for (const { shown, item, value } of specialsOf(question)) {
+    if (missing === undefined && item !== harmless && mean(value) === null) {
+      refuse(
+        question.name,
+        `offers ${JSON.stringify(value)}, and ${name} has no missing category; give it one, translate the choice in hushpollCategories, or switch ${shown} off`,
+      );
+    }
+  }
+}
+
+/**
+ * What values mean: what `hushpollCategories` says, or the category of this text; true and false may also be yes and no. A choice of
+ * SurveyJS's own that is none of these is no answer.
+ *
+ * @param {any} question
+ * @param {Attribute} attribute
+ * @returns {Meaning}
+ */
+function meaning(question, { domain }) {
   const categories = new Map(Object.entries(question.hushpollCategories ?? {}));
   return (value) => {
     const text = String(value);
-    if (categories.has(text)) return categories.get(text);
-    if (domain.includes(text) || typeof value !== "boolean") return text;
-    return value ? "yes" : "no";
+    const words = typeof value === "boolean" && !domain.includes(text) ? (value ? "yes" : "no") : text;
+    const category = categories.has(text) ? categories.get(text) : words;
+    if (domain.includes(category)) return category;
+    const special = specialsOf(question).some((one) => String(one.value) === text);
+    return special && !categories.has(text) ? null : undefined;
   };
 }
 
 /** @param {any} question */
+const specialsOf = (question) =>
+  SPECIAL.flatMap(([shown, item]) => (question[shown] ? [{ shown, item, value: question[item].value }] : []));
+
+/** @param {any} question @returns {unknown[]} */
 function valuesOf(question) {
+  const { choices, choicesMin, choicesMax, choicesStep } = question;
   switch (question.getType()) {
     case "boolean":
       return [question.getValueTrue(), question.getValueFalse()];
     case "rating":
-      return question.visibleRateValues.map((/** @type {any} */ item) => item.value);
-    default:
-      return question.choices.map((/** @type {any} */ item) => item.value);
+      return question.visibleRateValues.map((/** @type {any} */ { value }) => value);
+    default: {
+      const values = choices.map((/** @type {any} */ { value }) => value);
+      // A dropdown's numbers, which are not among its choices.
+      if (choicesMax > choicesMin) for (let value = choicesMin; value <= choicesMax; value += choicesStep || 1) values.push(value);
+      return values;
+    }
   }
+}
+
+/** @param {unknown} value */
+const isEmpty = (value) => value === undefined || value === null || value === "";
+
+/**
+ * Whether a choice is shown now; other types of questions show all of theirs.
+ *
+ * @param {any} question
+ * @param {unknown} value
+ */
+const isOffered = ({ visibleChoices }, value) =>
+  !visibleChoices || visibleChoices.some((/** @type {any} */ item) => String(item.value) === String(value));
+
+/**
+ * Whether a rule may hide a choice, or keep it from being ticked.
+ *
+ * @param {any} question
+ * @param {any} choice
+ */
+const isConditional = ({ choicesVisibleIf, choicesEnableIf }, { visibleIf, enableIf }) =>
+  Boolean(choicesVisibleIf || choicesEnableIf || visibleIf || enableIf);
+
+/** @param {any} question */
+function mayBeSkipped(question) {
+  const { survey, requiredIf } = question;
+  for (let part = question; part; part = part.parent) if (part.readOnly || part.enableIf) return true;
+  // What completes a survey early does not ask whether the rest is answered.
+  const early = survey.timeLimit > 0 || survey.timeLimitPerPage > 0 || survey.readOnly;
+  const jumps = survey.triggers.some((/** @type {any} */ trigger) => ["completetrigger", "skiptrigger"].includes(trigger.getType()));
+  return Boolean(!question.isRequired || requiredIf || early || jumps || mayBeHidden(question));
 }
 
 /** @param {any} question */
-const mayBeSkipped = (question) => !question.isRequired || mayBeHidden(question);
-
-/** @param {any} element A question, or the panel or page that it is on. */
-function mayBeHidden(element) {
-  for (let part = element; part; part = part.parent) {
-    if (part.visibleIf || part.visible === false) return true;
+function mayBeHidden(question) {
+  const { survey, hideIfChoicesEmpty, choices = [] } = question;
+  if (hideIfChoicesEmpty && choices.every((/** @type {any} */ choice) => isConditional(question, choice))) return true;
+  const shown = survey.triggers.flatMap((/** @type {any} */ { pages = [], questions = [] }) => [...pages, ...questions]);
+  // The question, and the panels and the page that it is on.
+  for (let part = question; part; part = part.parent) {
+    if (part.visibleIf || part.visible === false || shown.includes(part.name)) return true;
   }
   return false;
-}
-
-/**
- * @param {string} question
- * @param {string} words
- * @returns {never}
- */
-function refuse(question, words) {
-  throw new InvalidParameter(`question ${question} ${words}`, { field: question });
 }

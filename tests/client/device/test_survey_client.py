@@ -25,7 +25,6 @@ from hushpoll_shared.survey.manifest import Manifest
 SURVEY = "work-and-health"
 ACCEPTED = {"status": "accepted"}
 AWAY = "http://127.0.0.1:9"
-CONFIG = ClientConfig(raise_faults=True, exit_patience=0)
 
 
 @pytest.fixture
@@ -167,14 +166,15 @@ def test_a_wait_outside_its_interval_is_refused(server, wait, answers, published
 
 def test_the_wait_bounds_fetch_and_submit(fake_time, answers, published, tmp_path):
     """Guards: with the server away, fetch() took 61 seconds, and submit() 67."""
-    with SurveyClient(AWAY, SURVEY, pacing=fake_time.pacing()) as client:
+    short = ClientConfig(raise_faults=True, exit_patience=0, wait=5.0)
+    with SurveyClient(AWAY, SURVEY, config=short, pacing=fake_time.pacing()) as client:
         for wait in (None, 0, 40):
             began = fake_time.moment
             with pytest.raises(TransportError, match="try again") as caught:
                 client.fetch(wait=wait)
             assert caught.value.retryable
             assert fake_time.moment - began <= (5 if wait is None else wait)
-    kept = {"published": published, "storage": tmp_path / "ledger", "config": CONFIG}
+    kept = {"published": published, "storage": tmp_path / "ledger", "config": short}
     with SurveyClient(AWAY, SURVEY, pacing=fake_time.pacing(), **kept) as client:
         client.give_consent()
         began = fake_time.moment
