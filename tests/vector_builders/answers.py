@@ -19,6 +19,7 @@ STATUSES: Final = (
 )
 HTML: Final = "<html><body>Welcome to the train. <a href=/login>Log in</a></body></html>"
 ACCEPTED: Final = '{"status": "accepted"}'
+MANIFEST: Final = '{"format": 1, "name": "a", "attributes": [{"name": "b"}]}'
 DUPLICATE: Final = '{"status": "duplicate"}'
 
 Said = dict[int, str]
@@ -61,13 +62,15 @@ def _answers() -> Group:
 
     manifest = {200: "manifest"}
     for media_type in (JSON_MEDIA_TYPE, "Application/JSON; charset=utf-8", " application/json\t;x"):
-        add(media_type, ACCEPTED, {201: "accepted"}, manifest)
-        add(media_type, DUPLICATE, {200: "duplicate"}, manifest)
+        add(media_type, ACCEPTED, {201: "accepted"})
+        add(media_type, DUPLICATE, {200: "duplicate"})
+        add(media_type, MANIFEST, {}, manifest)
     for media_type in (
         *(None, "", "text/html", "text/plain", "application/jsonp", "application/json, text/html"),
         *("text/html; application/json", PROBLEM_MEDIA_TYPE),
     ):
         add(media_type, ACCEPTED)
+        add(media_type, MANIFEST)
     for media_type in (None, "text/html", "text/html; charset=utf-8", JSON_MEDIA_TYPE):
         add(media_type, HTML)
     add(PROBLEM_MEDIA_TYPE, HTML)
@@ -84,7 +87,7 @@ def _answers() -> Group:
         '{"status": "accepted", "x": ' + "[" * 3000 + "}",
         '{"status": "accepted", "x": ' + _nested(3000) + "}",
     ):
-        add(JSON_MEDIA_TYPE, body, {}, manifest)
+        add(JSON_MEDIA_TYPE, body)
     for body in (
         # The last of two is read; a number may have any length, a text half of a pair.
         '{"status": "duplicate", "status": "accepted"}',
@@ -92,7 +95,16 @@ def _answers() -> Group:
         '{"status": "accepted", "x": 1' + "0" * 5000 + ', "y": 1e999, "z": "\\ud800"}',
         '\r\n\t {"status": "accepted", "__proto__": {"status": 1}}\n',
     ):
-        add(JSON_MEDIA_TYPE, body, {201: "accepted"}, manifest)
+        add(JSON_MEDIA_TYPE, body, {201: "accepted"})
+    for body in (
+        *('{"attributes": {}}', '{"attributes": "[]"}', f"[{MANIFEST}]", '{"captive": true}'),
+        *(MANIFEST[:-1], f"{MANIFEST[:-1]}, 'x': 1}}", "\xef\xbb\xbf" + MANIFEST),
+        MANIFEST[:-1] + ', "x": ' + _nested(3000) + "}",
+    ):
+        add(JSON_MEDIA_TYPE, body)
+    # One that lies is for the reader of manifests to refuse.
+    for body in ('{"attributes": [], "attributes": []}', f" {MANIFEST}\n"):
+        add(JSON_MEDIA_TYPE, body, {}, manifest)
     for code, row in PROBLEMS.items():
         ends = {} if row.retryable else {row.status: code}
         add(PROBLEM_MEDIA_TYPE, _problem(code), ends, ends)
@@ -113,9 +125,7 @@ def _answers() -> Group:
         add(PROBLEM_MEDIA_TYPE, _problem("survey-closed", type=kind))
     add(None, _problem("survey-closed"))
     add("text/html", _problem("survey-closed"))
-    # Our problem, relabelled by what stands in between; as a survey, it is no manifest, which the
-    # reader of manifests says.
-    add(JSON_MEDIA_TYPE, _problem("survey-closed"), {}, manifest)
+    add(JSON_MEDIA_TYPE, _problem("survey-closed"))
     add(PROBLEM_MEDIA_TYPE, f"[{_problem('survey-closed')}]")
     deep = _problem("survey-closed")[:-1] + ', "x": '
     add(PROBLEM_MEDIA_TYPE, deep + _nested(3000) + "}")

@@ -52,12 +52,11 @@ export function acknowledged(answer) {
 }
 
 /**
- * Whether an answer has what may be a published survey.
+ * Whether an answer may be a published survey: an object with attributes, not checked yet.
  *
  * @param {Answer} answer
  */
-export const offersManifest = ({ status, type, body }) =>
-  status === 200 && plain(type) === JSON_TYPE && body.find((byte) => byte > 32) === 123;
+export const offersManifest = (answer) => answer.status === 200 && Array.isArray(read(answer, JSON_TYPE)?.attributes);
 
 /**
  * The error that any other answer stands for. What is not the server's own is asked again later. Of a server that is not trusted,

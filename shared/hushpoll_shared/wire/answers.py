@@ -52,10 +52,9 @@ def acknowledgement(status: int, media_type: str | None, content: bytes) -> Ackn
 
 
 def offers_manifest(status: int, media_type: str | None, content: bytes) -> bool:
-    """Whether an answer has what may be a published survey; its fields are not looked at."""
-    if status != 200 or not _is(JSON_MEDIA_TYPE, media_type):
-        return False
-    return content.lstrip(bytes(range(33))).startswith(b"{")
+    """Whether an answer may be a published survey: an object with attributes, not checked yet."""
+    document = _object(JSON_MEDIA_TYPE, media_type, content) if status == 200 else None
+    return document is not None and isinstance(document.get("attributes"), list)
 
 
 def not_ours(

@@ -135,8 +135,8 @@ def test_a_manifest_whose_parts_exceed_its_total_is_refused(server, published, s
         client.fetch()
 
 
-def test_a_manifest_that_is_not_json_is_refused(server, steps):
-    server.play(steps.respond(200, b"{<html>"))
+def test_a_manifest_that_can_be_read_in_two_ways_is_refused(server, steps):
+    server.play(steps.respond(200, b'{"attributes": [], "attributes": [1]}'))
     with SurveyClient(server.url, SURVEY) as client, pytest.raises(ManifestRefused):
         client.fetch()
 
