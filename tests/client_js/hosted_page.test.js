@@ -559,6 +559,26 @@ for (const until of ["the form", "the review"]) {
   });
 }
 
+test("what a network answers in the server's place ends no report", async () => {
+  // Guards: one 308, or a login page's 403, 404 or 511, marked the report as refused.
+  const { page, context, reports } = await open("portal", { serviceWorkers: "block" });
+  const answers = [
+    { status: 308, headers: { Location: "/elsewhere" } },
+    ...[200, 403, 404, 511].map((status) => ({ status, contentType: "text/html", body: "<html>Log in</html>" })),
+  ];
+  let tried = 0;
+  await context.route(reports, (route) => (tried < answers.length ? route.fulfill(answers[tried++]) : route.continue()));
+  await submit(page);
+  for (const at of answers.keys()) {
+    await page.getByRole("alert").getByText("The server cannot be reached.").waitFor();
+    for (let wait = 0; wait < 12_000 && tried <= at; wait++) await page.waitForTimeout(25);
+    if (tried === at + 1) await page.getByRole("button", { name: "Try again now" }).click();
+  }
+  await heading(page, "Thank you. Your answers have arrived.");
+  assert.equal(tried, answers.length);
+  assert.equal(await server.count("portal"), 1);
+});
+
 for (const viewport of [PHONE, { width: 1280, height: 800 }]) {
   test(`a network that is lost while sending is said where the person looks (${viewport.width} pixels)`, async () => {
     const name = `lost-${viewport.width}`;

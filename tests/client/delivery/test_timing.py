@@ -322,3 +322,19 @@ def test_no_delay_at_all_is_possible(fake_time):
 )
 def test_retry_after_in_seconds_and_as_a_date(fake_time, header, seconds):
     assert fake_time.pacing().retry_after(header) == seconds
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        *("-5", "1.5", "1e3", "0x10", "\u0663", "\xb2", "soon", "", " ", "NaN", "Infinity", "5, 9"),
+        *("Mon, 01 Jan 99999 00:00:00 GMT", "Mon, 99 Xxx 2024 99:99:99 GMT", "Mon,", "," * 99),
+        "Mon, 01 Jan 2024 00:00:00 +" + "9" * 40,
+    ],
+)
+def test_an_odd_retry_after_asks_for_nothing(fake_time, header):
+    assert not fake_time.pacing().retry_after(header)
+
+
+def test_a_long_retry_after_is_long(fake_time):
+    assert 10**11 < fake_time.pacing().retry_after("9" * 5000) < float("inf")
