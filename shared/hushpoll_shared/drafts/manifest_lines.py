@@ -11,6 +11,8 @@ from hushpoll_shared.drafts.manifest_problems import ManifestProblem
 
 try:
     import yaml
+
+    from hushpoll_shared.survey.yaml_reader import Syntax
 except ImportError:
     raise MissingExtra("cli", "finding the lines of a manifest") from None
 
@@ -33,7 +35,7 @@ def lines_of(data: bytes) -> dict[tuple[str | int, ...], int]:
         The file. Of JSON that indents by tabs, which YAML does not, no line is known.
     """
     try:
-        root = yaml.compose(data, Loader=yaml.SafeLoader)
+        root = yaml.compose(data, Loader=Syntax)
     except (yaml.YAMLError, RecursionError, ValueError):
         return {}
     return {} if root is None else dict(_walk(root, _ROOT, {id(root)}))

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 from hushpoll_protocols import InvalidParameter, MissingExtra
+from hushpoll_shared.reading.text_files import text_of
 
 try:
     import yaml
@@ -19,7 +20,54 @@ except ImportError:
     raise MissingExtra("cli", "reading YAML manifests") from None
 
 
-class _Reader(yaml.SafeLoader):
+_BLANK: Final = "\0 \t\r\n\x85\u2028\u2029"
+_FLOW: Final = ",[]{}"
+_JSON_KEY_ENDS: Final = "\"']}"
+
+
+class Syntax(yaml.SafeLoader):
+    """The signs ? and : as YAML 1.2 has them between brackets.
+
+    PyYAML takes each ? there for the sign of a key, so that ``[Never, Who knows?]`` would be
+    refused. In 1.2 it is one only before a blank, and so is : unless it follows a quoted key.
+    """
+
+    _in_plain_text = False
+
+    def scan_plain(self) -> yaml.ScalarToken:
+        """Scan a text without quotes."""
+        self._in_plain_text = True
+        try:
+            return super().scan_plain()
+        finally:
+            self._in_plain_text = False
+
+    def peek(self, index: int = 0) -> str:
+        """Return a character ahead; one that ends no text stands for ? inside a text."""
+        character = str(super().peek(index))
+        return "x" if self._in_plain_text and character == "?" else character
+
+    def check_key(self) -> bool:
+        """Whether the ? ahead is the sign of a key."""
+        return self._sign_ends() if self.flow_level else bool(super().check_key())
+
+    def check_value(self) -> bool:
+        """Whether the : ahead is the sign of a value."""
+        if not self.flow_level:
+            return bool(super().check_value())
+        before = self.buffer[: self.pointer].rstrip(_BLANK)[-1:]
+        return self._sign_ends() or (before != "" and before in _JSON_KEY_ENDS)
+
+    def check_plain(self) -> bool:
+        """Whether a text without quotes begins ahead."""
+        begins = self.peek() in "?:" and not self._sign_ends()
+        return begins or bool(super().check_plain())
+
+    def _sign_ends(self) -> bool:
+        return self.peek(1) in _BLANK + (_FLOW if self.flow_level else "")
+
+
+class _Reader(Syntax):
     yaml_implicit_resolvers = {}  # noqa: RUF012  # PyYAML's own class attribute, started afresh
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -60,16 +108,22 @@ RESOLVERS: Final[Mapping[str, Any]] = _Reader.yaml_implicit_resolvers
 """How plain words are told from texts, by their first character."""
 
 
-def parse_yaml(data: bytes) -> Any:
+def parse_yaml(data: bytes | str) -> Any:
     """Read one YAML document.
+
+    Parameters
+    ----------
+    data : bytes or str
+        UTF-8, with or without a byte order mark.
 
     Raises
     ------
     InvalidParameter
-        If it is not YAML, repeats a key, or has a tag beyond JSON's types.
+        If it is not UTF-8 or not YAML, repeats a key, or has a tag beyond JSON's types.
     """
+    text = data if isinstance(data, str) else text_of(data, name="the YAML", field="manifest")
     try:
-        return yaml.load(data, Loader=_Reader)  # noqa: S506  # a SafeLoader
+        return yaml.load(text, Loader=_Reader)  # noqa: S506  # a SafeLoader
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""

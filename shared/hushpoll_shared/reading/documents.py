@@ -1,0 +1,43 @@
+"""Documents that people bring as JSON or YAML: manifests, drafts and survey designs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.reading.text_files import named, read_text
+from hushpoll_shared.spelling.canonical import parse_json
+
+
+def read_document(path: Path, *, field: str, what: str) -> Any:
+    """Return the value of a file in UTF-8 that ends in .json, .yaml or .yml.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    field : str
+        What it was given as.
+    what : str
+        What errors call it, such as ``the design``.
+
+    Raises
+    ------
+    InvalidParameter
+        If the file has another ending, or is no text in UTF-8, or not JSON or YAML.
+    MissingExtra
+        For YAML without the extra ``cli``.
+    OSError
+        If it cannot be read.
+    """
+    match path.suffix.lower():
+        case ".json":
+            return parse_json(read_text(path, field=field))
+        case ".yaml" | ".yml":
+            from hushpoll_shared.survey.yaml_reader import parse_yaml
+
+            return parse_yaml(read_text(path, field=field))
+    raise InvalidParameter(
+        f"{what} {named(path)} must end in .json, .yaml or .yml: rename it", field=field
+    )
