@@ -24,6 +24,14 @@ _INTERVAL = (
 )
 
 
+def is_decimal(text: str) -> bool:
+    """Whether a text spells a decimal number, by the one rule for every number that people write.
+
+    A sign, ASCII digits with a point at most (``5``, ``0.5``, ``.5``, ``5.``), and an exponent.
+    """
+    return _NUMBER.fullmatch(text) is not None
+
+
 def parse_epsilon(value: object, field: str = "epsilon") -> Decimal:
     """Read an epsilon exactly.
 
@@ -46,7 +54,7 @@ def parse_epsilon(value: object, field: str = "epsilon") -> Decimal:
         The value is no number, not finite, outside the interval, or has too many decimal places.
     """
     text = _spelled(value)
-    if text is None or not _NUMBER.fullmatch(text):
+    if text is None or not is_decimal(text):
         raise InvalidParameter(
             f"{field} is {show(value)} of type {type(value).__name__}, not a number; {_INTERVAL}",
             field=field,

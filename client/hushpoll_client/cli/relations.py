@@ -19,6 +19,7 @@ from hushpoll_shared.cli.statistic_commands import (
     TOGETHER,
 )
 from hushpoll_shared.cli.terminal import waiting
+from hushpoll_shared.reading.category_labels import labels
 
 
 @click.command()
@@ -56,12 +57,27 @@ _SINCE_SURVEY = click.option("--since-survey", help="Survey of that version.  [d
 @_SINCE
 @_SINCE_SURVEY
 @statistic_command(CHANGE)
-def change(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[str, Any]:
+def change(
+    client: AnalystClient,
+    name: str,
+    version: int,
+    mapping: tuple[str, ...],
+    since_mapping: tuple[str, ...],
+    **asked: Any,
+) -> dict[str, Any]:
     """Show how the shares of ATTRIBUTE in the survey NAME have changed since another version.
 
     Categories are compared by name, or by the labels that --map and --since-map give them.
     """
-    return client.changes(name, version, **asked)
+    before = (asked["since_survey"] or name, asked["since_version"])
+    attribute = asked["since_attribute"] or asked["attribute"]
+    return client.changes(
+        name,
+        version,
+        mapping=labels(mapping, "--map", lambda: client.show(name, version), asked["attribute"]),
+        since_mapping=labels(since_mapping, "--since-map", lambda: client.show(*before), attribute),
+        **asked,
+    )
 
 
 @click.command("ordered-change")

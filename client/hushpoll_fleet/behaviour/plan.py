@@ -15,6 +15,7 @@ from typing import Final
 
 from hushpoll_client import Published
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.reading.decimal_texts import parse_number
 
 LONGEST_SECONDS: Final = 86_400.0
 # In the daily cycle, arrivals at the quietest moment over those at the busiest.
@@ -112,7 +113,7 @@ def parse_shares(texts: Iterable[str]) -> dict[Behaviour, float]:
         name, _, value = text.partition("=")
         try:
             behaviour = Behaviour(name)
-            share = float(value)
+            share = parse_number(value)
         except ValueError:
             behaviour, share = Behaviour.HONEST, math.nan
         if behaviour not in MISBEHAVIOURS or not 0 < share <= 1:

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from hushpoll_client import Published
 from hushpoll_fleet.behaviour.plan import Behaviour
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.reading.pairs import read_pair
 
 
 def targets_of(published: Published, texts: tuple[str, ...]) -> dict[str, int]:
@@ -36,7 +37,7 @@ def targets_of(published: Published, texts: tuple[str, ...]) -> dict[str, int]:
     perturbed = {entry.name: entry for entry in published.attributes if entry.oracle is not None}
     targets = {}
     for text in texts:
-        name, _, category = text.partition("=")
+        name, category = read_pair(text, field="target", form="ATTRIBUTE=CATEGORY", names=perturbed)
         attribute = perturbed.get(name)
         if attribute is None:
             raise InvalidParameter(

@@ -16,6 +16,7 @@ from hushpoll_fleet.audit.devices import SDKS
 from hushpoll_protocols import PROTOCOLS, parse_epsilon
 from hushpoll_shared.cli.table_out import save_table, table_out_option
 from hushpoll_shared.cli.terminal import emit, json_option, progress, rendered, reports_errors
+from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.tables.result_table import ResultTable, columns
 
 _FINDINGS: Final = columns(
@@ -35,7 +36,7 @@ SHARP = 0.95
 
 
 def _names(_: click.Context, option: click.Parameter, value: str | None) -> tuple[str, ...]:
-    names = tuple(PROTOCOLS) if value is None else tuple(value.split(","))
+    names = tuple(PROTOCOLS) if value is None else tuple(read_list(value, field="--protocols"))
     for name in names:
         if name not in PROTOCOLS:
             raise click.BadParameter(
@@ -45,7 +46,9 @@ def _names(_: click.Context, option: click.Parameter, value: str | None) -> tupl
 
 
 def _epsilons(_: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:
-    return tuple(str(parse_epsilon(text, field="epsilons")) for text in value.split(","))
+    return tuple(
+        str(parse_epsilon(text, field="epsilons")) for text in read_list(value, field="--epsilons")
+    )
 
 
 @click.command(name="audit")

@@ -27,6 +27,7 @@ from hushpoll_fleet.sending.fleet import Fleet
 from hushpoll_fleet.sending.offline import write_reports
 from hushpoll_fleet.sending.wire import play
 from hushpoll_shared.cli.terminal import emit, progress, reports_errors
+from hushpoll_shared.reading.text_files import read_text
 from hushpoll_shared.survey.manifest import Manifest, load_manifest
 from hushpoll_shared.survey.terms import IMMEDIATE
 
@@ -150,14 +151,9 @@ def _tokens(
             )
         return None
     if file is not None:
-        try:
-            tokens = file.read_text(encoding="utf-8").split()
-        except UnicodeDecodeError as error:
-            raise InvalidParameter(
-                f"{file} is no UTF-8 text ({error.reason} at byte {error.start}); give one token "
-                "per line",
-                field="tokens",
-            ) from None
+        tokens = read_text(
+            file, field="tokens", remedy="give one token per line, as text in UTF-8"
+        ).split()
         if len(tokens) < count:
             raise InvalidParameter(
                 f"{file} has {len(tokens)} tokens for {count} respondents; give one for each",

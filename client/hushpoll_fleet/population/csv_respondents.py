@@ -5,16 +5,15 @@ The whole file is checked before anything is sent, since sent reports cannot be 
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.spelling.csv_cells import escaped, unescaped
+from hushpoll_shared.reading.table_reader import Row, TableReader, columns_named, open_table
+from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import Attribute
 
@@ -31,7 +30,7 @@ class BadValue:
     row : int
         Number of the respondent, from 1; the header is not counted.
     line : int
-        Line of the file on which the row ends, from 1.
+        Line of the file on which the row begins, from 1.
     column : str
         Attribute.
     value : str
@@ -67,8 +66,8 @@ class BadRows(InvalidParameter):
         columns = Counter(value.column for value in values)
         counts = ", ".join(f"{count} in {column}" for column, count in columns.most_common())
         lines = [
-            f"{path} has {len(values)} bad values in {rows} rows ({counts}); nothing was sent. "
-            "Correct them, or write them all to a file with --bad-rows:",
+            f"{named(path)} has {len(values)} bad values in {rows} rows ({counts}); nothing was "
+            "sent. Correct them, or write them all to a file with --bad-rows:",
             *(f"  {value}" for value in values[:_SHOWN]),
         ]
         if len(values) > _SHOWN:
@@ -102,63 +101,42 @@ def read_respondents(
     OSError
         If the file cannot be read.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            return _read(path, csv.reader(stream), attributes, frozenset(ignored))
-    except UnicodeDecodeError as error:
-        raise InvalidParameter(
-            f"{path} is no UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8",
-            field="data",
-        ) from None
-    except csv.Error as error:
-        raise InvalidParameter(f"{path} is no CSV file: {error}", field="data") from None
+    with open_table(path, field="data") as table:
+        return _read(path, table, attributes, frozenset(ignored))
 
 
 def _read(
     path: Path,
-    reader: Any,
+    table: TableReader,
     attributes: Sequence[Attribute],
     ignored: frozenset[str],
 ) -> SimulatedRespondents:
-    header = next(reader, None)
-    if header is None:
-        raise InvalidParameter(
-            f"{path} is empty; give a header of attribute names and one row per respondent",
-            field="data",
-        )
-    header = [unescaped(column) for column in header]
-    positions = _columns(path, header, attributes, ignored)
+    positions = _columns(table, attributes, ignored)
     # A lookup per cell; the slower check words the remedy of the few that fail.
     known: list[Mapping[str, int]] = [
-        {
-            cell: code
-            for spelled in (str, escaped)
-            for code, cell in enumerate(map(spelled, attribute.domain))
-        }
+        {category: code for code, category in enumerate(attribute.domain)}
         for attribute in attributes
     ]
     rows: list[tuple[int, ...]] = []
     bad: list[BadValue] = []
-    number = 0
-    for cells in reader:
-        if not cells:
-            continue
-        number += 1
-        line = reader.line_num
-        if len(cells) != len(header):
-            remedy = f"the header names {len(header)} columns: give as many values"
-            bad.append(BadValue(number, line, _ROW_LENGTH, f"{len(cells)} values", remedy))
-            continue
+
+    def add(row: Row, column: str, value: str, remedy: str) -> None:
+        bad.append(BadValue(row.number, row.line or 0, column, value, remedy))
+
+    def add_length(row: Row, remedy: str) -> None:
+        add(row, _ROW_LENGTH, f"{len(row.cells)} values", remedy)
+
+    for row in table.rows(add_length):
         codes = []
         for attribute, position, lookup in zip(attributes, positions, known, strict=True):
-            text = "" if position is None else cells[position]
+            text = "" if position is None else row.cells[position]
             code = lookup.get(text)
             if code is None:
                 try:
                     code = attribute.code(text or None)
                 except InvalidParameter as error:
                     _, _, remedy = str(error).rpartition("; ")
-                    bad.append(BadValue(number, line, attribute.name, text, remedy))
+                    add(row, attribute.name, text, remedy)
                     continue
             codes.append(code)
         rows.append(tuple(codes))
@@ -168,18 +146,15 @@ def _read(
 
 
 def _columns(
-    path: Path, header: list[str], attributes: Sequence[Attribute], ignored: frozenset[str]
+    table: TableReader, attributes: Sequence[Attribute], ignored: frozenset[str]
 ) -> list[int | None]:
-    names = [attribute.name for attribute in attributes]
+    names, header = [attribute.name for attribute in attributes], table.header
     for column in header:
-        if header.count(column) > 1:
-            raise InvalidParameter(
-                f"{path} has the column {show(column)} twice; remove one", field="data"
-            )
         if column not in names and column not in ignored:
             raise InvalidParameter(
-                f"{path} has the column {show(column)}, which the survey does not ask; remove it, "
-                f"or pass --ignore {column}. The survey's attributes are {', '.join(names)}",
+                f"{table.name} has the column {show(column)}, which the survey does not ask; "
+                f"remove it, or pass --ignore {named(column)}. The survey's attributes are "
+                f"{', '.join(names)}",
                 field="data",
             )
     for name in sorted(ignored):
@@ -195,8 +170,9 @@ def _columns(
             positions.append(None)
         else:
             raise InvalidParameter(
-                f"{path} has no column {attribute.name!r}, and the survey gives it no category "
-                f"for a missing answer; add the column. The file's columns are {', '.join(header)}",
+                f"{table.name} has no column {attribute.name!r}, and the survey gives it no "
+                "category for a missing answer; add the column. The file's columns are "
+                f"{columns_named(header)}",
                 field="data",
             )
     return positions

@@ -21,10 +21,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite, prod
+from math import prod
 from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.reading.decimal_texts import number_of
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import Attribute
 
@@ -66,11 +67,8 @@ def claimed(attribute: Attribute, key: object, left: set[int], where: str) -> li
 
 def finite(value: Any, where: str) -> float:
     """Read a finite number, written as a number or as a decimal string."""
-    try:
-        number = float(value) if isinstance(value, int | float | str) else float("nan")
-    except (ValueError, OverflowError):
-        number = float("nan")
-    if isinstance(value, bool) or not isfinite(number):
+    number = number_of(value)
+    if number is None:
         raise InvalidParameter(f"{where} is {show(value)}; give a finite number", field=where)
     return number
 

@@ -40,6 +40,7 @@ from hushpoll_shared.cli.statistic_commands import (
     Statistic,
 )
 from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
+from hushpoll_shared.reading.category_labels import labels
 from hushpoll_shared.spelling.scores import Score
 from hushpoll_shared.tables.guarantee import guarantee
 
@@ -143,9 +144,11 @@ def independence(records: Records, **asked: Any) -> Tabular:
 @records_command(CHANGE)
 def change(
     records: Records,
+    attribute: str,
     since: Path,
     since_attribute: str | None,
-    since_mapping: Mapping[str, str],
+    mapping: tuple[str, ...],
+    since_mapping: tuple[str, ...],
     **asked: Any,
 ) -> Tabular:
     """Show how the shares of ATTRIBUTE in FILE have changed since those in another file.
@@ -153,8 +156,15 @@ def change(
     Categories are compared by name, or by the labels that --map and --since-map give them.
     """
     before = Records.read(since)
+    old = since_attribute or attribute
     return estimate_change(
-        before, records, before_attribute=since_attribute, before_mapping=since_mapping, **asked
+        before,
+        records,
+        attribute,
+        before_attribute=since_attribute,
+        mapping=labels(mapping, "--map", lambda: records.published, attribute),
+        before_mapping=labels(since_mapping, "--since-map", lambda: before.published, old),
+        **asked,
     )
 
 

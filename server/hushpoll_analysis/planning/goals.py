@@ -27,6 +27,7 @@ from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.group_metrics import METRICS
+from hushpoll_shared.reading.decimal_texts import parse_number
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
@@ -147,7 +148,7 @@ class Goal:
         kind, _, rest = text.partition(":")
         subject, equals, value = rest.rpartition("=")
         try:
-            wanted = None if value == "?" else float(value)
+            wanted = None if value == "?" else parse_number(value)
         except ValueError:
             equals = ""
         if not equals or not subject:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.reading.decimal_texts import number_of
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
@@ -198,14 +199,14 @@ def _numbers(
             )
         value = values[category]
         if deeper:
-            for codes, number in _numbers(deeper, value, field, what, (*above, category)):
-                yield (code, *codes), number
+            for codes, inner in _numbers(deeper, value, field, what, (*above, category)):
+                yield (code, *codes), inner
             continue
-        known = isinstance(value, int | float) and not isinstance(value, bool)
-        if not known or not (value == 0 or SMALLEST <= value <= LARGEST):
+        number = number_of(value)
+        if number is None or not (number == 0 or SMALLEST <= number <= LARGEST):
             raise InvalidParameter(
                 f"{place}: the {what} of {category!r} is {show(value)}; give 0 or a number in "
                 f"[{SMALLEST:.0e}, {LARGEST:.0e}]",
                 field=field,
             )
-        yield (code,), float(value)
+        yield (code,), number

@@ -22,6 +22,7 @@ from hushpoll_analysis.survey_design.cell_values import (
     CellValues,
 )
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.reading.decimal_texts import number_of
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.published import Published
 
@@ -264,23 +265,23 @@ def _require_agreement(first: Target, second: Target, published: Published) -> N
 def _population(value: object) -> float | None:
     if value is None:
         return None
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 1 <= value <= LARGEST:
+    number = number_of(value)
+    if number is None or not 1 <= number <= LARGEST:
         raise InvalidParameter(
             f"population is {show(value)}; give a number of people in [1, {LARGEST:.0e}]",
             field="population",
         )
-    return float(value)
+    return number
 
 
 def _bounds(value: tuple[float, float] | None) -> tuple[float, float] | None:
     if value is None:
         return None
-    low, high = value
-    numbers = all(isinstance(end, int | float) and not isinstance(end, bool) for end in value)
-    if not numbers or not 0 <= low < 1 < high <= LARGEST:
+    low, high = map(number_of, value)
+    if low is None or high is None or not 0 <= low < 1 < high <= LARGEST:
         raise InvalidParameter(
-            f"bounds are {show(low)} and {show(high)}; the smallest factor must be in [0, 1) and "
-            "the largest above 1, such as 0.3 and 3",
+            f"bounds are {show(value[0])} and {show(value[1])}; the smallest factor must be in "
+            "[0, 1) and the largest above 1, such as 0.3 and 3",
             field="bounds",
         )
-    return float(low), float(high)
+    return low, high

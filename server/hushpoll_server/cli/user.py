@@ -15,6 +15,7 @@ import click
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.cli.terminal import reports_errors
+from hushpoll_shared.reading.text_files import read_secret
 
 try:
     from hushpoll_server.config.configuration import Configuration, configured
@@ -163,13 +164,7 @@ def _password(file: Path | None) -> str:
     if file is None:
         typed: Any = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
         return str(typed)
-    try:
-        return file.read_text(encoding="utf-8").partition("\n")[0]
-    except UnicodeDecodeError as error:
-        raise InvalidParameter(
-            f"--password-file {file} is no text in UTF-8; write the password as its first line",
-            field="password_file",
-        ) from error
+    return read_secret(file, field="password_file")
 
 
 def _parsed(roles: tuple[str, ...]) -> dict[str, str]:

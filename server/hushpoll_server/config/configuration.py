@@ -23,6 +23,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.config.setting import MASK, unknown_key
 from hushpoll_server.config.settings import SETTINGS, Settings
 from hushpoll_server.config.url_text import read_url
+from hushpoll_shared.reading.text_files import text_of
 
 FILE_SUFFIX: Final = "_file"
 MAX_FILE_BYTES: Final = 2**20
@@ -235,7 +236,7 @@ def _read(name: str, layer: _Value) -> Any:
 def _secret_of(name: str, path: object) -> str:
     if not isinstance(path, str) or not path or "\0" in path:
         raise InvalidParameter(f"{name} is {path!r}, which is no path; give one", field=name)
-    lines = _text_of(Path(path), name).splitlines()
+    lines = _text_of(Path(path), name).rstrip("\r\n").splitlines()
     if len(lines) != 1 or not lines[0].strip():
         raise InvalidParameter(
             f"{name} names the file {path!r}, which has {len(lines)} lines; write the secret, and "
@@ -250,12 +251,11 @@ def _text_of(path: Path, field: str) -> str:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
         if len(content) <= MAX_FILE_BYTES:
-            return content.decode("utf-8")
+            name = f"{field} names the file {str(path)!r}, which"
+            return text_of(content, name=name, field=field)
         why = f"is larger than {MAX_FILE_BYTES} bytes"
     except OSError as error:
         why = f"cannot be read ({error.strerror})"
-    except UnicodeDecodeError:
-        why = "is not UTF-8"
     except UnicodeEncodeError:
         why = "has a name that no file can have"
     raise InvalidParameter(f"{field} names the file {str(path)!r}, which {why}", field=field)

@@ -34,6 +34,7 @@ from hushpoll_server.pages.assets import assets
 from hushpoll_server.services.people.sign_in import SignedIn
 from hushpoll_server.services.people.users import Member
 from hushpoll_server.services.readiness import NO_WORKER
+from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.tables.top_rows import top_rows
 from hushpoll_shared.wire.problems import PROBLEMS
@@ -242,12 +243,18 @@ def choice(name: str, allowed: Iterable[str], default: str | None = None) -> str
     return given
 
 
+_PARSERS: Final[dict[type, Callable[[str], int | float]]] = {
+    int: parse_whole,
+    float: parse_number,
+}
+
+
 def number_in(
     name: str, text: str, parse: type[int] | type[float] | type[str]
 ) -> int | float | str:
     """Return what a field of a form says; raises ``invalid-request`` where it is no number."""
     try:
-        return parse(text)
+        return text if parse is str else _PARSERS[parse](text)
     except ValueError:
         wanted = "a whole number" if parse is int else "a number"
         raise Refused(

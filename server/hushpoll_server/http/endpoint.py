@@ -7,6 +7,7 @@ reads bodies leniently (duplicate keys, any media type) and before anything can 
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Final, get_args, get_type_hints
@@ -132,9 +133,12 @@ def json_body(limit: int | None = None) -> bytes:
 
 
 def parse_body(body: bytes) -> Any:
-    """Return strictly parsed JSON; refuse what is none, or has a key twice: ``invalid-json``."""
+    """Return strictly parsed JSON; refuse what is none, or has a key twice: ``invalid-json``.
+
+    A byte order mark before it, which editors write into files, is no part of it.
+    """
     try:
-        return parse_json(body)
+        return parse_json(body.removeprefix(BOM_UTF8))
     except InvalidJson as error:
         raise Refused("invalid-json", str(error), field="body") from error
 

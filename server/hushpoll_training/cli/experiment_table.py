@@ -10,6 +10,7 @@ import pandas as pd
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_shared.reading.text_files import read_text
 from hushpoll_training.experiments.journal import (
     DESCRIPTION,
     read_description,
@@ -68,7 +69,7 @@ def table_command(
     the same data.
     """
     descriptions = [_description(one) for one in results]
-    text = "" if notes is None else notes.read_text(encoding="utf-8")
+    text = "" if notes is None else read_text(notes, field="notes")
     page: dict[str, Any] = {"description": descriptions[0], "made_by": made_by, "notes": text}
     if all(kind_of(one) is Trial for one in results):
         if reference is not None:

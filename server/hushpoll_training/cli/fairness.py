@@ -20,6 +20,7 @@ from hushpoll_shared.cli.out_file import out_option
 from hushpoll_shared.cli.statistic_commands import FAIRNESS
 from hushpoll_shared.cli.table_out import is_json, save_table
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
+from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.tables.guarantee import guarantee
 from hushpoll_shared.tables.table_files import format_of
 from hushpoll_training.audits.records_fairness import (
@@ -36,6 +37,7 @@ from hushpoll_training.cli.options import (
     threads_option,
 )
 from hushpoll_training.data.predictions_file import read_predictions
+from hushpoll_training.data.rows import table_header
 from hushpoll_training.evaluation.fairness.partition import partition_by
 from hushpoll_training.evaluation.fairness.report import RESAMPLES, SMALLEST, fairness_report
 from hushpoll_training.learners.learner import FitOptions
@@ -256,7 +258,8 @@ def predictions(
     FILE is a CSV or Parquet file of labels, predictions and groups in clear; or, with --data, of
     predictions alone, as `hushpoll predict --out` writes it.
     """
-    groupings = [tuple(name.strip() for name in names.split(",")) for names in groups]
+    header = table_header(data or file, "data" if data else "predictions")
+    groupings = [tuple(read_list(names, field="--groups", names=header)) for names in groups]
     if reference is not None and len(groupings) > 1:
         raise click.UsageError("--reference goes with one --groups; leave one of them out")
     with waiting(f"fairness of {file.name}") as say:

@@ -11,14 +11,14 @@ from typing import Any, Final, TypeVar
 import click
 
 from hushpoll_protocols import PROTOCOLS
-from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.terminal import progress
+from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.spelling.text import NAME_LENGTH
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.coded import attribute_name, describe_codes, override, read_codes
-from hushpoll_training.data.rows import read_rows
+from hushpoll_training.data.rows import read_rows, table_header
 from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
 from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.learners.learner import FitOptions, Learner
@@ -144,9 +144,8 @@ def read_clear_data(
             raise click.UsageError(
                 f"--data without --manifest is a file of codes and needs --{name}"
             )
-    sensitive = [name.strip() for name in settings["sensitive"].split(",") if name.strip()]
-    if not sensitive:
-        raise InvalidParameter("sensitive names no column; give at least one", field="sensitive")
+    header = table_header(data, "data")
+    sensitive = read_list(settings["sensitive"], field="--sensitive", names=header)
     codes = read_codes(data, ignored=ignored)
     draft = describe_codes(
         codes,

@@ -15,6 +15,7 @@ from hushpoll_analysis.records.records import Records
 from hushpoll_shared.cli.fairness_options import confidence_option, params_option
 from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
+from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.cli.options import (
     FILE,
@@ -148,7 +149,7 @@ def train(
         else:
             published, train_it = _collection(records, settings, ignore)
     # A misspelt name and a full directory are found before minutes are spent on fitting.
-    groupings = [tuple(name.strip() for name in names.split(",")) for names in groups]
+    groupings = [tuple(read_list(names, field="--groups")) for names in groups]
     for name in (name for names in groupings for name in names):
         published.attribute(name)
     if out is not None:

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.spelling.csv_cells import unescaped
+from hushpoll_shared.reading.table_reader import columns_named
+from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.spelling.text import show
 from hushpoll_training.data.rows import Column, read_coded
 
@@ -82,7 +83,7 @@ def read_predictions(
                     f"the cell is empty; give {show(positive)} or another category",
                     field="predictions",
                 )
-            return seen[name].setdefault(unescaped(text) or "(empty)", len(seen[name]))
+            return seen[name].setdefault(text or "(empty)", len(seen[name]))
 
         return code
 
@@ -91,8 +92,8 @@ def read_predictions(
             for name in names:
                 if name not in header:
                     raise InvalidParameter(
-                        f"{file} has no column {show(name)}; its columns are {', '.join(header)}"
-                        f"{elsewhere}",
+                        f"{named(file)} has no column {show(name)}; its columns are "
+                        f"{columns_named(header)}{elsewhere}",
                         field=option,
                     )
             return [Column(name, header.index(name), coder(name)) for name in names]
@@ -106,17 +107,17 @@ def read_predictions(
         known, rows = read(beside, "data", [name for name in seen if name != predicted])
         if rows != predictions:
             raise InvalidParameter(
-                f"{beside} has {rows} rows, and {path} has {predictions}; give the file whose rows "
-                "were predicted, unchanged",
+                f"{named(beside)} has {rows} rows, and {named(path)} has {predictions}; give the "
+                "file whose rows were predicted, unchanged",
                 field="data",
             )
         codes |= known
     categories = sorted({*seen[label], *seen[predicted]})
     if positive not in categories or len(categories) > 2:
         raise InvalidParameter(
-            f"{path} has the categories {', '.join(map(show, categories[:6]))} in {label} and "
-            f"{predicted}; there must be {show(positive)}, the positive one, and one other: name "
-            "it with --positive",
+            f"{named(path)} has the categories {', '.join(map(show, categories[:6]))} in {label} "
+            f"and {predicted}; there must be {show(positive)}, the positive one, and one other: "
+            "name it with --positive",
             field="positive",
         )
     binary = {

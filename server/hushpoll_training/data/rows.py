@@ -7,20 +7,20 @@ and remedy. A file is coded while it is read; its texts are never held all at on
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.frames.parquet_cells import is_parquet, parquet_header, parquet_texts
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.spelling.csv_cells import escaped, unescaped
+from hushpoll_shared.reading.table_reader import Row, columns_named, open_table
+from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.published import Published
-from hushpoll_training.data.parquet_rows import is_parquet, parquet_header, parquet_texts
 
 CHUNK = 65_536
 """Rows whose texts are held at a time."""
@@ -62,12 +62,14 @@ class Column:
 class _Chunk:
     """Rows that are held at a time; those of a Parquet file have no lines."""
 
+    name: str
+    option: str
     first: int = 1
     rows: list[Sequence[str]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
 
     def place(self, at: int) -> str:
-        return f"row {self.first + at}" + (f" (line {self.lines[at]})" if self.lines else "")
+        return Row(self.first + at, self.lines[at] if self.lines else None, []).place
 
 
 def read_coded(
@@ -102,84 +104,57 @@ def read_coded(
     """
     if is_parquet(path):
         return _read_parquet(path, option, columns_of)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.reader(stream, strict=True)
-            header = _header(path, option, next(reader, []))
-            columns = [(column, _Codes(column.code)) for column in columns_of(header)]
-            parts: dict[str, list[npt.NDArray[np.int64]]] = {
-                column.name: [] for column, _ in columns
-            }
-            chunk = _Chunk()
-            for cells in reader:
-                if not cells:
-                    continue
-                chunk.rows.append(cells)
-                chunk.lines.append(reader.line_num)
-                if len(cells) != len(header):
-                    raise InvalidParameter(
-                        f"{path} {chunk.place(len(chunk.rows) - 1)} has {len(cells)} values, and "
-                        f"the header names {len(header)} columns; give one value per column",
-                        field=option,
-                    )
-                if len(chunk.rows) == CHUNK:
-                    chunk = _code(path, option, chunk, columns, parts)
-            chunk = _code(path, option, chunk, columns, parts)
-    except UnicodeDecodeError as error:
-        raise InvalidParameter(
-            f"{path} is no UTF-8 text ({error.reason} at byte {error.start}); give a CSV file "
-            "that is saved as UTF-8, or a whole Parquet file",
-            field=option,
-        ) from None
-    except csv.Error as error:
-        raise InvalidParameter(
-            f"{path} line {reader.line_num} is no CSV: {error}; correct the quotes", field=option
-        ) from None
-    if chunk.first == 1:
-        raise InvalidParameter(f"{path} has no rows; give a file with some", field=option)
-    return {name: np.concatenate(arrays) for name, arrays in parts.items()}, chunk.first - 1
+    with open_table(path, field=option) as table:
+        columns = [(column, _Codes(column.code)) for column in columns_of(table.header)]
+        parts: dict[str, list[npt.NDArray[np.int64]]] = {column.name: [] for column, _ in columns}
+        chunk = _Chunk(table.name, option)
+        for row in table.rows():
+            chunk.rows.append(row.cells)
+            chunk.lines.append(row.line or 0)
+            if len(chunk.rows) == CHUNK:
+                chunk = _code(chunk, columns, parts)
+        chunk = _code(chunk, columns, parts)
+    return _joined(parts, chunk)
+
+
+def table_header(path: Path, option: str) -> tuple[str, ...]:
+    """Return the names of the columns of a CSV or Parquet file; raises as :func:`read_coded`."""
+    if is_parquet(path):
+        return parquet_header(path, option)
+    with open_table(path, field=option) as table:
+        return table.header
 
 
 def _read_parquet(
     path: Path, option: str, columns_of: Callable[[Sequence[str]], Iterable[Column]]
 ) -> tuple[dict[str, npt.NDArray[np.int64]], int]:
-    named = [escaped(name) for name in parquet_header(path, option)]
-    read = list(columns_of(_header(path, option, named)))
+    read = list(columns_of(parquet_header(path, option)))
     # Only these columns are read, in this order.
     columns = [
         (replace(column, position=place), _Codes(column.code)) for place, column in enumerate(read)
     ]
     parts: dict[str, list[npt.NDArray[np.int64]]] = {column.name: [] for column in read}
-    chunk = _Chunk()
+    chunk = _Chunk(named(path), option)
     for texts in parquet_texts(path, option, [column.position for column in read], CHUNK):
         chunk.rows = list(zip(*texts, strict=True))
-        chunk = _code(path, option, chunk, columns, parts)
+        chunk = _code(chunk, columns, parts)
+    return _joined(parts, chunk)
+
+
+def _joined(
+    parts: Mapping[str, list[npt.NDArray[np.int64]]], chunk: _Chunk
+) -> tuple[dict[str, npt.NDArray[np.int64]], int]:
     if chunk.first == 1:
-        raise InvalidParameter(f"{path} has no rows; give a file with some", field=option)
+        raise InvalidParameter(
+            f"{chunk.name} has no rows; give a file with some", field=chunk.option
+        )
     return {name: np.concatenate(arrays) for name, arrays in parts.items()}, chunk.first - 1
 
 
-def _header(path: Path, option: str, header: list[str]) -> list[str]:
-    if not header:
-        raise InvalidParameter(
-            f"{path} is empty; give a header of attribute names and one row per person",
-            field=option,
-        )
-    header = [unescaped(column) for column in header]
-    for column in header:
-        if header.count(column) > 1:
-            raise InvalidParameter(
-                f"{path} has the column {show(column)} twice; remove one", field=option
-            )
-    return header
-
-
 def _code(
-    path: Path,
-    option: str,
     chunk: _Chunk,
     columns: Sequence[tuple[Column, _Codes]],
-    parts: dict[str, list[npt.NDArray[np.int64]]],
+    parts: Mapping[str, list[npt.NDArray[np.int64]]],
 ) -> _Chunk:
     for column, codes in columns:
         texts = [cells[column.position] for cells in chunk.rows]
@@ -188,10 +163,11 @@ def _code(
         except InvalidParameter as error:
             at = next(at for at, text in enumerate(texts) if text not in codes)
             raise InvalidParameter(
-                f"{path} {chunk.place(at)}, column {column.name}: {error}", field=option
+                f"{chunk.name} {chunk.place(at)}, column {column.name}: {error}",
+                field=chunk.option,
             ) from None
         parts[column.name].append(coded)
-    return _Chunk(chunk.first + len(chunk.rows))
+    return _Chunk(chunk.name, chunk.option, chunk.first + len(chunk.rows))
 
 
 def read_rows(
@@ -244,17 +220,17 @@ def read_rows(
         for column in header:
             if column not in names and column not in ignored:
                 raise InvalidParameter(
-                    f"{path} has the column {show(column)}, which {published.name} does not ask; "
-                    f"remove it, or ignore it. The attributes are {', '.join(names)}",
+                    f"{named(path)} has the column {show(column)}, which {published.name} does not "
+                    f"ask; remove it, or ignore it. The attributes are {', '.join(names)}",
                     field=option,
                 )
         for attribute in published.attributes:
             required = attribute.name not in optional and attribute.missing is None
             if required and attribute.name not in header:
                 raise InvalidParameter(
-                    f"{path} has no column {attribute.name}, and {published.name} gives it no "
-                    "category for a missing answer; add the column. The columns are "
-                    f"{', '.join(header)}",
+                    f"{named(path)} has no column {attribute.name}, and {published.name} gives it "
+                    "no category for a missing answer; add the column. The columns are "
+                    f"{columns_named(header)}",
                     field=option,
                 )
         return [
@@ -272,11 +248,9 @@ def read_rows(
 
 
 def _coder(attribute: Attribute) -> Callable[[str], int]:
-    cells = {escaped(category): category for category in attribute.domain}
-
     def code(text: str) -> int:
         try:
-            return attribute.code(cells.get(text, text) or None)
+            return attribute.code(text or None)
         except InvalidParameter as error:
             # an attribute names no answer of a respondent; these are a file's cells, which may be
             _, _, remedy = str(error).partition("; ")

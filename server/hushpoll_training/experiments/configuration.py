@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.reading.text_files import named, read_text
 from hushpoll_shared.spelling.text import NAME_LENGTH, is_name, show
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS
 from hushpoll_shared.survey.manifest import Manifest
@@ -177,14 +178,14 @@ def load_configuration(path: Path) -> dict[str, Any]:
     OSError
         If it cannot be read.
     """
-    given = read_mapping(path.read_bytes(), str(path))
+    given = read_mapping(read_text(path, field="config"), named(path))
     for key in ("data", "manifest"):
         if isinstance(given.get(key), str):
             given[key] = str(path.parent / given[key])
     return given
 
 
-def read_mapping(content: bytes, name: str) -> dict[str, Any]:
+def read_mapping(content: str, name: str) -> dict[str, Any]:
     """Read a YAML mapping; `name` is what errors call it."""
     try:
         mapping = parse_yaml(content)

@@ -15,6 +15,8 @@ from typing import Any
 
 from hushpoll_protocols import format_epsilon, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.reading.decimal_texts import number_of
+from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.spelling.text import show
 
 SEEDS_END = 2**31
@@ -25,7 +27,7 @@ _RANGE = re.compile("([0-9]{1,10})(?:-([0-9]{1,10}))?", re.ASCII)
 def items(value: object, field: str, example: str) -> list[Any]:
     """Return the items, at least one and all different, of a list or of a text with commas."""
     if isinstance(value, str):
-        value = [part.strip() for part in value.split(",") if part.strip()]
+        value = read_list(value, field=field) if value.strip() else []
     elif isinstance(value, int | float) and not isinstance(value, bool):
         value = [value]
     if not isinstance(value, list | tuple):
@@ -120,11 +122,12 @@ def _seed_range(item: object, field: str) -> Sequence[int]:
 
 def share(value: object, field: str = "test_size") -> float:
     """Return a share of the rows, in the open interval (0, 1)."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+    number = number_of(value)
+    if number is None or not 0 < number < 1:
         raise InvalidParameter(
             f"{field} is {show(value)}; it must be a number in (0, 1), such as 0.2", field=field
         )
-    return float(value)
+    return number
 
 
 def choice(value: object, field: str, allowed: Collection[str]) -> str:

@@ -54,4 +54,4 @@ def find(config: str) -> dict[str, Any]:
     path = Path(config)
     if path.is_file():
         return load_configuration(path)
-    return read_mapping(text(config).encode(), config)
+    return read_mapping(text(config), config)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.reading.decimal_texts import number_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,9 @@ class Range:
     def check(self, name: str, value: Any, label: str) -> int | float:
         """Return the number, in the parameter's type; see :func:`check_parameters`."""
         word = "a whole number" if self.kind is int else "a number"
+        if isinstance(value, str):
+            spelled = number_of(value)
+            value = value if spelled is None else spelled
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if number and self.kind is int and isinstance(value, float) and value.is_integer():
             value = int(value)

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
+from hushpoll_shared.reading.text_files import read_text
 
 
 def given_parameters(texts: Iterable[str]) -> dict[str, Any]:
@@ -36,7 +38,7 @@ def given_parameters(texts: Iterable[str]) -> dict[str, Any]:
 def _from_file(path: Path) -> dict[str, Any]:
     remedy = 'give name=value, or the path of a JSON file such as {"max_depth": 5}'
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_text(path, field="params"))
     except (OSError, ValueError) as error:
         raise InvalidParameter(
             f"params {str(path)!r} cannot be read ({error}); {remedy}", field="params"
@@ -47,10 +49,9 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 
 def _number(text: str) -> int | float | str:
-    kinds: tuple[type[int] | type[float], ...] = (int, float)
-    for kind in kinds:
+    for parse in (parse_whole, parse_number):
         try:
-            return kind(text)
+            return parse(text)
         except ValueError:
             continue
     return text

@@ -70,16 +70,6 @@ _RATE: Final = click.option(
 )
 
 
-def _labels(_ctx: click.Context, option: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
-    labels = {}
-    for text in pairs:
-        category, equals, label = text.partition("=")
-        if not equals or not label:
-            raise click.UsageError(f"{option.opts[0]} is {text!r}; give CATEGORY=LABEL")
-        labels[category] = label
-    return labels
-
-
 def _scores(_ctx: click.Context, _option: click.Parameter, text: str | None) -> list[Score] | None:
     return None if text is None else parse_scores(text)
 
@@ -100,7 +90,6 @@ def _mapping(name: str, field: str, which: str) -> Option:
         field,
         multiple=True,
         metavar="CATEGORY=LABEL",
-        callback=_labels,
         help=f"Label of a category of {which}; may be repeated.",
     )
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,15 +11,20 @@ from rich.table import Table
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.estimates_text import heading
 from hushpoll_shared.cli.terminal import rendered
-from hushpoll_shared.spelling.canonical import parse_json
+from hushpoll_shared.reading.documents import read_document
+from hushpoll_shared.reading.table_reader import Row, TableReader, open_table
+from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.published import Published
 
 MOST_BYTES: Final = 1 << 22
 """Of a file of cell weights; 65,536 cells take less."""
 
 
-def read_design(path: Path | None, cell_weights: Path | None = None) -> dict[str, Any]:
+def read_design(
+    path: Path | None, cell_weights: Path | None = None, published: Published | None = None
+) -> dict[str, Any]:
     """Return the design that a file has; without a file an empty one.
 
     Parameters
@@ -30,6 +33,8 @@ def read_design(path: Path | None, cell_weights: Path | None = None) -> dict[str
         Of the design.
     cell_weights : Path, optional
         A table of its weights; see :func:`read_cell_weights`.
+    published : Published, optional
+        The survey, where it is at hand.
 
     Raises
     ------
@@ -47,74 +52,73 @@ def read_design(path: Path | None, cell_weights: Path | None = None) -> dict[str
                 "the two out",
                 field="weights",
             )
-        design = {**design, "weights": read_cell_weights(cell_weights)}
+        design = {**design, "weights": read_cell_weights(cell_weights, published)}
     return design
 
 
-def read_cell_weights(path: Path) -> dict[str, Any]:
+def read_cell_weights(path: Path, published: Published | None = None) -> dict[str, Any]:
     """Read weights of the cells of attributes in clear, as a design has them.
 
     The first row of the CSV names the attributes, and last the column of weights, whatever its
-    name. Each other row is a cell.
+    name. Each other row is a cell. A survey that is at hand says which categories there are.
 
     Raises
     ------
     InvalidParameter
-        If the file is larger than 4 MiB, no CSV in UTF-8, has a single column, or a row of another
-        length or without a number.
+        If the file is larger than 4 MiB, is no table that :func:`~.table_reader.open_table` reads,
+        has a single column, a row without a number, a cell twice or one that there is not.
     OSError
         If it cannot be read.
     """
     size = path.stat().st_size
     if size > MOST_BYTES:
         raise InvalidParameter(
-            f"{path} has {size} bytes, and a table of weights may have {MOST_BYTES}; weights are "
-            "given by attributes in clear, a row for each cell, and not for each respondent",
+            f"{named(path)} has {size} bytes, and a table of weights may have {MOST_BYTES}; "
+            "weights are given by attributes in clear, a row for each cell, and not for each "
+            "respondent",
             field="weights",
         )
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            header, *lines = list(csv.reader(stream)) or [[]]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InvalidParameter(
-            f"{path} is no CSV in UTF-8 ({error}); save the weights as one", field="weights"
-        ) from None
-    if len(header) < 2:
-        raise InvalidParameter(
-            f"{path} begins with {show(header)}; its first row must name one attribute or several, "
-            "and last the column of weights, such as region,weight",
-            field="weights",
-        )
-    rows: list[list[Any]] = []
-    for line, cells in enumerate(lines, start=2):
-        if not cells:
-            continue
-        try:
-            number = float(cells[-1])
-        except ValueError:
-            number = math.nan
-        if len(cells) != len(header) or not math.isfinite(number):
+    with open_table(path, field="weights") as table:
+        *attributes, last = table.header
+        if not attributes:
             raise InvalidParameter(
-                f"{path}, line {line}: {show(cells)} must be {len(header) - 1} categories and a "
-                "number",
+                f"{table.name} has the one column {show(last)}; its first row must name one "
+                "attribute or several, and last the column of weights, such as region,weight",
                 field="weights",
             )
-        rows.append([*cells[:-1], number])
-    return {"attributes": header[:-1], "rows": rows}
+        rows = [
+            [*row.cells[:-1], table.number(row, len(attributes))]
+            for row in _cells(table, attributes, published)
+        ]
+    return {"attributes": attributes, "rows": rows}
+
+
+def _cells(table: TableReader, attributes: list[str], published: Published | None) -> Iterator[Row]:
+    """Yield the rows of cell weights, if each is of another cell, and of one that there is."""
+    domains = [] if published is None else [published.attribute(name).domain for name in attributes]
+    seen: dict[tuple[str, ...], Row] = {}
+    for row in table.rows():
+        for name, domain, category in zip(attributes, domains, row.cells, strict=False):
+            if category not in domain:
+                raise table.refused(
+                    row,
+                    name,
+                    f"{show(category)} is no category; give one of "
+                    f"{', '.join(map(show, domain[:12]))}",
+                )
+        cell = tuple(row.cells[:-1])
+        if cell in seen:
+            raise InvalidParameter(
+                f"{table.name} {row.place} has the cell {', '.join(map(show, cell))} again, after "
+                f"{seen[cell].place}; give each cell one weight",
+                field=table.field,
+            )
+        seen[cell] = row
+        yield row
 
 
 def _read(path: Path) -> dict[str, Any]:
-    match path.suffix.lower():
-        case ".json":
-            document = parse_json(path.read_bytes())
-        case ".yaml" | ".yml":
-            from hushpoll_shared.survey.yaml_reader import parse_yaml
-
-            document = parse_yaml(path.read_bytes())
-        case _:
-            raise InvalidParameter(
-                f"the design {path} must end in .json, .yaml or .yml: rename it", field="design"
-            )
+    document = read_document(path, field="design", what="the design")
     if not isinstance(document, dict):
         raise InvalidParameter(
             f"the design {path} is no object; give such as "

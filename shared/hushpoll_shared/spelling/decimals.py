@@ -19,7 +19,10 @@ PLACES: Final = 12
 LARGEST_WEIGHT: Final = 1_000_000
 
 _CANONICAL: Final = re.compile(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?")
-_WRITTEN: Final = re.compile(r"[0-9]{1,20}(\.[0-9]{1,40})?([eE][-+]?[0-9]{1,2})?")
+# The rule of `is_decimal`, for numbers above 0 that take no time to read.
+_WRITTEN: Final = re.compile(
+    r"\+?(?:[0-9]{1,20}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][-+]?[0-9]{1,2})?"
+)
 
 
 def check_canonical(value: object, *, field: str) -> str:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from hushpoll_protocols import InvalidParameter, create
-from hushpoll_shared.spelling.canonical import canonical_json, check_keys, parse_json
+from hushpoll_shared.spelling.canonical import canonical_json, check_keys
 from hushpoll_shared.spelling.text import normalized, show
 from hushpoll_shared.survey.attributes import (
     Attribute,
@@ -215,19 +215,9 @@ def load_document(path: str | Path) -> Any:
     # A device that is handed its manifest as bytes does not pay for importing pathlib.
     from pathlib import Path
 
-    path = Path(path)
-    match path.suffix.lower():
-        case ".json":
-            return parse_json(path.read_bytes())
-        case ".yaml" | ".yml":
-            from hushpoll_shared.survey.yaml_reader import parse_yaml
+    from hushpoll_shared.reading.documents import read_document
 
-            return parse_yaml(path.read_bytes())
-    raise InvalidParameter(
-        f"the manifest file {path} ends in {show(path.suffix)}; it must end in .json, .yaml or "
-        ".yml: rename it",
-        field="path",
-    )
+    return read_document(Path(path), field="path", what="the manifest file")
 
 
 def _values(holder: Attribute | Terms, kind: type[Attribute] | type[Terms]) -> dict[str, Any]:

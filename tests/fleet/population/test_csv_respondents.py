@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 
 import pytest
 
@@ -120,5 +121,29 @@ def test_a_file_of_another_form_is_refused(read, text, options, words):
 
 
 def test_a_very_long_field_is_a_clear_error(read):
-    with pytest.raises(InvalidParameter, match="no CSV file: field larger"):
+    with pytest.raises(InvalidParameter, match="line 2 is no CSV: field larger"):
         read("gender,age,job\n" + "x" * (csv.field_size_limit() + 1) + ",17,Craft\n")
+
+
+@pytest.mark.parametrize("empty", ["", '""'])
+def test_an_empty_line_of_one_question_is_a_skipped_answer(tmp_path, empty):
+    path = tmp_path / "one.csv"
+    path.write_text(f"mode\nWalk\n{empty}\nCar\n{empty}\n{empty}\nWalk\n")
+    attributes = (Attribute("mode", "sensitive", ("Walk", "Car"), missing="Not answered"),)
+    assert read_respondents(path, attributes).columns == {"mode": (0, 2, 1, 2, 2, 0)}
+    with pytest.raises(BadRows, match=r"row 2 \(line 3\), column mode: ''"):
+        read_respondents(path, (Attribute("mode", "sensitive", ("Walk", "Car")),))
+
+
+@pytest.mark.parametrize("column", ["a;b", "$(touch x)", "`x`", "it's", "a b"])
+def test_no_remedy_has_a_name_that_a_shell_would_run(read, column):
+    with pytest.raises(InvalidParameter) as caught:
+        read(f"gender,age,job,{column}\n")
+    remedy = str(caught.value).partition("--ignore ")[2].partition(". The survey")[0]
+    assert shlex.split(remedy) == [column]
+
+
+def test_a_file_with_semicolons_is_refused_with_a_remedy(read):
+    with pytest.raises(InvalidParameter, match="has semicolons between its cells") as caught:
+        read("gender;age;job\r\nMale;17;Craft\r\n")
+    assert "--ignore" not in str(caught.value)

@@ -7,9 +7,11 @@ from click.testing import CliRunner
 
 from hushpoll_server.cli import user
 from hushpoll_server.config.configuration import load
+from hushpoll_server.services.people.users import Users
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.users import ActionStore, UserStore
+from hushpoll_shared.spelling.clock import SystemClock
 from sample_survey import make_draft
 
 
@@ -92,6 +94,20 @@ def test_password_is_asked_for_twice(run):
 def test_wrong_form_is_refused_with_its_remedy(run, tmp_path, arguments, said):
     code, output = run(user.add, *arguments, "--password-file", str(tmp_path / "password"))
     assert (code, said in output) == (1, True), output
+
+
+@pytest.mark.sqlite
+def test_mark_and_end_of_a_password_file_are_no_part_of_it(run, new_database_url, tmp_path):
+    path = tmp_path / "marked"
+    path.write_bytes(b"\xef\xbb\xbfcorrect horse battery\r\n")
+    assert run(user.add, "ada", "--password-file", str(path))[0] == 0
+    database = Database(new_database_url, pool_size=1)
+    users = Users(UserStore(database), SystemClock())
+    assert users.verified("ada", "correct horse battery") is not None
+    database.close()
+    path.write_bytes("correct horse battery\n".encode("utf-16"))
+    code, output = run(user.password, "ada", "--password-file", str(path))
+    assert (code, "but text in UTF-16" in output) == (1, True), output
 
 
 @pytest.mark.sqlite

@@ -94,7 +94,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
     with pytest.raises(InvalidParameter, match="cannot be read"):
         read(file=tmp_path / "absent")
     (tmp_path / "latin").write_bytes(b"host = '\xe9'")
-    with pytest.raises(InvalidParameter, match="is not UTF-8"):
+    with pytest.raises(InvalidParameter, match="is no UTF-8 text"):
         read(file=tmp_path / "latin")
     (tmp_path / "large").write_bytes(b"#" * (2**20 + 1))
     with pytest.raises(InvalidParameter, match="is larger than 1048576 bytes"):
@@ -159,6 +159,16 @@ def test_a_secret_is_read_from_its_file(tmp_path):
     both = {"HUSHPOLL_DATABASE_URL_FILE": str(secret), "HUSHPOLL_DATABASE_URL": "sqlite:///y"}
     with pytest.raises(InvalidParameter, match="database_url and database_url_file are both given"):
         read(environment=both)
+    secret.write_bytes(b"\xef\xbb\xbfpostgresql://me:word@db/x\r\n")
+    found = read({"database_url_file": str(secret)})
+    assert found.settings.database_url == "postgresql://me:word@db/x"
+    marked = tmp_path / "marked.toml"
+    marked.write_bytes(f"\ufeffdatabase_url_file = '{secret}'\r\n".encode())
+    assert read(file=marked).settings.database_url == "postgresql://me:word@db/x"
+    secret.write_bytes("postgresql://me:word@db/x".encode("utf-16"))
+    with pytest.raises(InvalidParameter, match="is no UTF-8 text, but text in UTF-16") as caught:
+        read({"database_url_file": str(secret)})
+    assert str(secret) in str(caught.value)
     for content in ("", "\n", "one\ntwo\n"):
         secret.write_text(content)
         with pytest.raises(InvalidParameter, match="its only line"):

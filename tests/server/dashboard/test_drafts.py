@@ -234,7 +234,9 @@ def test_a_survey_is_translated_cell_by_cell_and_terms_are_chosen(site, visit):
     [
         ("n", "many", "n is &#39;many&#39;; give a whole number from 1"),
         ("n", "0", "n is &#39;0&#39;; give a whole number"),
+        ("n", "1,000", "n is &#39;1,000&#39;; give a whole number"),
         ("width", "2", "width is &#39;2&#39;; give a width above 0"),
+        ("width", "0,1", "width is &#39;0,1&#39;; give a width above 0"),
     ],
 )
 def test_a_wrong_number_of_the_plan_is_told_beside_it(site, visit, field, text, words):

@@ -194,14 +194,20 @@ def test_curves_of_results_are_drawn_and_not_kept(filled, visit):
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (b"\xff\xfe", "no CSV in UTF-8"),
+        (b"\xff\xfe", "results.csv is no UTF-8 text, but text in UTF-16 (byte 0 is 0xff)"),
         (b"a,b\n1,2\n", "no column epsilon"),
         (b"epsilon,seed,accuracy\n", "no rows"),
-        (b"epsilon,seed,accuracy\n1,0\n", "one of another length"),
+        (
+            b"epsilon,seed,accuracy\n1,0\n",
+            "row 1 (line 2) has 2 values, and the header names 3 columns",
+        ),
         (b"epsilon,seed,accuracy\n0,0,1\n", "not above 0"),
-        (b"epsilon,seed,accuracy\n1,0,=1+1\n", "no number in accuracy"),
+        (
+            b"epsilon,seed,accuracy\n1,0,=1+1\n",
+            "row 1 (line 2), column accuracy: &#39;=1+1&#39; is no number",
+        ),
         (b"epsilon,seed,accuracy\ninf,0,1\n", "0 lines to draw"),
-        (b"epsilon,seed,accuracy\n1,0,1e308\n1,1,1e308\n", "line 2 has 1e+308 in accuracy"),
+        (b"epsilon,seed,accuracy\n1,0,1e308\n1,1,1e308\n", "row 1 (line 2) has 1e+308 in accuracy"),
         (b"epsilon,seed,accuracy\n1,0,1\n1,1,-1000001\n", "a metric is in [-1e+06, 1e+06]"),
         (
             b"epsilon,seed,accuracy,SPD\n" + b"".join(b"%d,0,1,1\n" % e for e in range(1, 502)),
@@ -226,6 +232,15 @@ def test_intervals_of_shares_lie_within_nought_and_one():
     curves = read_curves(b"epsilon,seed,accuracy,SPD\n1,0,0.99,0.01\n1,1,0.79,-0.31\n")
     ends = {point["metric"]: (point["lower"], point["upper"]) for point in curves.points}
     assert ends == {"accuracy": (0.0, 1.0), "gap": (0.0, 1.0)}
+
+
+def test_mark_before_results_changes_no_line():
+    rows = [f"{name},uniform,{epsilon},{seed},0.7,0.1" for name in ("GRR", "OUE")
+            for epsilon in (1, 4) for seed in (0, 1)]  # fmt: skip
+    body = "\n".join(["protocol,split,epsilon,seed,accuracy,SPD", *rows]).encode()
+    curves = read_curves(b"\xef\xbb\xbf" + body)
+    assert curves == read_curves(body)
+    assert {point["line"] for point in curves.points} == {"GRR", "OUE"}
 
 
 def test_form_with_too_many_parts_is_told_so(filled, visit):

@@ -83,7 +83,7 @@ def test_chunks_change_nothing_not_even_row_numbers(survey, people, write_rows, 
         (HEADER + GOOD + "Male,7,{c},low\n", r"row 2 \(line 3\), column age: '7' is no category; "),
         (HEADER + "Male,,{c},low\n", r"row 1 \(line 2\), column age: the cell is empty; answer "),
         (HEADER + "male,1,{c},low\n", "column gender: 'male' is no category; answer with one of"),
-        (HEADER + 'Male,1,"{c}\n",low\n', r"row 1 \(line 3\), column job: "),
+        (HEADER + 'Male,1,"{c}\n",low\n', r"row 1 \(line 2\), column job: "),
         (HEADER + GOOD + "Male,1,{c}\n", r"row 2 \(line 3\) has 3 values, and the header names 4"),
         (HEADER + GOOD + "Male,1,{c},low,x\n", r"row 2 \(line 3\) has 5 values"),
         ("gender,age,job\n" + GOOD, "has no column income.*The columns are gender, age, job"),
@@ -93,8 +93,11 @@ def test_chunks_change_nothing_not_even_row_numbers(survey, people, write_rows, 
         (HEADER, "has no rows"),
         (HEADER + 'Male,1,"{c},low\n', "line 2 is no CSV: .*correct the quotes"),
         (HEADER + 'Male,1,"{c}"x,low\n', "line 2 is no CSV"),
-        (b"gender,age,job,income\nM\xe4nnlich,1,{c},low\n", "is no UTF-8 text.*at byte 23"),
-        (b"HREC\x01\xff\xfe", "is no UTF-8 text.*give a CSV file"),
+        (
+            b"gender,age,job,income\nM\xe4nnlich,1,{c},low\n",
+            "is no UTF-8 text .byte 23 is 0xe4.; save it as CSV",
+        ),
+        (b"HREC\x01\xff\xfe", "is no UTF-8 text .byte 5 is 0xff.; save it as CSV"),
     ],
 )
 def test_each_mistake_is_named(survey, file, text, words):
@@ -115,3 +118,17 @@ def test_columns_can_be_ignored_but_not_attributes(survey, file):
 def test_a_file_that_is_not_there_is_an_os_error(survey, tmp_path):
     with pytest.raises(FileNotFoundError):
         read_rows(tmp_path / "nowhere.csv", survey())
+
+
+def test_an_empty_line_of_one_column_keeps_the_rows_after_it_in_place(survey, file):
+    attributes = [
+        {"name": "mode", "role": "sensitive", "categories": ["Walk", "Car"], "missing": "-"},
+        {"name": "late", "role": "target", "categories": ["no", "yes"], "positive": "yes"},
+    ]
+    published = survey(
+        attributes=attributes,
+        protected={"attribute": "mode", "privileged": "Car", "unprivileged": "Walk"},
+    )
+    for empty in ("", '""'):
+        path = file(f"mode\nWalk\n{empty}\nCar\n{empty}\nWalk\n")
+        assert read_rows(path, published, optional=["late"])["mode"].tolist() == [0, 2, 1, 2, 0]

@@ -12,7 +12,7 @@ from hushpoll_client.cli.options import analyst_command, version_of, version_opt
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_shared.cli.manifest_commands import refusal, with_lines
 from hushpoll_shared.cli.terminal import emit_answer, usable
-from hushpoll_shared.spelling.canonical import parse_json
+from hushpoll_shared.reading.documents import read_document
 
 MANIFEST = click.argument("manifest", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 REVISION = click.option(
@@ -139,12 +139,7 @@ def delete(client: AnalystClient, draft_id: str, yes: bool, as_json: bool) -> No
 
 def _read(path: Path) -> dict[str, Any]:
     """Return a manifest as it is written, with all its mistakes."""
-    if path.suffix.lower() == ".json":
-        document = parse_json(path.read_bytes())
-    else:
-        from hushpoll_shared.survey.yaml_reader import parse_yaml
-
-        document = parse_yaml(path.read_bytes())
+    document = read_document(path, field="manifest", what="the manifest")
     if not isinstance(document, dict):
         raise HushpollError(
             f"{path.name} is no mapping; begin it with a line such as name: work-and-health"

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from hushpoll_client.cli.help.examples import EXAMPLES
+from hushpoll_client.cli.help.plain_numbers import require_plain_numbers
 from hushpoll_protocols.errors import MissingExtra
 
 try:
@@ -29,6 +30,7 @@ def finish(name: str, command: click.Command) -> None:
     command : click.Command
         Changed in place; a second time nothing is added.
     """
+    require_plain_numbers(command)
     _name_numbers(command)
     if isinstance(command, click.Group):
         for second, inner in command.commands.items():

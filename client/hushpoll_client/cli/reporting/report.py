@@ -24,6 +24,7 @@ from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_errors, waiting
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
+from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 
@@ -78,7 +79,7 @@ def choice_options(command: _Command) -> _Command:
 
 def chosen_tables(crosses: Iterable[str]) -> list[list[str]]:
     """Return the pairs of attributes that ``--cross`` names."""
-    return [[part.strip() for part in pair.split(",")] for pair in crosses]
+    return [read_list(pair, field="--cross") for pair in crosses]
 
 
 @click.command()

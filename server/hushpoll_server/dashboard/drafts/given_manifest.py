@@ -10,6 +10,7 @@ from flask import request
 
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_server.http.endpoint import services
+from hushpoll_shared.reading.text_files import text_of
 from hushpoll_shared.spelling.canonical import parse_json
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.yaml_reader import parse_yaml
@@ -41,7 +42,8 @@ def given_manifest() -> dict[str, Any]:
         raise InvalidParameter(
             "there is no manifest; paste its YAML, or choose a file", field="manifest"
         )
-    is_json = data.lstrip().startswith(b"{")
+    text = text_of(data, name="the manifest", field="manifest")
+    is_json = text.lstrip().startswith("{")
     most = services().settings.max_manifest_bytes if is_json else MOST_YAML_BYTES
     if len(data) > most:
         raise InvalidParameter(
@@ -50,7 +52,7 @@ def given_manifest() -> dict[str, Any]:
             field="manifest",
         )
     with services().surveys.reading.take():
-        document = _json_of(data) if is_json else parse_yaml(data)
+        document = _json_of(text, len(data)) if is_json else parse_yaml(text)
     if not isinstance(document, dict):
         raise InvalidParameter(
             "the manifest is no mapping; begin with a line such as name: work-and-health",
@@ -61,14 +63,14 @@ def given_manifest() -> dict[str, Any]:
     return manifest
 
 
-def _json_of(data: bytes) -> Any:
+def _json_of(text: str, size: int) -> Any:
     """Return JSON; what only begins like it is YAML."""
     try:
-        return parse_json(data)
+        return parse_json(text)
     except HushpollError:
-        if len(data) > MOST_YAML_BYTES:
+        if size > MOST_YAML_BYTES:
             raise
-        return parse_yaml(data)
+        return parse_yaml(text)
 
 
 def _require_few_values(document: object, most: int) -> None:

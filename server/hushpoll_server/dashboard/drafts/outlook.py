@@ -22,6 +22,7 @@ from hushpoll_server.services.surveys.launch import WIDTH, launch_plan
 from hushpoll_server.services.surveys.validation import Validation, validate
 from hushpoll_server.services.surveys.warnings import PublishingWarning, publishing_warnings
 from hushpoll_shared.drafts.manifest_problems import ManifestProblem
+from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
 from hushpoll_shared.survey.published import Published
 
 LOOK_SECONDS: Final = 3.0
@@ -144,10 +145,9 @@ def _expected() -> int | None:
 
 
 def _number(text: str, name: str, *, whole: bool) -> float:
-    plain = text.replace(",", "").replace("\u202f", "").replace(" ", "")
     most: float = N_MAX if whole else 1
     try:
-        number: float = int(plain) if whole else float(plain)
+        number: float = parse_whole(text) if whole else parse_number(text)
     except ValueError:
         number = 0
     if not 0 < number <= most:

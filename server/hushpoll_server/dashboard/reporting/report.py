@@ -28,6 +28,7 @@ from hushpoll_server.reports.page import style_hash
 from hushpoll_server.reports.report import FORMS
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.reading.decimal_texts import parse_number
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 
@@ -188,7 +189,7 @@ def _chosen(given: MultiDict[str, str]) -> dict[str, Any]:
 def _number(given: Mapping[str, str]) -> float:
     text = given.get("confidence", "0.95")
     try:
-        return float(text)
+        return parse_number(text)
     except ValueError:
         raise InvalidParameter(
             f"confidence is {show(text)}; give a number such as 0.95", field="confidence"

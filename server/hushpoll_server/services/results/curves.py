@@ -6,15 +6,15 @@ kept.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
+from hushpoll_shared.reading.table_reader import Row, TableReader, open_table
 
 MOST_BYTES: Final = 2 * 2**20
 MOST_LINES: Final = 20
@@ -69,7 +69,15 @@ def read_curves(body: bytes) -> Curves:
             f"the file has more than {MOST_BYTES} bytes; results.csv has a row for each run",
             field="results",
         )
-    rows = _rows(body)
+    try:
+        with open_table(body, field="results", name="results.csv") as table:
+            return _curves(table, _rows(table))
+    except InvalidParameter as error:
+        raise Refused("invalid-request", str(error), field="results") from None
+
+
+def _curves(table: TableReader, given: Sequence[tuple[Row, Mapping[str, str]]]) -> Curves:
+    rows = [row for _, row in given]
     gap = next((name for name in ("parity_gap", "SPD") if name in rows[0]), None)
     metrics = {"accuracy": "accuracy"} | ({} if gap is None else {"gap": gap})
     varying = [
@@ -78,11 +86,11 @@ def read_curves(body: bytes) -> Curves:
         if name in rows[0] and len({row[name] for row in rows if row[name] != NONE}) > 1
     ]
     values: dict[tuple[str, str, float], list[float]] = {}
-    for number, row in enumerate(rows, start=2):
-        line, epsilon = _line(row, varying), _epsilon(row, number)
+    for place, row in given:
+        line, epsilon = _line(row, varying), _epsilon(table, place)
         for metric, column in metrics.items():
             if row[column]:
-                value = abs(_metric(row, column, number))
+                value = abs(_metric(table, place, column))
                 values.setdefault((line, metric, epsilon), []).append(value)
     lines = {line for line, _, epsilon in values if math.isfinite(epsilon)}
     if not lines or len(lines) > MOST_LINES:
@@ -108,18 +116,13 @@ def read_curves(body: bytes) -> Curves:
     )
 
 
-def _rows(body: bytes) -> list[dict[str, str]]:
-    try:
-        reader = csv.DictReader(io.StringIO(body.decode("utf-8"), newline=""), strict=True)
-        rows = list(reader)
-    except (UnicodeDecodeError, csv.Error):
-        raise _no_results("it is no CSV in UTF-8") from None
-    names = reader.fieldnames or []
+def _rows(table: TableReader) -> Sequence[tuple[Row, Mapping[str, str]]]:
     for name in ("epsilon", "seed", "accuracy"):
-        if name not in names:
+        if name not in table.header:
             raise _no_results(f"it has no column {name}")
-    if not rows or any(None in row or None in row.values() for row in rows):
-        raise _no_results("it has no rows, or one of another length")
+    rows = [(row, dict(zip(table.header, row.cells, strict=True))) for row in table.rows()]
+    if not rows:
+        raise _no_results("it has no rows")
     return rows
 
 
@@ -130,29 +133,27 @@ def _line(row: Mapping[str, str], varying: Iterable[str]) -> str:
     return " ".join(words) or row.get("method", row.get("protocol", "all"))[:MOST_TEXT]
 
 
-def _epsilon(row: Mapping[str, str], number: int) -> float:
+def _epsilon(table: TableReader, row: Row) -> float:
     """Return the epsilon that a row spends: the central one, or else that of the devices."""
-    epsilon = _number(row, "epsilon", number)
-    if math.isinf(epsilon) and row.get("local_epsilon"):
-        epsilon = _number(row, "local_epsilon", number)
+    epsilon = _number(table, row, "epsilon")
+    if math.isinf(epsilon) and "local_epsilon" in table.header:
+        local = row.cells[table.header.index("local_epsilon")]
+        epsilon = _number(table, row, "local_epsilon") if local else epsilon
     if math.isnan(epsilon) or epsilon <= 0:
-        raise _no_results(f"line {number} has an epsilon that is not above 0")
+        raise _no_results(f"{row.place} has an epsilon that is not above 0")
     return epsilon
 
 
-def _number(row: Mapping[str, str], column: str, number: int) -> float:
-    try:
-        return float(row[column])
-    except ValueError:
-        raise _no_results(f"line {number} has no number in {column[:MOST_TEXT]}") from None
+def _number(table: TableReader, row: Row, column: str) -> float:
+    return table.number(row, table.header.index(column), beyond=True)
 
 
-def _metric(row: Mapping[str, str], column: str, number: int) -> float:
+def _metric(table: TableReader, row: Row, column: str) -> float:
     """Return a metric, which may be missing (NaN) or infinite."""
-    value = _number(row, column, number)
+    value = _number(table, row, column)
     if LARGEST_METRIC < abs(value) < math.inf:
         raise _no_results(
-            f"line {number} has {value:g} in {column[:MOST_TEXT]}, and a metric is in "
+            f"{row.place} has {value:g} in {column[:MOST_TEXT]}, and a metric is in "
             f"[-{LARGEST_METRIC:.0e}, {LARGEST_METRIC:.0e}]"
         )
     return value

@@ -6,13 +6,14 @@ a manifest declares.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.reading.pairs import quoted
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.evaluation.metrics import NEITHER
@@ -58,9 +59,9 @@ def partition_by(
     columns : mapping of str to sequence[n]
         Each row's category, by attribute.
     reference : str, optional
-        The group with which the others are compared, as ``attribute=category,
-        attribute=category``. The default is the largest group, which gives the most precise
-        comparisons.
+        The group with which the others are compared, as ``attribute=category,attribute=category``
+        in any order, each part with quotes or without. The default is the largest group, which
+        gives the most precise comparisons.
 
     Raises
     ------
@@ -101,20 +102,71 @@ def partition_by(
                 "attributes, or attributes with fewer categories",
                 field="groups",
             )
-    if reference is not None and reference not in labels:
-        raise InvalidParameter(
-            f"reference is {show(reference)}, which is no group; the groups are "
-            f"{'; '.join(labels[:20])}{' ...' if len(labels) > 20 else ''}",
-            field="reference",
-        )
+    given = None if reference is None else _group_named(reference, arrays, labels)
     largest = int(np.bincount(group).argmax())
     return Partition(
         tuple(arrays),
         tuple(labels),
         group,
-        largest if reference is None else labels.index(reference),
+        largest if given is None else given,
         "the largest group" if reference is None else "as given",
     )
+
+
+def _group_named(
+    reference: str, columns: Mapping[str, npt.NDArray[np.str_]], labels: Sequence[str]
+) -> int:
+    """Return the place of the group that a text names."""
+    categories = {name: set(np.unique(values).tolist()) for name, values in columns.items()}
+    labelled = {
+        ", ".join(f"{name}={chosen[name]}" for name in columns)
+        for chosen in _choices(reference, categories)
+    }
+    found = [place for place, label in enumerate(labels) if label in labelled]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InvalidParameter(
+            f"reference is {show(reference)}, which may be "
+            f"{' or '.join(labels[one] for one in found)}; put each part into quotes, such as "
+            '"attribute=category"',
+            field="reference",
+        )
+    raise InvalidParameter(
+        f"reference is {show(reference)}, which is no group; the groups are "
+        f"{'; '.join(labels[:20])}{' ...' if len(labels) > 20 else ''}",
+        field="reference",
+    )
+
+
+def _choices(text: str, left: Mapping[str, set[str]]) -> Iterator[dict[str, str]]:
+    """Yield each way in which a text names a category of each of the columns that are left."""
+    if not left:
+        if not text:
+            yield {}
+        return
+    for name, categories in left.items():
+        for part, category in _parts(text, name, categories):
+            rest = text[len(part) :]
+            others = {other: known for other, known in left.items() if other != name}
+            if bool(rest) == bool(others) and (not rest or rest.startswith(",")):
+                for chosen in _choices(rest[1:].lstrip(), others):
+                    yield {name: category, **chosen}
+
+
+def _parts(text: str, name: str, categories: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield the beginnings of a text that name a category of a column, and the category."""
+    for before in {name, quoted(name)}:
+        if text.startswith(f"{before}="):
+            for category in categories:
+                for spelled in {category, quoted(category)}:
+                    if text.startswith(spelled, len(before) + 1):
+                        yield f"{before}={spelled}", category
+    if text.startswith('"'):
+        for category in categories:
+            whole = quoted(f"{name}={category}")
+            if text.startswith(whole):
+                yield whole, category
 
 
 def partition_of(

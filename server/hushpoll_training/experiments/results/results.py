@@ -7,6 +7,7 @@ pass for a number in a program that reads the file.
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import BytesIO, StringIO
@@ -17,8 +18,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hushpoll_analysis.frames.parquet_cells import is_parquet
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.reading.table_reader import open_table
+from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_training.evaluation.metrics import METRICS
 from hushpoll_training.experiments.grid import Task
@@ -187,17 +191,14 @@ def read_results(path: Path, kind: type[AnyCell] = Task) -> pd.DataFrame:
             field="results",
         )
     try:
-        if file.suffix == ".parquet":
-            table = pd.read_parquet(file)
-        else:
-            # Python reads the digits exactly; pandas' own reader does so from version 3 on.
-            numbers = dict.fromkeys(layout.numbers, lambda text: float(text or "nan"))
-            table = pd.read_csv(file, converters=numbers, keep_default_na=False)
+        table = pd.read_parquet(file) if is_parquet(file) else _read_csv(file, layout)
         if ("method" in table.columns) != (kind is Trial):
             raise ValueError(f"its cells are not of the kind {kind.__name__}")
         for name in layout.columns:
             if name not in table.columns:
                 raise ValueError(f"it has no column {name}")
+        if (table["seed"] % 1 != 0).any():
+            raise ValueError("a seed is no whole number")
         table = table.astype({"seed": "int64"})
         clear = NONE if kind is Trial else BASELINE
         known = {"protocol": (clear, *PROTOCOLS), "split": ("none", *DRAFT_SPLITS)}
@@ -206,11 +207,26 @@ def read_results(path: Path, kind: type[AnyCell] = Task) -> pd.DataFrame:
                 raise ValueError(f"the {name} {value!r} is none of {', '.join(values)}")
     except ValueError as error:
         raise InvalidParameter(
-            f"{file} holds no results ({' '.join(str(error).split())}); give what hushpoll "
+            f"{named(file)} holds no results ({' '.join(str(error).split())}); give what hushpoll "
             "experiment run wrote",
             field="results",
         ) from None
     return table
+
+
+def _read_csv(file: Path, layout: Layout) -> pd.DataFrame:
+    with open_table(file, field="results") as table:
+        numbers = {place for place, name in enumerate(table.header) if name in layout.numbers}
+        rows = [
+            [
+                table.number(row, place, beyond=True) if place in numbers and text
+                else math.nan if place in numbers
+                else text
+                for place, text in enumerate(row.cells)
+            ]
+            for row in table.rows()
+        ]  # fmt: skip
+        return pd.DataFrame(rows, columns=list(table.header))
 
 
 def kind_of(path: Path) -> type[AnyCell]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import statistics
 from collections.abc import Iterable, Mapping
@@ -15,6 +14,8 @@ from scipy.stats import t as student
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.reading.decimal_texts import parse_whole
+from hushpoll_shared.reading.table_reader import Row, TableReader, open_table
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_training.evaluation.metrics import METRICS
@@ -177,27 +178,34 @@ def read_summaries(path: Path) -> dict[Place, dict[str, Summary]]:
     """
     if path.is_dir() or path.suffix == ".parquet" or not _is_published(path):
         return summarise_results(read_results(path))
-    with path.open(encoding="utf-8", newline="") as stream:
-        reader = csv.DictReader(stream)
-        names = [n.removesuffix("_mean") for n in reader.fieldnames or () if "_mean" in n]
-        summaries: dict[Place, dict[str, Summary]] = {}
-        for row in reader:
-            try:
-                summaries[_place(row)] = {
-                    _METRICS.get(name, name): Summary(
-                        float(row[f"{name}_mean"]), float(row[f"{name}_sd"]), int(row["runs"])
-                    )
-                    for name in names
-                }
-            except (KeyError, TypeError, ValueError) as error:
-                raise InvalidParameter(
-                    f"{path} line {reader.line_num} is no row of means and deviations ({error!r}); "
-                    "give protocol, split, epsilon, runs, and a mean and an sd per metric",
-                    field="reference",
-                ) from None
+    with open_table(path, field="reference") as table:
+        summaries = dict(_published_row(table, row) for row in table.rows())
     if not summaries:
         raise InvalidParameter(f"{path} has no rows; give a table with some", field="reference")
     return summaries
+
+
+def _published_row(table: TableReader, row: Row) -> tuple[Place, dict[str, Summary]]:
+    def number(column: str) -> float:
+        return table.number(row, table.header.index(column), beyond=True)
+
+    texts = dict(zip(table.header, row.cells, strict=True))
+    names = [name.removesuffix("_mean") for name in table.header if name.endswith("_mean")]
+    try:
+        return _place(texts, number("epsilon")), {
+            _METRICS.get(name, name): Summary(
+                number(f"{name}_mean"), number(f"{name}_sd"), parse_whole(texts["runs"])
+            )
+            for name in names
+        }
+    except InvalidParameter:
+        raise
+    except (KeyError, ValueError) as error:
+        raise InvalidParameter(
+            f"{table.name} {row.place} is no row of means and deviations ({error}); give "
+            "protocol, split, epsilon, runs, and a mean and an sd per metric",
+            field="reference",
+        ) from None
 
 
 def _is_published(path: Path) -> bool:
@@ -207,13 +215,13 @@ def _is_published(path: Path) -> bool:
             f"--out of hushpoll experiment run, or its {CSV}",
             field="reference",
         )
-    with path.open(encoding="utf-8", newline="") as stream:
-        header = next(csv.reader(stream), [])
+    with open_table(path, field="reference") as table:
+        header = table.header
     return "runs" in header and any(one.endswith("_mean") for one in header)
 
 
-def _place(row: Mapping[str, str]) -> Place:
+def _place(row: Mapping[str, str], epsilon: float) -> Place:
     split = row["split"].replace("_", "-")
     if row["protocol"] not in ORDER or split not in ORDER:
         raise ValueError(f"{row['protocol']} {row['split']}")
-    return Place(row["protocol"], split, float(row["epsilon"]))
+    return Place(row["protocol"], split, epsilon)

@@ -254,3 +254,37 @@ def test_labels_and_groups_are_checked():
         partition_by({"a": ["x"], "b": ["x", "y"]})
     with pytest.raises(InvalidParameter, match="more than 1000 groups"):
         partition_by({"id": [str(one) for one in range(1001)]})
+
+
+PLACES = {
+    "income": ["<=5", "<=5", ">5", ">5", "a, b"],
+    "sex": ["f", "m", "f", "m", "f"],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("income=<=5,sex=m", "income=<=5, sex=m"),
+        ("income=<=5, sex=m", "income=<=5, sex=m"),
+        ("sex=m,income=<=5", "income=<=5, sex=m"),
+        ("income=a, b,sex=f", "income=a, b, sex=f"),
+        ('income="a, b",sex=f', "income=a, b, sex=f"),
+        ('"income=<=5",sex=m', "income=<=5, sex=m"),
+    ],
+)
+def test_a_reference_is_named_as_its_help_shows_it(text, name):
+    found = partition_by(PLACES, reference=text)
+    assert found.names[found.reference] == name
+
+
+@pytest.mark.parametrize("text", ["", "income=<=5", "sex=m,sex=f", "income=>5,sex=x", "sex=m,"])
+def test_a_reference_that_is_no_group_is_refused_with_the_groups(text):
+    with pytest.raises(InvalidParameter, match=r"which is no group; the groups are income=<=5, s"):
+        partition_by(PLACES, reference=text)
+
+
+def test_a_reference_that_may_be_two_groups_is_refused():
+    columns = {"a": ["x,b=y", "x"], "b": ["z", "y,b=z"]}
+    with pytest.raises(InvalidParameter, match=r"which may be a=x, b=y,b=z or a=x,b=y, b=z; put"):
+        partition_by(columns, reference="a=x,b=y,b=z")

@@ -96,11 +96,19 @@ def test_a_published_table_is_read_in_its_own_spelling(tmp_path):
     }
 
 
-@pytest.mark.parametrize("line", ["GRX,uniform,4,20,1,1,1,1", "GRR,uniform,4,20,x,1,1,1", "GRR,u"])
-def test_a_row_that_is_none_is_named(tmp_path, line):
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("GRX,uniform,4,20,1,1,1,1", r"row 1 \(line 2\) is no row of means .*GRX uniform"),
+        ("GRR,uniform,4,20,x,1,1,1", r"row 1 \(line 2\), column acc_mean: 'x' is no number"),
+        ("GRR,uniform,4,2.5,1,1,1,1", r"row 1 \(line 2\) is no row of means .*'2.5' is no number"),
+        ("GRR,u", r"row 1 \(line 2\) has 2 values"),
+    ],
+)
+def test_a_row_that_is_none_is_named(tmp_path, line, words):
     path = tmp_path / "published.csv"
     path.write_text(f"{HEADER}{line}\n")
-    with pytest.raises(InvalidParameter, match=r"published\.csv line 2 is no row of means"):
+    with pytest.raises(InvalidParameter, match=rf"published\.csv {words}"):
         read_summaries(path)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from hushpoll_analysis.frames.parquet_cells import parquet_header, parquet_texts
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared.spelling.csv_cells import escaped
 from hushpoll_shared.survey.manifest import Manifest
@@ -88,6 +91,34 @@ def test_more_rows_than_are_held_at_a_time(published, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("column", "texts"),
+    [
+        (pa.array([0.1, 0.3, 1, None], pa.float32()), ["0.1", "0.3", "1", ""]),
+        (pa.array(np.array([0.1, 2.5], np.float16)), ["0.1", "2.5"]),
+        (pa.array([0.1, 1e-5, 1e22, -0.0, 2.50]), ["0.1", "0.00001", "1" + "0" * 22, "0", "2.5"]),
+        (pa.array([2**53 + 1, -7], pa.int64()), ["9007199254740993", "-7"]),
+        (pa.array([2**64 - 1], pa.uint64()), ["18446744073709551615"]),
+        (pa.array([True, None]), ["True", ""]),
+        (pa.array([date(2024, 11, 1), None]), ["2024-11-01", ""]),
+        (pa.array([Decimal("0.10"), Decimal("20.00")]), ["0.1", "20"]),
+        (pa.array([None, None]), ["", ""]),
+        (pa.array(["'-1", "-1", "'a"]), ["'-1", "-1", "'a"]),
+        (pa.array([0.1, 0.3], pa.float32()).dictionary_encode(), ["0.1", "0.3"]),
+    ],
+)
+def test_cells_are_the_shortest_texts(tmp_path, column, texts):
+    path = written(tmp_path / "cells.parquet", pa.table({"a": column}))
+    assert list(parquet_texts(path, "data", [0], 10)) == [[texts]]
+
+
+def test_columns_have_different_names(tmp_path):
+    columns = [pa.array([1.0]), pa.array([2.0])]
+    path = written(tmp_path / "twice.parquet", pa.Table.from_arrays(columns, ["w", "w"]))
+    with pytest.raises(InvalidParameter, match="has the column 'w' twice; remove one"):
+        parquet_header(path, "weights")
+
+
+@pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"smokes": None}, "has no column smokes"),
@@ -113,7 +144,7 @@ def test_damaged_file_is_refused(published, tmp_path):
     with pytest.raises(InvalidParameter, match="is a damaged Parquet file"):
         read_rows(path, published)
     path.write_bytes(whole[:-4])
-    with pytest.raises(InvalidParameter, match="or a whole Parquet file"):
+    with pytest.raises(InvalidParameter, match="a Parquet file, or a part of one"):
         read_rows(path, published)
 
 

@@ -1,17 +1,24 @@
-"""Rows in clear from Parquet files: their cells as the texts that a CSV file would have.
+"""Tables that people bring as Parquet: their cells as the texts that a CSV file would have.
 
-A column of numbers gives their shortest text, so that a column that another program has read as
-numbers still names its categories; a null is an empty cell.
+A number is its shortest text in its own width, so that a column that another program has read as
+numbers still names its categories: .1 is "0.1" as a float of 32 bits, too. A date is YYYY-MM-DD, a
+decimal has no zeros at its end, and a null is an empty cell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.spelling.csv_cells import escaped
+from hushpoll_shared.reading.table_reader import checked_header
+from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.spelling.text import show
 
 _MAGIC = b"PAR1"
@@ -28,13 +35,13 @@ def is_parquet(path: Path) -> bool:
         return file.read(4) == _MAGIC
 
 
-def parquet_header(path: Path, option: str) -> list[str]:
+def parquet_header(path: Path, option: str) -> tuple[str, ...]:
     """Return the names of a file's columns.
 
     Raises
     ------
     InvalidParameter
-        If the file is damaged.
+        If the file is damaged, or has a column without a name, or two of one name.
     """
     from pyarrow import ArrowException
 
@@ -42,15 +49,13 @@ def parquet_header(path: Path, option: str) -> list[str]:
         names: list[str] = _opened(path).schema_arrow.names
     except (ArrowException, OSError) as error:
         raise _damaged(path, option, error) from None
-    return names
+    return checked_header(names, named(path), option) if names else ()
 
 
 def parquet_texts(
     path: Path, option: str, positions: list[int], rows: int
 ) -> Iterator[list[list[str]]]:
     """Yield the texts of columns, at most `rows` rows at a time.
-
-    Each text is a cell of CSV: :func:`hushpoll_shared.spelling.csv_cells.unescaped` gives it back.
 
     Parameters
     ----------
@@ -64,7 +69,7 @@ def parquet_texts(
     Raises
     ------
     InvalidParameter
-        If the file is damaged, or a column has no texts and no numbers.
+        If the file is damaged, or a column has no texts, numbers or dates.
     """
     from pyarrow import ArrowException
 
@@ -85,23 +90,39 @@ def _texts(path: Path, option: str, name: str, column: Any) -> list[str]:
     if pa.types.is_dictionary(kind):
         distinct = _texts(path, option, name, column.dictionary)
         return ["" if place is None else distinct[place] for place in column.indices.to_pylist()]
-    kinds = pa.types
-    values = column.to_pylist()
-    if kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind):
-        return ["" if value is None else escaped(value) for value in values]
-    if kinds.is_integer(kind) or kinds.is_boolean(kind) or kinds.is_null(kind):
-        return ["" if value is None else escaped(str(value)) for value in values]
-    if kinds.is_floating(kind):
-        return ["" if value is None else escaped(_number(value)) for value in values]
-    raise InvalidParameter(
-        f"{path} has the column {show(name)} of the type {kind}; give texts or numbers, or ignore "
-        "the column",
-        field=option,
-    )
+    spelled = _spelling(kind)
+    if spelled is None:
+        raise InvalidParameter(
+            f"{named(path)} has the column {show(name)} of the type {kind}; give texts, numbers or "
+            "dates, or ignore the column",
+            field=option,
+        )
+    return ["" if value is None else spelled(value) for value in column.to_pylist()]
 
 
-def _number(value: float) -> str:
-    return str(int(value)) if value.is_integer() else repr(value)
+def _spelling(kind: Any) -> Callable[[Any], str] | None:
+    """Return what spells the values of an Arrow type; None for a type that has no texts."""
+    from pyarrow import types
+
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return str
+    if types.is_integer(kind) or types.is_boolean(kind) or types.is_null(kind):
+        return str
+    if types.is_floating(kind):
+        own = kind.to_pandas_dtype()
+        return lambda value: _number(own(value))
+    if types.is_decimal(kind):
+        return format_epsilon
+    if types.is_date(kind):
+        return date.isoformat
+    return None
+
+
+def _number(value: np.floating[Any]) -> str:
+    """Return the shortest digits that read back as the value in its own width, no exponent."""
+    if not math.isfinite(value):
+        return str(value)
+    return np.format_float_positional(value + 0, unique=True, trim="-")
 
 
 def _opened(path: Path) -> Any:
@@ -115,6 +136,6 @@ def _damaged(path: Path, option: str, error: Exception) -> Exception:
     if isinstance(error, OSError) and error.errno is not None:
         return error
     return InvalidParameter(
-        f"{path} is a damaged Parquet file ({' '.join(str(error).split())}); write it again",
+        f"{named(path)} is a damaged Parquet file ({' '.join(str(error).split())}); write it again",
         field=option,
     )

@@ -1,0 +1,92 @@
+"""Numbers as texts: one spelling for command lines, tables, YAML, forms and addresses.
+
+A number has ASCII digits, a point at most, a sign and an exponent if need be: ``0.5``, ``.5`` and
+``5e-1`` are one half. Python also reads ``1_5`` as fifteen, ``nan``, blanks and the digits of other
+scripts; people write ``1,5`` and ``1.000,5``. None of these is a number here, and none is guessed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+from hushpoll_protocols.epsilon import is_decimal
+from hushpoll_shared.spelling.text import show
+
+_COMMA: Final = re.compile(r"[+-]?[0-9]+,[0-9]+")
+_BEYOND: Final = frozenset({"inf", "-inf", "nan"})
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,30}")
+_GROUPS: Final = re.compile(
+    r"[+-]?[0-9]{1,3}(?:[ .,'’_\u00a0\u2009\u202f][0-9]{3})+(?:[.,][0-9]*)?"
+)
+
+
+def parse_number(text: str, *, beyond: bool = False) -> float:
+    """Return the number that a text spells.
+
+    Parameters
+    ----------
+    text : str
+        It.
+    beyond : bool
+        Whether ``inf``, ``-inf`` and ``nan`` are numbers, too: results of experiments have them.
+
+    Raises
+    ------
+    ValueError
+        If it is none, saying what is wrong and the remedy.
+    """
+    if is_decimal(text):
+        number = float(text)
+        if math.isfinite(number):
+            return number
+    if beyond and text in _BEYOND:
+        return float(text)
+    raise ValueError(no_number(text))
+
+
+def number_of(value: object) -> float | None:
+    """Return the finite number that a value of JSON, of YAML or of a form is, or that it spells.
+
+    A text is read by the same rule as on a command line: YAML takes ``.5`` for one. None for
+    anything else.
+    """
+    if isinstance(value, str):
+        value = float(value) if is_decimal(value) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def parse_whole(text: str) -> int:
+    """Return the whole number that a text spells, with digits and a sign alone.
+
+    Raises
+    ------
+    ValueError
+        If it is none, saying what is wrong and the remedy.
+    """
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    raise ValueError(no_number(text, "a whole number such as 15"))
+
+
+def no_number(text: str, wanted: str = "a number such as 1.5") -> str:
+    """Return what is wrong with a text that is no number, and the remedy."""
+    if not text:
+        return f"there is no number; give {wanted}"
+    if text != text.strip():
+        return f"{show(text)} has blanks beside the number; remove them"
+    if _GROUPS.fullmatch(text) and not is_decimal(text):
+        return (
+            f"{show(text)} may have a separator of thousands, or a comma for a point; write the "
+            "digits without one, and a point before decimals, such as 1000.5"
+        )
+    if _COMMA.fullmatch(text):
+        return f"{show(text)} has a comma; write the decimals after a point, such as 1.5"
+    return f"{show(text)} is no number; give {wanted}"

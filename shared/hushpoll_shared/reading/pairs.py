@@ -1,0 +1,164 @@
+"""KEY=VALUE and lists of names on a command line, where names may hold ``=`` and commas.
+
+A category may be called ``<=26000`` and a column ``Income, yearly``. Where the names are known, a
+text is cut so that each part is one of them; where it can be cut in two ways it is refused, and
+never guessed. Quotes always say where a name ends, as in CSV: ``"<=26000"=low``,
+``"Income, yearly",age``; a quote inside them is written twice.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.text import show
+
+_QUOTED: Final = r'"((?:[^"]|"")+)"'
+_QUOTED_KEY: Final = re.compile(rf"{_QUOTED}=(.+)", re.DOTALL)
+_WHOLE: Final = re.compile(_QUOTED)
+_ITEM: Final = re.compile(rf"\s*(?:{_QUOTED}|([^\",]*))\s*(?:,|$)")
+
+
+def read_pair(
+    text: str, *, field: str, form: str, names: Collection[str] | None = None
+) -> tuple[str, str]:
+    """Return the key and the value of a text such as ``<=26000=low``.
+
+    Parameters
+    ----------
+    text : str
+        KEY=VALUE, each with quotes or without.
+    field, form : str
+        The option, and how its help writes the pair, such as ``CATEGORY=LABEL``.
+    names : collection of str, optional
+        The keys that there are. Without them a text with several ``=`` needs quotes.
+
+    Raises
+    ------
+    InvalidParameter
+        If the text is no pair, or can be cut into a key and a value in two ways.
+    """
+    quoted = _QUOTED_KEY.fullmatch(text)
+    if quoted is not None:
+        return _doubled(quoted[1]), _value(quoted[2])
+    cuts = [at for at, sign in enumerate(text) if sign == "=" and 0 < at < len(text) - 1]
+    if names is not None:
+        known = [at for at in cuts if text[:at] in names]
+        cuts = known or cuts[:1]
+    if not cuts:
+        raise InvalidParameter(f"{field} is {show(text)}; give {form}", field=_plain(field))
+    if len(cuts) > 1:
+        keys = " or ".join(show(text[:at]) for at in cuts)
+        raise InvalidParameter(
+            f"{field} is {show(text)}, which may be of {keys}; put the name into quotes, such as "
+            f"{_spelled(text, cuts[-1])}",
+            field=_plain(field),
+        )
+    return text[: cuts[0]], _value(text[cuts[0] + 1 :])
+
+
+def read_pairs(
+    texts: Iterable[str], *, field: str, form: str, names: Collection[str] | None = None
+) -> dict[str, str]:
+    """Return several pairs; see :func:`read_pair`. A key that is given again is refused."""
+    pairs: dict[str, str] = {}
+    for text in texts:
+        key, value = read_pair(text, field=field, form=form, names=names)
+        if key in pairs:
+            raise InvalidParameter(
+                f"{field} names {show(key)} twice; give it once", field=_plain(field)
+            )
+        pairs[key] = value
+    return pairs
+
+
+def read_list(text: str, *, field: str, names: Collection[str] | None = None) -> list[str]:
+    """Return the names of a text with commas between them.
+
+    Parameters
+    ----------
+    text : str
+        Names with quotes or without. Blanks beside a comma are no part of a name.
+    field : str
+        The option.
+    names : collection of str, optional
+        Those that there are; one may hold commas. A part that is none of them is returned as it is
+        where commas alone cut the text.
+
+    Raises
+    ------
+    InvalidParameter
+        If a name is empty, a quote is not closed, or the text can be cut into names in two ways.
+    """
+    if '"' in text and text not in (names or ()):
+        return _quoted_items(text, field)
+    parts = text.split(",")
+    cuts = [] if names is None else _cut(parts, frozenset(names))
+    if len(cuts) > 1:
+        ways = " or ".join(show(cut) for cut in cuts)
+        raise InvalidParameter(
+            f"{field} is {show(text)}, which may be {ways}; put the names with commas into quotes",
+            field=_plain(field),
+        )
+    items = cuts[0] if cuts else [part.strip() for part in parts]
+    if not all(items):
+        raise InvalidParameter(
+            f"{field} is {show(text)}, which has an empty name; remove a comma", field=_plain(field)
+        )
+    return items
+
+
+def quoted(name: str) -> str:
+    """Return a name as a list or a pair takes it, whatever it holds."""
+    plain = name == name.strip() and not re.search('[",=]', name)
+    return name if plain else '"' + name.replace('"', '""') + '"'
+
+
+def _cut(parts: list[str], names: frozenset[str]) -> list[list[str]]:
+    """Return the ways, two at most, in which parts joined again are names."""
+    # ways[at]: of cutting the parts from there on
+    ways: list[list[list[str]]] = [[] for _ in parts] + [[[]]]
+    for at in reversed(range(len(parts))):
+        for end in range(at + 1, len(parts) + 1):
+            name = ",".join(parts[at:end]).strip()
+            if name in names:
+                ways[at] += [[name, *rest] for rest in ways[end]]
+        ways[at] = ways[at][:2]
+    return ways[0]
+
+
+def _quoted_items(text: str, field: str) -> list[str]:
+    items, at = [], 0
+    while True:
+        found = _ITEM.match(text, at)
+        item = "" if found is None else _doubled(found[1] or "") or (found[2] or "").strip()
+        if found is None or not item:
+            raise InvalidParameter(
+                f"{field} is {show(text)}; write names with commas between them, put a name with a "
+                "comma into quotes, and write a quote inside it twice",
+                field=_plain(field),
+            )
+        items.append(item)
+        at = found.end()
+        if not found[0].endswith(","):
+            return items
+
+
+def _value(text: str) -> str:
+    whole = _WHOLE.fullmatch(text)
+    return text if whole is None else _doubled(whole[1])
+
+
+def _doubled(text: str) -> str:
+    return text.replace('""', '"')
+
+
+def _spelled(text: str, at: int) -> str:
+    return shlex.quote(f"{quoted(text[:at])}={text[at + 1 :]}")
+
+
+def _plain(field: str) -> str:
+    return field.removeprefix("--").replace("-", "_")
