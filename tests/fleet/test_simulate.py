@@ -151,7 +151,8 @@ def test_a_token_survey_gets_a_token_for_each(hushpoll, analyst, draft, tmp_path
     code, out, err = hushpoll("simulate", "--manifest", path, "--respondents", 1, "--tokens", few)
     assert (code, out) == (1, "")
     assert err == (
-        f"Error: {few} is no UTF-8 text (invalid start byte at byte 3); give one token per line\n"
+        f"Error: {few} is no UTF-8 text (byte 3 is 0xff); give one token per line, as text in "
+        "UTF-8\n"
     )
 
 
