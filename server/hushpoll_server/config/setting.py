@@ -51,7 +51,8 @@ class Setting:
         choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
         self.interval = self._wanted = "true or false"
         if self._least is not None:
-            self._wanted = "a whole number" if field.annotation is int else "a number"
+            whole = field.annotation in (int, int | None)
+            self._wanted = "a whole number" if whole else "a number"
             self.interval = f"{self._wanted[2:]} in [{self._least}, {self.bound or self._most}]"
         elif choices:
             self.interval, self._wanted = " or ".join(choices), f"one of {', '.join(choices)}"

@@ -13,9 +13,11 @@ import pytest
 import uvicorn
 
 from hushpoll_server.config.settings import Settings
+from hushpoll_server.ingest import forwarding as forwarding_module
 from hushpoll_server.ingest.application import IngestApplication
 from hushpoll_server.ingest.connections import Connections
-from hushpoll_server.ingest.forwarding import share_of_web
+from hushpoll_server.ingest.forwarding import Forwarding, share_of_web
+from hushpoll_server.ingest.requests import Bodies
 from hushpoll_server.services.device_services import DeviceServices
 from waiting import LONGEST_SECONDS
 
@@ -127,3 +129,23 @@ def test_answer_whose_client_has_left_is_read_no_further(tmp_path, database_url)
             assert ended.wait(LONGEST_SECONDS)
         finally:
             stopping.set()
+
+
+def test_web_process_is_starting_until_it_has_answered_once(monkeypatch):
+    answering = [False, True, False]
+
+    def answer(request):
+        if answering.pop(0):
+            return httpx.Response(200)
+        raise httpx.ConnectError("refused", request=request)
+
+    async def states(times):
+        forwarding = Forwarding(
+            httpx.MockTransport(answer), most=1, max_body_bytes=1, bodies=Bodies()
+        )
+        return [await forwarding.state() for _ in range(times)]
+
+    assert asyncio.run(states(3)) == ["starting", "ok", "away"]
+    monkeypatch.setattr(forwarding_module, "START_SECONDS", 0.0)
+    answering.append(False)
+    assert asyncio.run(states(1)) == ["away"]
