@@ -19,6 +19,7 @@ from typing import Final
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server import metrics
 from hushpoll_server.config.settings import Settings
+from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.processes.children import Orders
 from hushpoll_server.processes.files import SOCKET_NAME, socket_folder
@@ -254,7 +255,8 @@ def prepare(settings: Settings) -> str | None:
     try:
         migrate.upgrade(database)
         if database.session.ONE_WRITER:  # and so one server, whose worker is not there yet
-            WorkerStore(database).leave_all_of_servers()
+            with suppress(Refused):  # a file that may only be read is still served
+                WorkerStore(database).leave_all_of_servers()
         return Access(TokenStore(database), settings.clock).first_admin()
     finally:
         database.close()
