@@ -89,4 +89,5 @@ def no_number(text: str, wanted: str = "a number such as 1.5") -> str:
         )
     if _COMMA.fullmatch(text):
         return f"{show(text)} has a comma; write the decimals after a point, such as 1.5"
-    return f"{show(text)} is no number; give {wanted}"
+    what = "whole number" if is_decimal(text) else "number"
+    return f"{show(text)} is no {what}; give {wanted}"

@@ -114,7 +114,10 @@ def test_help_calls_a_number_so(capsys):
         (["simulate", "--url", "x"], "Missing option '--manifest'"),
         (["estimate", "s"], "Missing option '--url'. Give it, or set HUSHPOLL_URL."),
         (["estimate", "s", "--version", "0", "--url", "x"], "0 is not in the range"),
-        (["estimate", "s", "--version", "1.5"], "'1.5' is not a valid whole number."),
+        (
+            ["estimate", "s", "--version", "1.5"],
+            "'1.5' is no whole number; give a whole number such as 15",
+        ),
         (["job", "start", "fold", "s"], "Invalid value for 'KIND': 'fold' is not one of 'seal', "),
     ],
 )

@@ -94,7 +94,7 @@ BAD = [
     ({"params": {"trees": 5}}, "trees", "'trees' is no parameter of the learner; use one of"),
     ({"params": {"n_estimators": 0}}, "n_estimators", "n_estimators is 0; it must be a whole"),
     ({"test_size": 1}, "test_size", r"test_size is 1; it must be a number in \(0, 1\)"),
-    ({"test_size": "0.2"}, "test_size", "test_size is '0.2'"),
+    ({"test_size": "0,2"}, "test_size", "test_size is '0,2'"),
     ({"ignore": [""]}, "ignore", "ignore is ''; it must name a column"),
 ]
 

@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import click
-
+from hushpoll_protocols.errors import MissingExtra
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
+
+try:
+    import click
+except ImportError:
+    raise MissingExtra("cli", "the command line") from None
 
 _Param: TypeAlias = click.Parameter | None
 _Context: TypeAlias = click.Context | None
