@@ -122,6 +122,14 @@ const GROUPS = {
     if (!(error instanceof ManifestRefused)) throw new Error(`not refused: ${error}`);
     same(error.field, field);
   },
+  "refusals.odd": async ({ changes, field }, { sound_published }) => {
+    await readAlike(canonicalJson(changed(sound_published, changes)), field);
+  },
+  "refusals.texts": async ({ replaced: [part, instead], field }, { sound_published }) => {
+    const text = canonicalJson(sound_published);
+    if (part !== "*" && !text.includes(part)) throw new Error(`the text has no ${part}`);
+    await readAlike(part === "*" ? instead : text.replace(part, () => instead), field);
+  },
   "refusals.answers": async ({ answers, field }, { sound_published }) => {
     const { attributes } = await readPublished(sound_published);
     const error = refusal(InvalidParameter, () => codeAnswers(attributes, answers));
@@ -184,6 +192,14 @@ export async function runVectors(documents) {
     }
   }
   return { passed, failures };
+}
+
+/** Read a published manifest's text: without a field it is read, else the error names this field. */
+async function readAlike(text, field) {
+  const read = await readPublished(utf8(text)).catch((reason) => reason);
+  if (field === null) same(read.digest, hex(new Uint8Array(await crypto.subtle.digest("SHA-256", utf8(text)))));
+  else if (read instanceof ManifestRefused) same(read.field, field);
+  else throw new Error(`not refused: ${read}`);
 }
 
 /** Fail where `realized` is not ln(ratio) rounded up to 12 places. */

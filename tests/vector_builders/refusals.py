@@ -8,85 +8,22 @@ from typing import Any
 
 from hushpoll_protocols import InvalidParameter, ManifestRefused, create
 from hushpoll_shared import Manifest, Published
+from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.survey.attributes import hex_thresholds
 from vector_builders.document import Group, write
+from vector_builders.odd import (
+    COLOUR,
+    GERMAN,
+    LABELS,
+    ODD,
+    REMOVE,
+    SECOND,
+    TEXTS,
+    TOWN,
+    TRANSLATIONS,
+    Change,
+)
 from vector_builders.surveys import SMALL
-
-REMOVE = object()
-Change = tuple[list[str | int], Any]
-
-# Sound with `language: en`; the smallest survey has one text besides its title and categories.
-GERMAN: dict[str, Any] = {"de": {"title": "Klein", "attributes": {"colour": {"missing": "k. A."}}}}
-_DE: list[str | int] = ["translations", "de"]
-_COLOUR: list[str | int] = [*_DE, "attributes", "colour"]
-TRANSLATIONS: list[tuple[str, str, list[Change]]] = [
-    ("own language not stated", "language", [(["language"], REMOVE)]),
-    ("own language", "translations[de]", [(["language"], "de")]),
-    ("none", "translations", [(["translations"], {})]),
-    ("a list", "translations", [(["translations"], ["de"])]),
-    ("language in words", "translations", [(["translations", "German"], {"title": "Klein"})]),
-    ("no mapping", "translations[de]", [(_DE, "Klein")]),
-    ("no title", "translations[de].title", [([*_DE, "title"], REMOVE)]),
-    ("title with a space", "translations[de].title", [([*_DE, "title"], "Klein ")]),
-    ("unknown key", "translations[de].heading", [([*_DE, "heading"], "Klein")]),
-    ("description of none", "translations[de].description", [([*_DE, "description"], "x")]),
-    ("description missing", "translations[de].description", [(["description"], "x")]),
-    ("purpose missing", "translations[de].purpose", [(["purpose"], "x")]),
-    ("no sections", "translations[de].sections", [([*_DE, "sections"], "x")]),
-    ("section of none", "translations[de].sections[B]", [([*_DE, "sections"], {"B": "C"})]),
-    (
-        "section missing",
-        "translations[de].sections[A]",
-        [(["attributes", 0, "section"], "A")],
-    ),
-    ("no attributes", "translations[de].attributes", [([*_DE, "attributes"], [])]),
-    (
-        "attribute of none",
-        "translations[de].attributes",
-        [([*_DE, "attributes", "mood"], {"question": "x"})],
-    ),
-    ("nothing", "translations[de].attributes[age]", [([*_DE, "attributes", "age"], {})]),
-    (
-        "missing category missing",
-        "translations[de].attributes[colour].missing",
-        [([*_DE, "attributes"], REMOVE)],
-    ),
-    (
-        "question of none",
-        "translations[de].attributes[colour].question",
-        [([*_COLOUR, "question"], "x")],
-    ),
-    (
-        "question missing",
-        "translations[de].attributes[age].question",
-        [(["attributes", 1, "question"], "x")],
-    ),
-    (
-        "too few categories",
-        "translations[de].attributes[colour].categories",
-        [([*_COLOUR, "categories"], ["a", "b"])],
-    ),
-    (
-        "categories no list",
-        "translations[de].attributes[colour].categories",
-        [([*_COLOUR, "categories"], "abc")],
-    ),
-    (
-        "a category no text",
-        "translations[de].attributes[colour].categories[1]",
-        [([*_COLOUR, "categories"], ["a", 1, "c"])],
-    ),
-    (
-        "two answers of one name",
-        "translations[de].attributes[colour].categories",
-        [([*_COLOUR, "categories"], ["a", "b", "a"])],
-    ),
-    (
-        "missing like an answer",
-        "translations[de].attributes[colour].categories",
-        [([*_COLOUR, "missing"], "red")],
-    ),
-]
 
 PUBLISHED: list[tuple[str, str, list[Change]]] = [
     ("another format", "format", [(["format"], 2)]),
@@ -304,6 +241,34 @@ DRAFT: list[tuple[str, str, list[Change]]] = [
         ],
     ),
     ("population no mapping", "population", [(["population"], [])]),
+    *(
+        (f"{name} behind an answer", "attributes[town].categories[0]", [(TOWN, f"Oslo{c}")])
+        for name, c in LABELS.items()
+    ),
+    ("no-break space before an answer", "attributes[town].categories[0]", [(TOWN, "\u00a0Oslo")]),
+    ("no-break space behind a title", "title", [(["title"], "Small\u00a0")]),
+    ("byte order mark before a description", "description", [(["description"], "\ufeffa")]),
+    (
+        "no-break space behind a question",
+        "attributes[age].question",
+        [(["attributes", 1, "question"], "How old?\u00a0")],
+    ),
+    (
+        "no-break space behind a translation",
+        "translations[de].attributes[colour].missing",
+        [(["language"], "en"), (["translations"], GERMAN), ([*COLOUR, "missing"], "k. A.\u00a0")],
+    ),
+    *(
+        (f"twins by {why}", "attributes[town].categories", [(TOWN, "Oslo A"), (SECOND, twin)])
+        for why, twin in {
+            "a no-break space": "Oslo\u00a0A",
+            "two blanks": "Oslo  A",
+            "a soft hyphen": "Os\u00adlo A",
+            "a full-width letter": "Oslo \uff21",
+            "a Cyrillic letter": "Oslo \u0410",
+            "a variant": "Oslo\ufe0f A",
+        }.items()
+    ),
 ]
 
 ANSWERS: list[tuple[str, str, dict[str, Any]]] = [
@@ -325,6 +290,27 @@ def build(folder: Path) -> None:
         document = change(published.to_dict(), applied)
         _expect(ManifestRefused, field, lambda document=document: Published.from_json(document))
         lies.add(what=what, field=field, changes=_listed(applied))
+    odd = Group(
+        "odd",
+        "Changes to the sound published manifest, read as its canonical text; all readers agree.",
+        {**fields, "field": "path of the field at fault; null where it is read"},
+    )
+    for what, named, applied in ODD:
+        text = canonical_json(change(published.to_dict(), applied))
+        _expect_or_read(named, text)
+        odd.add(what=what, field=named, changes=_listed(applied))
+    texts = Group(
+        "texts",
+        "Spellings of the sound published manifest; all readers agree.",
+        {
+            "what": "what is odd",
+            "field": "path of the field at fault; null where it is read",
+            "replaced": "[from, to], of the canonical text; the first place. From *: all of it",
+        },
+    )
+    for what, named, replaced in TEXTS:
+        _expect_or_read(named, respelled(published.canonical, replaced))
+        texts.add(what=what, field=named, replaced=replaced)
     drafts = Group("drafts", "Changes to the sound draft; each is refused.", fields)
     for what, field, applied in DRAFT:
         document = change(SMALL, applied)
@@ -348,7 +334,7 @@ def build(folder: Path) -> None:
     write(
         folder / "refusals.json",
         "Manifests and answers that must be refused, and the field that the error names.",
-        [lies, drafts, answers],
+        [lies, odd, texts, drafts, answers],
         sound_published=published.to_dict(),
         sound_draft=SMALL,
     )
@@ -380,6 +366,23 @@ def _overspent() -> tuple[str, str, list[Change]]:
 
 def _listed(changes: list[Change]) -> list[list[Any]]:
     return [[path] if value is REMOVE else [path, value] for path, value in changes]
+
+
+def respelled(text: bytes, replaced: list[str]) -> bytes:
+    """Return a text with one part of it in the place of another."""
+    part, instead = (each.encode() for each in replaced)
+    if part == b"*":
+        return instead
+    if part not in text:
+        raise AssertionError(f"the text has no {replaced[0]}")
+    return text.replace(part, instead, 1)
+
+
+def _expect_or_read(field: str | None, text: bytes) -> None:
+    if field is None:
+        Published.from_json(text)
+    else:
+        _expect(ManifestRefused, field, lambda: Published.from_json(text))
 
 
 def _expect(kind: type[InvalidParameter | ManifestRefused], field: str, call: Any) -> None:

@@ -16,6 +16,7 @@ from hushpoll_client.device.survey_client import SurveyClient
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import BudgetExhausted
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_shared.spelling.labels import trimmed
 from hushpoll_shared.spelling.text import printable, printable_lines
 from hushpoll_shared.survey.terms import LARGEST_BATCH
 
@@ -292,13 +293,15 @@ def _ask_question(
         skipped = printable(domain[-1])
         console.print(f"   Enter skips: {skipped}", style="dim", markup=False)
     while True:
-        typed = unicodedata.normalize("NFC", console.input("   > ").strip())
+        typed = unicodedata.normalize("NFC", trimmed(console.input("   > ")))
         if not typed and attribute.missing is not None:
             return None
         if numbered and typed.isdecimal() and 1 <= int(typed[:9]) <= len(choices):
             return int(typed) - 1
-        if typed in choices:
-            return choices.index(typed)
+        # A terminal shows no blank at the end of an answer, which an older survey may have.
+        same = [code for code, choice in enumerate(choices) if typed in (choice, trimmed(choice))]
+        if len(same) == 1 or typed in choices:
+            return choices.index(typed) if typed in choices else same[0]
         console.print("   That is none of the answers; please try again.", style="red")
 
 

@@ -26,7 +26,7 @@ import { CATEGORY, QUESTION, SECTION } from "./wording.js";
  * @property {import("./protocol.js").FrequencyOracle | undefined} [oracle] The protocol; undefined in clear.
  */
 
-const SCORES = "0,1,2,3,4,5,6,7,8,9,10";
+const SCORES = JSON.stringify([..."0123456789", "10"]);
 
 const CLEAR = {
   name: NAME,
@@ -76,7 +76,7 @@ export function readAttribute(value, position) {
     positive,
     "one of a target's categories",
   );
-  must(read.scale !== "nps" || String(categories) === SCORES, `${where}.scale`, read.scale, "that of the categories 0 to 10");
+  must(read.scale !== "nps" || JSON.stringify(categories) === SCORES, `${where}.scale`, read.scale, "that of the categories 0 to 10");
   /** @type {Attribute} */
   const attribute = /** @type {any} */ ({ ...read, domain, k, units: 0n });
   if (perturbed) {

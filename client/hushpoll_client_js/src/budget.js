@@ -4,7 +4,7 @@
  */
 
 import { formatDecimal, parseDecimal, UNIT } from "./decimals.js";
-import { must } from "./rules.js";
+import { MAPPING, must } from "./rules.js";
 
 /**
  * @param {bigint} total In units of 10^-12.
@@ -15,7 +15,7 @@ import { must } from "./rules.js";
 export function splitBudget(total, split, perturbed) {
   const { weights } = Object(split);
   must(
-    split === "uniform" || split === "k-based" || (Object(weights) === weights && Object.keys(split).length === 1),
+    split === "uniform" || split === "k-based" || (MAPPING[0](weights) && Object.keys(split).length === 1),
     "split",
     split,
     "uniform, k-based or {weights: {attribute: decimal}}",

@@ -9,7 +9,7 @@ import { canonicalJson, parseJson, sha256Hex } from "./canonical.js";
 import { layOut } from "./codec.js";
 import { formatDecimal, parseDecimal } from "./decimals.js";
 import { InvalidParameter, ManifestRefused } from "./errors.js";
-import { GIVEN, integer, LIST, must, NAME, oneOf, shape, text, TIME } from "./rules.js";
+import { checkKeys, GIVEN, integer, LIST, must, NAME, oneOf, shape, text, TIME } from "./rules.js";
 import { checkTranslations, DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./wording.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
@@ -89,9 +89,9 @@ export async function readPublished(value) {
     const total = parseDecimal(epsilon, "epsilon");
     const layout = layOut(read.attributes.map(readAttribute));
     checkAttributes(layout.attributes);
-    checkBudget(total, split, layout.attributes);
     checkTranslations({ ...read, attributes: layout.attributes });
-    if (read.protected) checkProtected(read.protected, layout.attributes);
+    checkBudget(total, split, layout.attributes);
+    if (read.protected !== undefined) checkProtected(read.protected, layout.attributes);
     const digest = await sha256Hex(canonicalJson(read));
     return /** @type {Published} */ ({ ...read, ...layout, digest });
   } catch (error) {
@@ -123,8 +123,8 @@ function checkAttributes(attributes) {
 function checkBudget(total, split, attributes) {
   const perturbed = attributes.filter((attribute) => attribute.oracle);
   const spent = perturbed.reduce((sum, attribute) => sum + attribute.units, 0n);
-  const parts = splitBudget(total, split, perturbed);
   must(spent <= total, "epsilon", formatDecimal(total), `at least ${formatDecimal(spent)}`);
+  const parts = splitBudget(total, split, perturbed);
   perturbed.forEach(({ name, units, epsilon }, at) => {
     must(units === parts[at], `attributes[${name}].epsilon`, epsilon, `${formatDecimal(parts[at])} by the split`);
   });
@@ -137,6 +137,7 @@ function checkBudget(total, split, attributes) {
  * @param {readonly Attribute[]} attributes
  */
 function checkProtected(groups, attributes) {
+  checkKeys(groups, "protected", { attribute: 0, privileged: 0, unprivileged: 0 });
   const { attribute, privileged, unprivileged } = groups;
   must(
     [privileged, unprivileged].every(LIST[0]),

@@ -3,7 +3,7 @@
 import { grr } from "./grr.js";
 import { localHashing } from "./local_hashing.js";
 import { K_MAX } from "./protocol.js";
-import { integer, matching, must, obey } from "./rules.js";
+import { integer, MAPPING, matching, must, obey } from "./rules.js";
 import { ss } from "./ss.js";
 import { oue, rappor, the } from "./unary.js";
 
@@ -43,7 +43,8 @@ export const PROTOCOLS = {
  */
 export function create(name, k, units, parameters, where = "parameters") {
   const [law, parameter, rule] = PROTOCOLS[name];
-  must(String(Object.keys(parameters)) === (parameter ?? ""), where, parameters, `of ${parameter ?? "nothing"} for ${name}`);
+  obey(parameters, where, MAPPING);
+  must(Object.keys(parameters).length === (parameter ? 1 : 0) && String(Object.keys(parameters)) === (parameter ?? ""), where, parameters, `of ${parameter ?? "nothing"} for ${name}`);
   if (parameter && rule) obey(parameters[parameter], `${where}.${parameter}`, rule(k));
   return { name, k, parameters, ...law(k, units, parameters) };
 }

@@ -38,6 +38,9 @@ export const GIVEN = [(value) => value != null, "given"];
 /** @type {Rule} */
 export const LIST = [Array.isArray, "a list"];
 
+/** @type {Rule} */
+export const MAPPING = [(value) => Object(value) === value && !Array.isArray(value), "an object"];
+
 /**
  * A string of a form.
  *
@@ -96,6 +99,25 @@ export const text = (longest, apart) => [
 ];
 
 /**
+ * Refuse what is no object, or has a member that the rules do not name.
+ *
+ * @param {unknown} value
+ * @param {string} where Path of the object; empty for the outermost.
+ * @param {Record<string, unknown>} rules As for `shape`.
+ * @throws {InvalidParameter} Naming the member.
+ */
+export function checkKeys(value, where, rules) {
+  obey(value, where || "manifest", MAPPING);
+  const read = /** @type {Record<string, unknown>} */ (value);
+  for (const key of Object.keys(read)) {
+    must(Object.hasOwn(rules, key) || `${key}?` in rules, pathOf(where, key).slice(0, 200), read[key], "left out: unknown");
+  }
+}
+
+/** @param {string} where @param {string} key */
+const pathOf = (where, key) => (where ? `${where}.${key}` : key);
+
+/**
  * Return an object whose members follow rules; a name that ends in `?` may be absent, and no other name may be there.
  *
  * @param {unknown} value
@@ -105,14 +127,14 @@ export const text = (longest, apart) => [
  * @throws {InvalidParameter} Naming the member.
  */
 export function shape(value, where, rules) {
-  must(Object(value) === value && !Array.isArray(value), where || "manifest", value, "an object");
+  checkKeys(value, where, rules);
   const read = /** @type {Record<string, unknown>} */ (value);
-  const path = (/** @type {string} */ key) => (where ? `${where}.${key}` : key);
-  const known = Object.keys(rules).map((name) => name.replace("?", ""));
-  for (const key of Object.keys(read)) must(known.includes(key), path(key).slice(0, 200), read[key], "left out: unknown");
-  for (const [name, rule] of Object.entries(rules)) {
+  const named = Object.entries(rules);
+  // What is needed and absent is told before what is there and wrong.
+  for (const [name] of named) if (!name.endsWith("?")) obey(read[name], pathOf(where, name), GIVEN);
+  for (const [name, rule] of named) {
     const key = name.replace("?", "");
-    if (key === name || key in read) obey(read[key], path(key), rule);
+    if (key in read) obey(read[key], pathOf(where, key), rule);
   }
   return read;
 }

@@ -4,7 +4,7 @@
  * A translation changes words alone. The code of an answer is its place in the domain, which is the same in every language.
  */
 
-import { LIST, matching, must, obey, shape, text } from "./rules.js";
+import { checkKeys, LIST, MAPPING, matching, must, obey, shape, text } from "./rules.js";
 
 /** @typedef {import("./published.js").Published} Published */
 /** @typedef {import("./attribute.js").Attribute} Attribute */
@@ -18,8 +18,6 @@ export const SECTION = text(200);
 export const DESCRIPTION = text(5000, /\n/g);
 export const PURPOSE = text(2000, /\n/g);
 
-/** @type {Rule} */
-const MAPPING = [(value) => Object(value) === value && !Array.isArray(value), "an object"];
 /** @type {Rule} */
 const FILLED = [(value) => MAPPING[0](value) && Object.keys(value).length > 0, "an object that is not empty"];
 
@@ -69,6 +67,7 @@ function checkSections(sections, attributes, where) {
  * @param {string} where
  */
 function checkQuestions(questions, attributes, where) {
+  for (const [name, words] of questions) checkKeys(words, `${where}.attributes[${name}]`.slice(0, 200), QUESTION_PARTS);
   for (const name of questions.keys()) {
     must(attributes.some((attribute) => attribute.name === name), `${where}.attributes`, name, "an attribute of the survey");
   }

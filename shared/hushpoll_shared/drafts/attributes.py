@@ -9,6 +9,7 @@ from hushpoll_protocols import K_MAX, InvalidParameter
 from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE
 from hushpoll_shared.drafts.fields import names, required
 from hushpoll_shared.spelling.canonical import LARGEST_INTEGER, check_keys
+from hushpoll_shared.spelling.labels import check_apart, check_ends
 from hushpoll_shared.spelling.text import check_name, is_name, normalized, show
 from hushpoll_shared.survey.attributes import TEXTS, Attribute
 
@@ -39,13 +40,20 @@ def read_attribute(value: object, *, position: int) -> Attribute:
         where = f"attributes[{name}]"
     check_keys(value, names(ATTRIBUTE), required(ATTRIBUTE), where=where)
     texts = {key: normalized(value.get(key)) for key in TEXTS}
-    return Attribute(
+    attribute = Attribute(
         name=check_name(name, field=f"{where}.name"),
         role=value["role"],
         categories=_categories(value, where),
         protocol=value.get("protocol"),
         **texts,  # type: ignore[arg-type]  # the constructor checks that each is a string
     )
+    if value.get("categories") is not None:
+        for position, category in enumerate(attribute.categories):
+            check_ends(category, field=f"{where}.categories[{position}]")
+        check_apart(attribute.domain, field=f"{where}.categories")
+    for key in ("missing", "question", "section"):
+        check_ends(getattr(attribute, key), field=f"{where}.{key}")
+    return attribute
 
 
 def _categories(value: Mapping[Any, Any], where: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from hushpoll_protocols import PROTOCOLS, InvalidParameter
 from hushpoll_shared.spelling.decimals import LARGEST_WEIGHT
+from hushpoll_shared.spelling.labels import UNSEEN, VARIANTS, WHITE
 from hushpoll_shared.spelling.text import (
     NAME_LENGTH,
 )
@@ -90,13 +91,15 @@ WEIGHT: Final[Form] = {
 
 
 def text(longest: int, *, lines: bool = False) -> Form:
-    """Return the form of a text of 1 to `longest` characters without a space at either end."""
+    """Return the form of a text of 1 to `longest` characters without unseen ones at its ends."""
     forbidden = _FORBIDDEN.replace(r"\u0000-\u001f", r"\u0000-\u0009\u000b-\u001f")
     inside = forbidden if lines else _FORBIDDEN
+    around = r"\n*" if lines else ""
+    first, last = f"[^{WHITE}{UNSEEN}{VARIANTS}{inside}]", f"[^{WHITE}{UNSEEN}{inside}]"
     return {
         "type": "string",
         "maxLength": longest,
-        "pattern": f"^[^ {inside}]([^{inside}]*[^ {inside}])?$",
+        "pattern": f"^{around}{first}([^{inside}]*{last})?{around}$",
     }
 
 

@@ -39,6 +39,8 @@ BEYOND_THE_SCHEMA: Final = (
     "The protocol of each perturbed attribute can work with its number of categories and its part "
     "of epsilon.",
     "Two texts are compared in Unicode normal form C.",
+    "The answers to a question look different: they do not differ in white space, characters "
+    "without a shape, widths or alphabets alone.",
 )
 """The rules that only the parser checks, in words."""
 

@@ -90,6 +90,7 @@ class Manifest(Terms):
         # A device reads no draft, so it does not pay for importing what only drafts need.
         from hushpoll_shared.drafts.attributes import read_attribute
         from hushpoll_shared.drafts.fields import names, required
+        from hushpoll_shared.drafts.labels import check_labels
         from hushpoll_shared.drafts.survey_fields import SURVEY
 
         needed = required(SURVEY)
@@ -109,7 +110,7 @@ class Manifest(Terms):
         check_number_of_attributes(len(attributes))
         texts = {key: normalized(value.get(key)) for key in TEXTS}
         groups = _normalized_groups(value.get("protected"))
-        return cls(
+        draft = cls(
             **read_terms({**value, **texts, "protected": groups}, canonical=False),
             attributes=tuple(
                 read_attribute(attribute, position=position)
@@ -118,6 +119,8 @@ class Manifest(Terms):
             protocol=value.get("protocol"),
             population=value.get("population"),
         )
+        check_labels(draft)
+        return draft
 
     def to_dict(self) -> dict[str, Any]:
         """Return the draft as JSON; `from_dict` reads it back to an equal manifest."""

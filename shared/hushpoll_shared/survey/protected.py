@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared.spelling.text import show
@@ -95,18 +95,34 @@ def read_protected(value: object, *, canonical: bool = False) -> Protected | Non
     """
     if value is None:
         return None
+    if not isinstance(value, Mapping):
+        raise _refused(value, "protected")
+    for key in value:
+        if key not in _KEYS:
+            raise _refused(value, f"protected.{key}"[:200])
     groups: dict[str, tuple[str, ...]] = {}
-    if isinstance(value, Mapping) and set(value) == {"attribute", "privileged", "unprivileged"}:
-        for key in ("privileged", "unprivileged"):
-            group = value[key]
-            if isinstance(group, str) and not canonical:
-                group = [group]
-            if isinstance(group, list | tuple) and all(isinstance(item, str) for item in group):
-                groups[key] = tuple(group)
-        if len(groups) == 2 and isinstance(value["attribute"], str):
-            return Protected(value["attribute"], **groups)
-    raise InvalidParameter(
+    for key in _GROUPS:
+        group = value.get(key)
+        if isinstance(group, str) and not canonical:
+            group = [group]
+        if not isinstance(group, list | tuple):
+            raise _refused(value, "protected")
+        groups[key] = tuple(group)
+    if not isinstance(value.get("attribute"), str):
+        raise _refused(value, "protected.attribute")
+    for key, group in groups.items():
+        if not all(isinstance(item, str) for item in group):
+            raise _refused(value, f"protected.{key}")
+    return Protected(value["attribute"], **groups)
+
+
+_GROUPS: Final = ("privileged", "unprivileged")
+_KEYS: Final = frozenset({"attribute", *_GROUPS})
+
+
+def _refused(value: object, field: str) -> InvalidParameter:
+    return InvalidParameter(
         f"protected is {show(value)}; it has exactly the keys attribute (a name), privileged and "
-        "unprivileged (lists of categories)",
-        field="protected",
+        "unprivileged (lists of categories): correct it",
+        field=field,
     )

@@ -30,7 +30,7 @@ from hushpoll_shared.spelling.canonical import (
     sha256_hex,
 )
 from hushpoll_shared.spelling.decimals import check_canonical
-from hushpoll_shared.spelling.text import is_name, show
+from hushpoll_shared.spelling.text import check_name, is_name, show
 from hushpoll_shared.survey.attributes import TEXTS, PublishedAttribute, hex_thresholds
 from hushpoll_shared.survey.budget import split_budget
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
@@ -81,19 +81,27 @@ class Published(Terms):
         Parameters
         ----------
         value : bytes, str or mapping
-            The JSON text or the parsed value; whitespace and key order do not matter.
+            The JSON text, in its one spelling (RFC 8785), or the parsed value.
 
         Raises
         ------
         ManifestRefused
-            Naming the field: an unknown or missing key, a value outside its rules, a decimal not
-            in its one spelling, a threshold or parameter that is not what the protocol gives,
-            epsilons that sum to more than the total or are not those of the split.
+            Naming the field: a text in another spelling, an unknown or missing key, a value outside
+            its rules, a decimal not in its one spelling, a threshold or parameter that is not what
+            the protocol gives, epsilons that sum to more than the total or are not those of the
+            split.
         """
         try:
-            document = parse_json(value) if isinstance(value, bytes | str) else value
+            spelling = value.encode() if isinstance(value, str) else value
+            if not isinstance(spelling, bytes):
+                spelling = canonical_json(value)
+            document = parse_json(spelling)
+            if canonical_json(document) != spelling:
+                raise InvalidJson(
+                    "it is not canonical JSON (RFC 8785), without blanks and with one spelling "
+                    "of each number; serve it as it was published"
+                )
             published = cls._read(document)
-            spelling = canonical_json(document)
         except InvalidJson as error:
             fault = str(error).partition("; ")[0]
             raise ManifestRefused(
@@ -121,6 +129,8 @@ class Published(Terms):
                 f"it is {show(document)}; it must be a JSON object", field="manifest"
             )
         check_keys(document, _KEYS, _REQUIRED, where="")
+        _check_no_null(document, "")
+        _check_translations(document.get("translations"))
         if document["format"] != FORMAT or isinstance(document["format"], bool):
             raise InvalidParameter(
                 f"format is {show(document['format'])}; this version reads format {FORMAT}: "
@@ -252,6 +262,8 @@ def _read_attribute(value: object, where: str) -> PublishedAttribute:
         (_PERTURBED_KEYS, _PERTURBED_REQUIRED) if perturbed else (_CLEAR_KEYS, _CLEAR_REQUIRED)
     )
     check_keys(value, keys, required, where=where)
+    check_name(value["name"], field=f"{where}.name")
+    _check_no_null(value, where)
     if not isinstance(value["categories"], list | tuple):
         raise InvalidParameter(
             f"{where}.categories is {show(value['categories'])}; it must be a list of strings",
@@ -265,6 +277,34 @@ def _read_attribute(value: object, where: str) -> PublishedAttribute:
         **{key: value.get(key) for key in TEXTS},
     )
     return _with_oracle(declared, value, where) if perturbed else declared
+
+
+def _check_no_null(value: Mapping[str, Any], where: str) -> None:
+    """Refuse a member that is null: what is absent has one spelling, which is to leave it out."""
+    for key, inner in value.items():
+        if inner is None:
+            path = f"{where}.{key}" if where else key
+            raise InvalidParameter(f"{path} is null; leave it out", field=path)
+
+
+def _check_translations(translations: object) -> None:
+    """Refuse null, and a mapping of nothing, in translations that are otherwise well formed."""
+    if not isinstance(translations, Mapping):
+        return
+    for tag, words in translations.items():
+        if not isinstance(words, Mapping):
+            continue
+        where = f"translations[{tag}]"
+        _check_no_null(words, where)
+        for key in ("sections", "attributes"):
+            if words.get(key) == {}:
+                path = f"{where}.{key}"
+                raise InvalidParameter(f"{path} is empty; leave it out", field=path)
+        questions = words.get("attributes")
+        if isinstance(questions, Mapping):
+            for name, question in questions.items():
+                if isinstance(question, Mapping):
+                    _check_no_null(question, f"{where}.attributes[{name}]"[:200])
 
 
 def _with_oracle(

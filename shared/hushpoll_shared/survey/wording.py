@@ -268,7 +268,11 @@ def _check_sections(translation: Translation, attributes: Sequence[Attribute], w
     sections = dict(translation.sections)
     for name in sorted(own | set(sections)):
         path = f"{where}.sections[{name}]"[:200]
-        _check_both(name if name in own else None, sections.get(name), path, SECTION_LENGTH)
+        if name not in own:
+            raise InvalidParameter(
+                f"{path} translates a section that the survey does not have; remove it", field=path
+            )
+        _check_both(name, sections.get(name), path, SECTION_LENGTH)
 
 
 def _check_questions(translation: Translation, attributes: Sequence[Attribute], where: str) -> None:

@@ -51,6 +51,12 @@ ONLY_THE_PARSER_REFUSES = {
     "range of one",
     "range too long",
     "twice after normalising",
+    "twins by a no-break space",
+    "twins by two blanks",
+    "twins by a soft hyphen",
+    "twins by a full-width letter",
+    "twins by a Cyrillic letter",
+    "twins by a variant",
 }
 BETWEEN_FIELDS: list[list[list[Any]]] = [
     [[["attributes", 0, "name"], "age"]],

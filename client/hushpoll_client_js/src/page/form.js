@@ -151,7 +151,7 @@ function choicesOf(field) {
   const inputs = /** @type {HTMLInputElement[]} */ ([...field.querySelectorAll("input[type=radio], input[type=checkbox]")]);
   return [
     ...options.map((option) => /** @type {[number, string]} */ ([Number(option.getAttribute("value")), option.textContent])),
-    ...inputs.map((input) => /** @type {[number, string | undefined]} */ ([Number(input.value), input.labels?.[0]?.textContent?.trim()])),
+    ...inputs.map((input) => /** @type {[number, string | undefined]} */ ([Number(input.value), input.labels?.[0]?.textContent ?? undefined])),
   ];
 }
 

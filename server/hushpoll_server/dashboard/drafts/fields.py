@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from hushpoll_shared.spelling.labels import trimmed
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
 
 Read = Callable[[str], str]
@@ -80,7 +81,7 @@ def reader(given: Mapping[str, str], prefix: str) -> Read:
             return text
         text = text.replace("\r\n", "\n")
         # Lines stand beside those of another list, also where the first are empty.
-        return text.rstrip() if name.endswith("-answers") else text.strip()
+        return text.rstrip() if name.endswith("-answers") else trimmed(text)
 
     return read
 
@@ -98,7 +99,7 @@ def number(text: str) -> int | str:
 
 def lines(text: str) -> list[str]:
     """Return the lines of a text that are not empty."""
-    return [line.strip() for line in text.split("\n") if line.strip()]
+    return [line for line in map(trimmed, text.split("\n")) if line]
 
 
 def kept_members(text: str) -> dict[str, Any]:

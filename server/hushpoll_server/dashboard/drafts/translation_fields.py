@@ -27,6 +27,7 @@ from hushpoll_server.dashboard.drafts.fields import (
     take_texts,
 )
 from hushpoll_server.dashboard.drafts.question_fields import MOST_LINES
+from hushpoll_shared.spelling.labels import trimmed
 
 MOST_ROWS: Final = 30
 """Answers of a question that have a cell each; more are written as lines."""
@@ -285,7 +286,7 @@ def _question_from(
         words["question"] = text
     listed = read(f"{at}answers")
     if listed:
-        cells = [line.strip() for line in listed.split("\n")]
+        cells = [trimmed(line) for line in listed.split("\n")]
     else:
         cells = [read(f"{at}a{place}") for place in range(min(len(were), MOST_ROWS))]
     now = question.get("categories")
