@@ -35,6 +35,7 @@ from hushpoll_server.http.resources import (
 from hushpoll_server.http.resources.administration import operations, tokens, users
 from hushpoll_server.logs import get_logger
 from hushpoll_server.pages import api_reference, public_results, survey
+from hushpoll_server.prefix import placed
 from hushpoll_server.services.people.provider import require_oidc
 from hushpoll_server.services.services import Services
 
@@ -90,6 +91,10 @@ def build(settings: Settings, services: Services, *, testing: bool = False) -> F
     app.config.update(MAX_CONTENT_LENGTH=settings.max_body_bytes, TESTING=testing)
     # Otherwise a path with two slashes is redirected, to whatever host the request names.
     app.url_map.merge_slashes = False
+    # Flask's documented place of WSGI middleware.
+    app.wsgi_app = placed(  # type: ignore[method-assign]
+        app.wsgi_app, settings.path_prefix, behind_tls=settings.behind_tls
+    )
     endpoint.init_app(app, services)
     frame.init_app(app)
     app.before_request(_identify)

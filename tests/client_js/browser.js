@@ -36,10 +36,10 @@ export async function launch() {
   return browser;
 }
 
-/** The collection server: `origin`, what its analyst asks of it, and `stop`. */
-export async function serve() {
+/** The collection server: `origin`, what its analyst asks of it, and `stop`. `--modules` serves no bundle. */
+export async function serve(options = []) {
   const python = process.env.HUSHPOLL_PYTHON ?? "python";
-  const child = spawn(python, [new URL("serve.py", import.meta.url).pathname], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(python, [new URL("serve.py", import.meta.url).pathname, ...options], { stdio: ["pipe", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout });
   const [line] = await Promise.race([
     once(lines, "line"),

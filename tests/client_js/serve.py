@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 import sys
 import tempfile
 import threading
@@ -17,6 +18,7 @@ from werkzeug.middleware.shared_data import SharedDataMiddleware
 from werkzeug.serving import make_server
 
 from hushpoll_server import create_asgi
+from hushpoll_server.pages import assets
 from hushpoll_server.services.maintenance.sealing import Maintenance
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +38,12 @@ POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'"
 def main() -> None:
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as folder:
+        if "--modules" in sys.argv:
+            # The sources without a bundle beside them, as in a checkout after a change.
+            sdk = Path(folder) / "hushpoll_client_js"
+            shutil.copytree(ROOT / FOLDERS[0], sdk / "src")
+            packaged = assets.scripts
+            assets.scripts = lambda _: packaged(sdk)
         app = create_asgi(
             {"DATABASE_URL": f"sqlite:///{folder}/hushpoll.sqlite", "SEAL_IDLE_SECONDS": 0.2}
         )

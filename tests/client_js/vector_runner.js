@@ -18,6 +18,7 @@ import { decodeClear, support } from "../../client/hushpoll_client_js/src/inspec
 import { acknowledged, errorFrom, offersManifest } from "../../client/hushpoll_client_js/src/problems.js";
 import { readPublished } from "../../client/hushpoll_client_js/src/published.js";
 import { inLanguage } from "../../client/hushpoll_client_js/src/wording.js";
+import { closest, direction } from "../../client/hushpoll_client_js/src/languages.js";
 import { posteriorBounds } from "../../client/hushpoll_client_js/src/odds.js";
 import { inWords, preview } from "../../client/hushpoll_client_js/src/preview.js";
 import { questionLevel, surveyLevel } from "../../client/hushpoll_client_js/src/protection.js";
@@ -28,7 +29,7 @@ import { parseReport } from "../../client/hushpoll_client_js/src/report_reader.j
 import { encodeReport } from "../../client/hushpoll_client_js/src/wire.js";
 
 /** Files by name, without their ending. */
-export const FILES = ["answers", "budgets", "hashes", "manifests", "protection", "records", "refusals", "thresholds", "wire"];
+export const FILES = ["answers", "budgets", "hashes", "languages", "manifests", "protection", "records", "refusals", "thresholds", "wire"];
 
 /** Groups for the side that writes surveys or takes bulk uploads, which no device does. */
 export const NOT_FOR_DEVICES = ["refusals.drafts", "wire.bulk", "wire.refused_bulk"];
@@ -64,6 +65,12 @@ const GROUPS = {
   },
   "protection.previews": async ({ published, language, preview: expected }) => {
     same(inWords(preview(inLanguage(await readPublished(published), language))), expected);
+  },
+  "languages.closest": ({ wanted, offered, closest: expected }) => {
+    same(closest(wanted, offered) ?? null, expected);
+  },
+  "languages.directions": ({ tag, direction: expected }) => {
+    same(direction(tag), expected);
   },
   "hashes.finaliser": ({ input, output }) => {
     same(finalise(parseInt(input, 16)), parseInt(output, 16));

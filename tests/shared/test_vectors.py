@@ -28,6 +28,7 @@ from hushpoll_protocols.oracles.local_hashing import bucket, finalise
 from hushpoll_shared import Manifest, Published
 from hushpoll_shared.spelling.base64url import b64decode, b64encode
 from hushpoll_shared.spelling.canonical import InvalidJson, canonical_json, parse_json
+from hushpoll_shared.spelling.languages import closest, direction
 from hushpoll_shared.survey.budget import Split, split_budget
 from hushpoll_shared.wire.answers import acknowledgement, offers_manifest, own_problem
 from hushpoll_shared.wire.problems import PROBLEMS
@@ -332,6 +333,18 @@ def test_published_manifests_that_are_refused(vector: Vector) -> None:
     with pytest.raises(ManifestRefused) as caught:
         Published.from_json(canonical_json(changed(sound, vector["changes"])))
     assert caught.value.field == vector["field"]
+
+
+@pytest.mark.parametrize(
+    "vector", vectors("languages", "closest"), ids=lambda v: f"{v['wanted']} of {v['offered']}"
+)
+def test_languages_of_readers(vector: Vector) -> None:
+    assert closest(vector["wanted"], vector["offered"]) == vector["closest"]
+
+
+def test_directions_of_writing() -> None:
+    for vector in vectors("languages", "directions"):
+        assert direction(vector["tag"]) == vector["direction"], vector
 
 
 def read_alike(text: bytes, field: str | None) -> None:

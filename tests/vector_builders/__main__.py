@@ -9,6 +9,7 @@ from vector_builders import (
     answers,
     budgets,
     hashes,
+    languages,
     manifests,
     protection,
     records,
@@ -17,7 +18,18 @@ from vector_builders import (
     wire,
 )
 
-BUILDERS = (thresholds, hashes, records, budgets, manifests, refusals, wire, answers, protection)
+BUILDERS = (
+    thresholds,
+    hashes,
+    records,
+    budgets,
+    manifests,
+    refusals,
+    wire,
+    answers,
+    protection,
+    languages,
+)
 
 
 def main() -> None:

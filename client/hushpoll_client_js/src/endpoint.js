@@ -10,7 +10,7 @@ import { must } from "./rules.js";
  * @throws {InvalidParameter} Not showing what may hold a password.
  */
 export function apiOf(url) {
-  const { origin, protocol, hostname, pathname, href } = URL.canParse(url) ? new URL(url) : new URL("none:");
+  const { origin, protocol, hostname, pathname, href } = parsed(url);
   const local = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
   must(
     (protocol === "https:" || (protocol === "http:" && local)) && href === origin + pathname,
@@ -19,4 +19,13 @@ export function apiOf(url) {
     "https (http on localhost), no user, query or fragment",
   );
   return `${href.replace(/\/+$/, "")}/api/v1`;
+}
+
+/** Older browsers have no `URL.canParse`. @param {string} url */
+function parsed(url) {
+  try {
+    return new URL(url);
+  } catch {
+    return new URL("none:");
+  }
 }

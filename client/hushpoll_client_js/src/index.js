@@ -19,6 +19,8 @@ export {
   StorageError,
   TransportError,
 } from "./errors.js";
+export { direction, languageFor } from "./languages.js";
 export { inWords, preview } from "./preview.js";
 export { readPublished } from "./published.js";
+export { inLanguage } from "./wording.js";
 export { Words } from "./words.js";

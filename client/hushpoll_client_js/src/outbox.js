@@ -1,5 +1,6 @@
 /** Sends the stored reports: the same bytes until the server has acknowledged or refused them. */
 
+import { alone } from "./deadline.js";
 import { HushpollError, TransportError } from "./errors.js";
 import { acknowledged, errorFrom } from "./problems.js";
 import { exchange, retrying } from "./transport.js";
@@ -57,7 +58,7 @@ export async function send({ storage, fetch, pacing, lost }, { digest, epsilon, 
   };
   let status = "waiting";
   try {
-    status = await retrying(() => exclusively(digest, attempt), pacing);
+    status = await retrying(() => alone(`hushpoll-${digest}`, attempt), pacing);
   } catch (error) {
     const { retryable, problem } = /** @type {HushpollError} */ (error);
     // Only a problem of the server's own settles it: no fault of the storage, and no answer of a network in between.
@@ -104,14 +105,3 @@ export async function entriesOf(storage) {
   await storage.update((entries) => void (all = entries));
   return all;
 }
-
-/**
- * Run alone among all tabs, where the browser can tell.
- *
- * @template T
- * @param {string} name
- * @param {() => Promise<T>} run
- * @returns {Promise<T>}
- */
-const exclusively = (name, run) =>
-  globalThis.navigator?.locks ? navigator.locks.request(`hushpoll-${name}`, run) : run();

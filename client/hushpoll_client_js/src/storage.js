@@ -1,5 +1,6 @@
 /** Where a device keeps what it has answered: IndexedDB, one row for each survey version, shared by all tabs. */
 
+import { within } from "./deadline.js";
 import { StorageError } from "./errors.js";
 
 /**
@@ -30,8 +31,11 @@ import { StorageError } from "./errors.js";
  * @property {<T extends Entry | false | undefined>(change: (entries: Entry[]) => T) => Promise<T>} update
  */
 
+/** Milliseconds in which a browser must open its storage, and in which it must store. */
+const PATIENCE = 10_000;
+
 /**
- * Storage of this origin.
+ * Storage of this origin. A browser that does not open or store in time is told apart from one that did: nothing is stored then.
  *
  * @param {string} [name] Name of the database.
  * @returns {Storage}
@@ -45,10 +49,15 @@ export const indexedDbStorage = (name = "hushpoll") => ({
     try {
       const opening = indexedDB.open(name, 1);
       opening.onupgradeneeded = () => opening.result.createObjectStore("answers", { keyPath: "digest" });
-      /** @type {IDBDatabase} */
-      const database = await new Promise((resolve, reject) => {
-        opening.onsuccess = () => resolve(opening.result);
+      let late = false;
+      /** @type {Promise<IDBDatabase>} */
+      const opened = new Promise((resolve, reject) => {
+        opening.onsuccess = () => (late ? opening.result.close() : resolve(opening.result));
         opening.onerror = reject;
+      });
+      const database = await within(opened, PATIENCE).catch((error) => {
+        late = true;
+        throw error;
       });
       const transaction = database.transaction("answers", "readwrite", { durability: "strict" });
       const answers = transaction.objectStore("answers");
@@ -64,9 +73,14 @@ export const indexedDbStorage = (name = "hushpoll") => ({
           transaction.abort();
         }
       };
-      await new Promise((resolve, reject) => {
+      /** @type {Promise<unknown>} */
+      const ended = new Promise((resolve, reject) => {
         transaction.oncomplete = resolve;
         transaction.onabort = reject;
+      });
+      await within(ended, PATIENCE).catch((error) => {
+        if (error instanceof Error) transaction.abort();
+        throw error;
       });
       return kept;
     } catch {

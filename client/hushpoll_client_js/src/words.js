@@ -10,6 +10,7 @@ import { SCRIPT } from "./words/en.js";
 /** The sentences about a survey in one language: `new Words(SCRIPT)`, with the `SCRIPT` of a file such as `hushpoll/words/de`. */
 export class Words {
   #catalogue;
+  /** @type {Pick<Intl.PluralRules, "select">} */
   #plural;
   /** @type {(value: number) => string} */
   #whole;
@@ -25,9 +26,12 @@ export class Words {
    */
   constructor(catalogue) {
     const language = /** @type {string} */ (catalogue.language);
-    const format = (/** @type {Intl.NumberFormatOptions} */ options) => new Intl.NumberFormat(language, options).format;
+    /** @param {Intl.NumberFormatOptions} options @returns {(value: number | bigint) => string} */
+    const format = (options) => plainly(() => new Intl.NumberFormat(language, options).format, (value) => plain(value, options));
     this.#catalogue = catalogue;
-    this.#plural = new Intl.PluralRules(language);
+    /** @type {Pick<Intl.PluralRules, "select">} */
+    const english = { select: (count) => (count === 1 ? "one" : "other") };
+    this.#plural = plainly(() => new Intl.PluralRules(language), english);
     this.#whole = format({ useGrouping: false });
     this.#decimal = format({ useGrouping: false, maximumFractionDigits: 12 });
     this.#grouped = format({ maximumFractionDigits: 2 });
@@ -101,5 +105,26 @@ export class Words {
     return this.say("chance", { number: this.#tenths(chance / 10) });
   }
 }
+
+/**
+ * What a browser makes, or what stands in for it where it lacks that part of `Intl`: figures may then be spelled the English way.
+ *
+ * @template T
+ * @template {T} M
+ * @param {() => M} make
+ * @param {T} otherwise
+ * @returns {T}
+ */
+function plainly(make, otherwise) {
+  try {
+    return make();
+  } catch {
+    return otherwise;
+  }
+}
+
+/** @param {number | bigint} value @param {Intl.NumberFormatOptions} options */
+const plain = (value, { minimumFractionDigits: least, maximumFractionDigits: most = 12 }) =>
+  least === undefined ? String(typeof value === "bigint" ? value : Number(value.toFixed(most))) : Number(value).toFixed(least);
 
 export const ENGLISH = new Words(SCRIPT);

@@ -17,6 +17,10 @@ from hushpoll_shared.spelling.clock import Clock, SystemClock
 
 # Flask's own key, accepted so that tests can use the framework's switch.
 FLASK_KEYS = frozenset({"TESTING"})
+# What the server's own addresses begin with; a prefix is none of them.
+OWN_PATHS: Final = frozenset(
+    {"api", "s", "page", "dashboard", "results", "docs", "ready", "health", "metrics"}
+)
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]
 
 
@@ -145,6 +149,15 @@ class Settings(BaseModel):
         False,
         description="Whether browsers reach the server over TLS alone; they are then told to "
         "keep to that for a year (Strict-Transport-Security).",
+    )
+    path_prefix: str = Field(
+        "",
+        max_length=200,
+        pattern=r"^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$",
+        description="Path below which browsers and devices reach the server, where a proxy serves "
+        "other things beside it; whether the proxy takes the prefix off makes no difference. "
+        "X-Forwarded-Prefix is not read.",
+        json_schema_extra={"form": "/PATH, not one of the server's own"},
     )
 
     # sign-in at an OpenID Connect provider
@@ -304,6 +317,8 @@ class Settings(BaseModel):
             value, most = getattr(self, name), getattr(self, setting.bound or name)
             if setting.bound is not None and value > most:
                 raise setting.refused(value, most=most, outside=True)
+        if self.path_prefix.split("/")[1:2] and self.path_prefix.split("/")[1] in OWN_PATHS:
+            raise SETTINGS["path_prefix"].refused(self.path_prefix)
         if (self.oidc_issuer is None) != (self.oidc_client_id is None):
             missing, present = ("OIDC_CLIENT_ID", "OIDC_ISSUER")
             if self.oidc_issuer is None:

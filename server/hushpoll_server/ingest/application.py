@@ -27,6 +27,7 @@ from hushpoll_server.ingest.rates import Rates
 from hushpoll_server.ingest.requests import Bodies, Disconnected, Receive, Request, Scope, Send
 from hushpoll_server.ingest.routes import DeviceRoutes, Match, Route
 from hushpoll_server.logs import get_logger, where
+from hushpoll_server.prefix import below_prefix
 from hushpoll_server.services.device_services import DeviceServices
 from hushpoll_server.services.readiness import Readiness
 from hushpoll_server.store import migrate
@@ -110,7 +111,8 @@ class IngestApplication:
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
             return
-        request = Request(scope, receive, self._settings.request_seconds)
+        within = below_prefix(scope, self._settings.path_prefix)
+        request = Request(within, receive, self._settings.request_seconds)
         connection = request.connection
         if connection is not None:
             connection.begin()

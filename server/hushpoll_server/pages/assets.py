@@ -30,7 +30,14 @@ WORKER = "page/worker.js"
 DASHBOARD = "dashboard/"
 # For other hosts of the SDK; the page does not import them.
 UNUSED = frozenset(
-    {"index.js", "memory_storage.js", "replay.js", "report_reader.js", "surveyjs.js"}
+    {
+        "index.js",
+        "languages.js",
+        "memory_storage.js",
+        "replay.js",
+        "report_reader.js",
+        "surveyjs.js",
+    }
 )
 # The page's words. A page in another language than that of the scripts carries its own.
 WORDS = "words/"

@@ -20,9 +20,10 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.pages.assets import ENTRY, WORKER, assets
 from hushpoll_server.pages.encodings import encoded
-from hushpoll_server.pages.words import Words, words_for
+from hushpoll_server.pages.words import ENGLISH, Words, catalogues, words_for
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.spelling.languages import chosen, closest, direction
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.wording import Wording
@@ -244,21 +245,14 @@ def _form(row: VersionRow) -> Response:
 
 
 def _language(published: Published) -> str | None:
-    """Return the language that the address asks for, or else the first that the browser does.
-
-    ``de-CH`` is served ``de``, as in the lookup of RFC 4647, section 3.4.
-    """
+    """Return the language that the address asks for, or else the one that the browser does."""
     asked = request.args.get("lang", "")
     if asked in published.languages:
         return asked
-    offered = {language.lower(): language for language in published.languages}
-    for accepted in request.accept_languages.values():
-        parts = accepted.lower().split("-")
-        for length in range(len(parts), 0, -1):
-            language = offered.get("-".join(parts[:length]))
-            if language is not None:
-                return language
-    return published.language
+    accepted = request.accept_languages
+    if asked and (near := closest(asked, published.languages)) is not None:
+        return near
+    return chosen(accepted, published.languages, published.language)
 
 
 def rendered(
@@ -276,6 +270,8 @@ def rendered(
         survey=published,
         wording=wording,
         words=words,
+        direction=direction(wording.language),
+        direction_of=direction,
         style=style_sheet(),
         questions=questions(published, wording),
         preview=preview,
@@ -289,7 +285,10 @@ def rendered(
 
 
 def _notice(refusal: Refused) -> Response:
-    words = words_for((request.args.get("lang"), *request.accept_languages.values()))
+    asked = request.args.get("lang")
+    words = words_for(
+        (asked, chosen(request.accept_languages, tuple(catalogues()), ENGLISH)),
+    )
     html = render_template(
         "notice.html",
         language=words.language,

@@ -18,6 +18,8 @@ from typing import Any, Final
 
 from markupsafe import Markup, escape
 
+from hushpoll_shared.spelling.languages import closest
+
 ENGLISH: Final = "en"
 _PART: Final = re.compile(r"^export const (\w+) = (\{.*?^\});$", re.DOTALL | re.MULTILINE)
 
@@ -77,14 +79,11 @@ def words_for(tags: Iterable[str | None]) -> Words:
     Parameters
     ----------
     tags : iterable of str or None
-        Language tags by preference. ``de-CH`` is served ``de``, as in the lookup of RFC 4647,
-        section 3.4.
+        Language tags by preference. ``de-CH`` is served ``de``: see `closest`.
     """
-    offered = {language.lower(): words for language, words in catalogues().items()}
+    offered = catalogues()
     for tag in tags:
-        parts = (tag or "").lower().split("-")
-        for length in range(len(parts), 0, -1):
-            words = offered.get("-".join(parts[:length]))
-            if words is not None:
-                return words
+        language = closest(tag or "", tuple(offered))
+        if language is not None:
+            return offered[language]
     return offered[ENGLISH]

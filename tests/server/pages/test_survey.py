@@ -281,6 +281,54 @@ def test_the_page_has_the_language_of_the_address_or_of_the_browser(site, addres
     assert "<b>" not in answer.text
 
 
+IN_MANY = {
+    "language": "pt-BR",
+    "title": "Pesquisa",
+    "attributes": [{"name": "fit", "role": "sensitive", "categories": ["+", "-"]}],
+    "protected": None,
+    "translations": {
+        "en": {"title": "Survey"},
+        "zh-Hant": {"title": "調查"},
+        "nb": {"title": "Undersøkelse"},
+        "sr-Latn": {"title": "Anketa"},
+        "ar": {"title": "استبيان"},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("browser", "title"),
+    [
+        ("pt-PT,pt;q=0.9,en;q=0.8", "Pesquisa"),
+        ("zh-TW", "調查"),
+        ("no,en;q=0.5", "Undersøkelse"),
+        ("sr", "Anketa"),
+        ("fr, *;q=0.1", "Pesquisa"),
+        ("fr", "Pesquisa"),
+        ("pt;q=0", "Survey"),
+        ("pt-BR;q=0, en;q=0, nb", "Undersøkelse"),
+        ("en;q=0, *", "Pesquisa"),
+        ("*;q=0", "Pesquisa"),
+        ("*;q=0, sr", "Anketa"),
+        ("en-GB, en;q=0", "Pesquisa"),
+    ],
+)
+def test_a_reader_gets_the_nearest_language_and_never_one_of_quality_0(site, browser, title):
+    site.publish(**IN_MANY)
+    answer = site.get("/s/work", headers={"Accept-Language": browser})
+    assert f">{title}</h1>" in answer.text
+
+
+def test_a_survey_written_from_right_to_left_says_so_on_its_page_and_its_preview(site):
+    site.publish(**IN_MANY)
+    page = site.get("/s/work?lang=ar-EG", headers={}).text
+    assert '<html lang="en" dir="rtl">' in page
+    assert '<h1 lang="ar" dir="rtl">' in page
+    assert re.search(r'<legend data-question lang="ar" dir="rtl">', page)
+    for others in ("?lang=nb", "?lang=en"):
+        assert 'dir="rtl"' not in re.sub(r"<nav.*?</nav>", "", site.get("/s/work" + others).text)
+
+
 def test_a_scale_keeps_the_missing_category_apart():
     published = Manifest.from_dict(make_draft(**WORDED)).resolve()
     age, fit, score = questions(published)

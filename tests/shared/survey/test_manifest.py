@@ -194,10 +194,10 @@ REFUSALS: dict[str, tuple[Callable[[Document], None], str, str]] = {
         "protected.unprivileged",
         "both groups",
     ),
-    "protected key": (protected(group="x"), "protected", "exactly the keys"),
+    "protected key": (protected(group="x"), "protected.group", "exactly the keys"),
     "protected missing key": (protected(privileged=...), "protected", "exactly the keys"),
     "protected no mapping": (change(protected="gender"), "protected", "exactly the keys"),
-    "protected number": (protected(privileged=[1]), "protected", "exactly the keys"),
+    "protected number": (protected(privileged=[1]), "protected.privileged", "exactly the keys"),
 }
 
 

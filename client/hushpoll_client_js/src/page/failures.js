@@ -9,6 +9,7 @@ import {
   TransportError,
 } from "../errors.js";
 import { element } from "./elements.js";
+import { Lacking } from "./needs.js";
 import { words } from "./words.js";
 
 /**
@@ -25,6 +26,7 @@ export function failure(error) {
 
 /** @param {unknown} error @returns {import("../words.js").Key} */
 function keyOf(error) {
+  if (error instanceof Lacking) return error.insecure ? "error.insecure" : "error.browser";
   if (error instanceof ManifestRefused) return "error.manifest";
   if (error instanceof StorageError) return "error.storage";
   if (error instanceof BudgetExhausted) return "error.budget";

@@ -6,7 +6,11 @@
 export function offerLanguages({ digest, token }) {
   const fragment = new URLSearchParams({ ...(digest && { sha256: digest }), ...(token && { token }) }).toString();
   for (const to of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("#languages a"))) {
-    to.textContent = new Intl.DisplayNames([to.lang], { type: "language" }).of(to.lang) ?? to.lang;
+    try {
+      to.textContent = new Intl.DisplayNames([to.lang], { type: "language" }).of(to.lang) ?? to.lang;
+    } catch {
+      // A browser without names of languages shows the tag, as the server wrote it.
+    }
     to.addEventListener("click", () => {
       to.hash = fragment;
     });

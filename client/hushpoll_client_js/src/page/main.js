@@ -12,6 +12,7 @@ import { forgetTaken } from "./forgetting.js";
 import { guardAnswers, step, stepOf } from "./leaving.js";
 import { offerLanguages } from "./languages.js";
 import { readLink } from "./link.js";
+import { checkBrowser } from "./needs.js";
 import { keepForOffline } from "./offline.js";
 import { currentPerson, databaseOf, otherPeople, rememberPerson, showPeople } from "./people.js";
 import { showNotice, showReceipt } from "./receipt.js";
@@ -26,15 +27,17 @@ import { inLanguage } from "../wording.js";
 const form = /** @type {HTMLFormElement} */ (byId("survey-form"));
 const { server = "", survey = "", version, digest = "", worker = "", scope = "", language, shared } = form.dataset;
 const link = readLink(location, history);
-const storage = indexedDbStorage(databaseOf(shared === undefined ? 1 : currentPerson()));
+const person = shared === undefined ? 1 : currentPerson();
+const storage = indexedDbStorage(databaseOf(person));
 
 /** What happened since this page was loaded. @type {Moment} */
-const moment = { own: false, dropped: false, sending: false, person: shared === undefined ? undefined : currentPerson() };
+const moment = { own: false, dropped: false, sending: false, person: shared === undefined ? undefined : person };
 /** Sends what waits, and ends the wait for the next attempt. */
 let tryAgain = () => {};
 let tryNow = () => {};
 
-const client = clientOf(storage);
+/** Of the current person; made once the browser is known to have what it needs. @type {SurveyClient} */
+let client;
 
 /** @param {import("../storage.js").Storage} storage Of one person. */
 function clientOf(storage) {
@@ -70,6 +73,9 @@ function say(text) {
   byId("progress").textContent = text;
 }
 
+/** The page has started: what stands there for a script that does not is taken away. */
+const started = () => document.getElementById("stalled")?.remove();
+
 /**
  * Run what a respondent asked for before anything was kept, and say what went wrong.
  *
@@ -80,6 +86,7 @@ async function attempt(act) {
   try {
     await act();
   } catch (error) {
+    started();
     showProblem(...failure(error));
   }
   say("");
@@ -105,6 +112,7 @@ async function showAnswered(published, reasons = []) {
   const entry = await entryOf(published);
   if (!entry) return undefined;
   showReceipt(entry, shown(published), { ...moment, reasons, spent: total(await client.ledger()) });
+  started();
   step("receipt");
   showPart("receipt");
   return entry.state;
@@ -205,9 +213,9 @@ async function drop(published) {
 async function send(published) {
   const button = /** @type {HTMLButtonElement} */ (byId("send"));
   button.disabled = true;
+  byId("keeping").textContent = words.say("keeping");
+  askToKeep();
   try {
-    // Where the browser may throw data away, ask it not to: it would forget what was spent.
-    await navigator.storage?.persist?.();
     const { answers } = readForm(form, shown(published));
     const kept = await client.randomize(inOwnWords(answers, shown(published), published));
     if (shared !== undefined) rememberPerson();
@@ -218,6 +226,19 @@ async function send(published) {
     deliver(published);
   } finally {
     button.disabled = false;
+    byId("keeping").textContent = "";
+  }
+}
+
+/**
+ * Where the browser may throw data away, ask it not to: it would forget what was spent. Some browsers ask the respondent, who
+ * may never answer; nothing waits for that.
+ */
+function askToKeep() {
+  try {
+    navigator.storage.persist().catch(() => undefined);
+  } catch {
+    // A browser without such a promise keeps data as it does.
   }
 }
 
@@ -245,20 +266,27 @@ const sendAgainWith = (token, published) =>
     return entry && { ...entry, token, state: "waiting" };
   });
 
-guardAnswers(form);
-offerLanguages(link);
-form.addEventListener("input", () => countAnswers(form));
-addEventListener("pageshow", () => countAnswers(form));
-if (shared !== undefined) showPeople();
-
-// Not awaited: what waits may wait long for a network.
-attempt(async () => {
-  await forgetTaken(storage);
-  const published = await checked().catch((error) => {
+/** Make the page ready; what is thrown on the way is said in the page, and no answers are asked for then. */
+async function start() {
+  try {
+    checkBrowser();
+    client = clientOf(storage);
+    guardAnswers(form);
+    offerLanguages(link);
+    form.addEventListener("input", () => countAnswers(form));
+    addEventListener("pageshow", () => countAnswers(form));
+    if (shared !== undefined) showPeople();
+    await forgetTaken(storage);
+    await ready(await checked());
+  } catch (error) {
     // Answers to a survey that cannot be sent would be given in vain.
     byId("survey").hidden = true;
     throw error;
-  });
+  }
+}
+
+/** @param {Published} published */
+async function ready(published) {
   sayTreatment(form, shown(published));
   tryAgain = () => void deliver(published);
   form.addEventListener("submit", (event) => {
@@ -274,13 +302,17 @@ attempt(async () => {
   addEventListener("online", tryAgain);
   addEventListener("popstate", () => attempt(() => showStep(published)));
   addEventListener("pageshow", (event) => event.persisted && attempt(() => showStep(published)));
+  started();
   /** @type {HTMLButtonElement} */ (byId("go-on")).disabled = false;
   step("survey");
   if (link.token) await sendAgainWith(link.token, published);
   if ((await showAnswered(published)) === "waiting") deliver(published);
-});
+}
+
+// Not awaited: what waits may wait long for a network.
+attempt(start);
 const loaded = /** @type {NodeListOf<HTMLLinkElement>} */ (document.querySelectorAll("link[data-kept]"));
-await keepForOffline({
+keepForOffline({
   worker,
   scope,
   urls: [

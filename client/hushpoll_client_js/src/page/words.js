@@ -11,7 +11,11 @@ export const words = embedded ? new Words(JSON.parse(embedded.textContent)) : EN
 const { language } = byId("survey-form").dataset;
 // A survey that does not state its language is taken for English on an English page; elsewhere its language is unknown.
 /** @type {Record<string, string>} */
-const mark = language || embedded ? { lang: language ?? "" } : {};
+const mark = {
+  ...((language || embedded) && { lang: language ?? "" }),
+  // Beside the page's own words, which keep their own direction.
+  ...(document.documentElement.dir && { dir: document.documentElement.dir }),
+};
 
 /** An element with text of the survey. @param {string} tag @param {string} text */
 export const surveyText = (tag, text) => element(tag, mark, text);

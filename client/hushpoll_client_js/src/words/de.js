@@ -5,6 +5,7 @@ export const PAGE = {
   "asked_by": "Gefragt von {operator}",
   "purpose": "Wofür die Antworten verwendet werden:",
   "noscript": "Diese Seite randomisiert Ihre Antworten auf diesem Gerät, bevor sie etwas sendet. Dazu braucht sie JavaScript, das hier ausgeschaltet ist. Deshalb kann die Umfrage nicht beantwortet werden.",
+  "stalled": "Diese Seite ist nicht bereit: Ihr Skript ist nicht angekommen, oder dieser Browser führt es nicht aus. Bis dahin wird nichts gelesen oder gesendet. Wenn dieser Satz bleibt, laden Sie die Seite neu, erlauben Sie die Skripte dieser Website oder öffnen Sie den Link in einem anderen Browser.",
   "form.step": "Schritt 1 von 2: Ihre Antworten",
   "form.treatment": "Antworten mit dem Vermerk „Randomisiert“ werden auf diesem Gerät durch Zufall verrauscht, bevor etwas gesendet wird; Sie werden sehen, was das noch verraten kann. Nichts wird gelesen oder gesendet, bevor Sie gesehen haben, was das Gerät verlassen würde, und zugestimmt haben.",
   "why": "Warum ist das sicher?",
@@ -103,6 +104,7 @@ export const SCRIPT = {
   "people": "Auf diesem Gerät dürfen mehrere Personen antworten. Sie antworten als Person {person}. Was Person {person} verbraucht und gesendet hat, wird getrennt von den anderen gezählt.",
   "people.choose": "Ich bin Person {person}",
   "people.another": "Ich bin eine andere Person",
+  "people.alone": "Auf einem Gerät dürfen mehrere Personen antworten, aber dieser Browser bewahrt für diese Website keine Daten auf. Deshalb kann in ihm eine Person antworten.",
   "receipt.answered": "Dieses Gerät hat diese Umfrage beantwortet.",
   "receipt.answered.person": "Person {person} hat diese Umfrage beantwortet.",
   "receipt.dropped": "Was Sie hier gerade geantwortet haben, wurde weder randomisiert noch gesendet, und es steht nicht mehr auf dieser Seite.",
@@ -146,6 +148,7 @@ export const SCRIPT = {
   "kept.refused": "Er bleibt bei diesen Angaben, denn aus diesen Antworten darf kein anderer gemacht werden.",
   "kept.deleted": "Er wird hier gelöscht, wenn der Server ihn angenommen hat.",
   "kept.server_later": "Auf dem Server, sobald er den Bericht angenommen hat: der Bericht, solange ihn der Betreiber der Umfrage aufbewahrt.",
+  "keeping": "Dieser Browser speichert die randomisierten Antworten …",
   "trying": "Der Server ist nicht erreichbar. Neuer Versuch …",
   "notice.unreachable": "Der Server ist nicht erreichbar. Diese Seite versucht es weiter. Der Bericht kann trotzdem angekommen sein, wenn nur die Antwort des Servers verloren ging; noch einmal gesendet, zählt er einmal.",
   "notice.given_up": "Der Server war einige Minuten lang nicht erreichbar. Der Bericht wird hier aufbewahrt. Er kann trotzdem angekommen sein; noch einmal gesendet, zählt er einmal.",
@@ -159,6 +162,8 @@ export const SCRIPT = {
   "error.unknown-digest": "Der Server hat keine offene Version dieser Umfrage mit dieser Prüfsumme.",
   "error.storage": "Dieser Browser kann nicht aufbewahren oder lesen, was diese Seite aufbewahren muss.",
   "error.budget": "Die Antworten werden nicht angenommen: Sie würden zu viel Epsilon verbrauchen oder wurden vorher zurückgezogen.",
+  "error.insecure": "Diese Seite wurde ohne Verschlüsselung (http) geöffnet; dort nehmen Browser ihr weg, was sie zum Randomisieren braucht. Öffnen Sie ihre Adresse mit https; wenn es keine gibt, sagen Sie es denen, die fragen.",
+  "error.browser": "Diesem Browser fehlt etwas, das diese Seite braucht. Aktualisieren Sie ihn, verlassen Sie seinen privaten Modus oder benutzen Sie einen anderen Browser.",
   "error.other": "Diese Seite ist gescheitert.",
   "error.detail": "Im Einzelnen (auf Englisch): {detail}"
 };

@@ -9,6 +9,7 @@ export const PAGE = {
   "asked_by": "Asked by {operator}",
   "purpose": "What the answers are for:",
   "noscript": "This page randomises your answers on this device before it sends anything. That needs JavaScript, which is switched off here, so the survey cannot be answered.",
+  "stalled": "This page is not ready: its script has not arrived, or this browser does not run it. Nothing is read or sent meanwhile. If this sentence stays, reload the page, allow the scripts of this site, or open the link in another browser.",
   "form.step": "Step 1 of 2: your answers",
   "form.treatment": "Answers marked “randomised” are perturbed by chance on this device, before anything is sent; you will see what that can still reveal. Nothing is read or sent until you have seen what would leave, and agreed.",
   "why": "Why is this safe?",
@@ -104,6 +105,7 @@ export const SCRIPT = {
   "people": "Several people may answer on this device. You answer as person {person}. What person {person} has spent and sent is counted apart from the others.",
   "people.choose": "I am person {person}",
   "people.another": "I am another person",
+  "people.alone": "Several people may answer on one device, but this browser keeps no data for this site. So one person can answer in it.",
   "receipt.answered": "This device has answered this survey.",
   "receipt.answered.person": "Person {person} has answered this survey.",
   "receipt.dropped": "What you have just answered here was neither randomised nor sent, and it is no longer on this page.",
@@ -147,6 +149,7 @@ export const SCRIPT = {
   "kept.refused": "It stays with them, since no other may be made of these answers.",
   "kept.deleted": "It is deleted here when the server has taken it.",
   "kept.server_later": "On the server, once it has taken the report: the report, for as long as the survey's operator keeps it.",
+  "keeping": "This browser is keeping the randomised answers …",
   "trying": "The server cannot be reached. Trying again …",
   "notice.unreachable": "The server cannot be reached. This page goes on trying. The report may have arrived all the same, with only the server's reply lost; sent again, it counts once.",
   "notice.given_up": "The server could not be reached for some minutes. The report is kept here. It may have arrived all the same; sent again, it counts once.",
@@ -160,6 +163,8 @@ export const SCRIPT = {
   "error.unknown-digest": "The server has no open version of this survey with this digest.",
   "error.storage": "This browser cannot keep or read what this page has to keep.",
   "error.budget": "The answers are not taken: they would spend too much epsilon, or were withdrawn before.",
+  "error.insecure": "This page was opened without encryption (http), where browsers take away what it needs to randomise answers. Open its address with https; if there is none, tell the people who ask.",
+  "error.browser": "This browser lacks something that this page needs. Update it, leave its private mode, or use another browser.",
   "error.other": "This page failed.",
   "error.detail": "In detail: {detail}"
 };

@@ -5,6 +5,7 @@ export const PAGE = {
   "asked_by": "Pregunta: {operator}",
   "purpose": "Para qué se usan las respuestas:",
   "noscript": "Esta página aleatoriza sus respuestas en este dispositivo antes de enviar nada. Para ello necesita JavaScript, que aquí está desactivado; por eso no se puede responder a la encuesta.",
+  "stalled": "Esta página no está lista: su script no ha llegado o este navegador no lo ejecuta. Mientras tanto no se lee ni se envía nada. Si esta frase permanece, vuelva a cargar la página, permita los scripts de este sitio o abra el enlace en otro navegador.",
   "form.step": "Paso 1 de 2: sus respuestas",
   "form.treatment": "Las respuestas marcadas como «Aleatorizada» se perturban al azar en este dispositivo, antes de que se envíe nada; usted verá lo que eso todavía puede revelar. No se lee ni se envía nada hasta que usted haya visto lo que saldría y haya dado su acuerdo.",
   "why": "¿Por qué es seguro?",
@@ -103,6 +104,7 @@ export const SCRIPT = {
   "people": "En este dispositivo pueden responder varias personas. Usted responde como persona {person}. Lo que la persona {person} ha gastado y enviado se cuenta aparte de las demás.",
   "people.choose": "Soy la persona {person}",
   "people.another": "Soy otra persona",
+  "people.alone": "En un dispositivo pueden responder varias personas, pero este navegador no guarda datos de este sitio. Por eso puede responder en él una persona.",
   "receipt.answered": "Este dispositivo ha respondido a esta encuesta.",
   "receipt.answered.person": "La persona {person} ha respondido a esta encuesta.",
   "receipt.dropped": "Lo que usted acaba de responder aquí no se ha aleatorizado ni enviado, y ya no está en esta página.",
@@ -146,6 +148,7 @@ export const SCRIPT = {
   "kept.refused": "Permanece con estos datos, ya que no se puede hacer otro a partir de estas respuestas.",
   "kept.deleted": "Se borra aquí cuando el servidor lo ha aceptado.",
   "kept.server_later": "En el servidor, una vez que ha aceptado el informe: el informe, mientras el responsable de la encuesta lo guarde.",
+  "keeping": "Este navegador está guardando las respuestas aleatorizadas …",
   "trying": "No se puede contactar con el servidor. Nuevo intento …",
   "notice.unreachable": "No se puede contactar con el servidor. Esta página sigue intentándolo. Aun así, el informe puede haber llegado y haberse perdido solo la respuesta del servidor; enviado de nuevo, cuenta una vez.",
   "notice.given_up": "No se ha podido contactar con el servidor durante algunos minutos. El informe se guarda aquí. Aun así puede haber llegado; enviado de nuevo, cuenta una vez.",
@@ -159,6 +162,8 @@ export const SCRIPT = {
   "error.unknown-digest": "El servidor no tiene ninguna versión abierta de esta encuesta con esta huella.",
   "error.storage": "Este navegador no puede guardar o leer lo que esta página tiene que guardar.",
   "error.budget": "Las respuestas no se aceptan: gastarían demasiado épsilon o se retiraron antes.",
+  "error.insecure": "Esta página se abrió sin cifrado (http), donde los navegadores le quitan lo que necesita para aleatorizar las respuestas. Abra su dirección con https; si no la hay, avise a quienes preguntan.",
+  "error.browser": "A este navegador le falta algo que esta página necesita. Actualícelo, salga de su modo privado o use otro navegador.",
   "error.other": "Esta página ha fallado.",
   "error.detail": "En detalle (en inglés): {detail}"
 };

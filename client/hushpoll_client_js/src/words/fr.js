@@ -5,6 +5,7 @@ export const PAGE = {
   "asked_by": "Demandé par {operator}",
   "purpose": "À quoi servent les réponses\u00a0:",
   "noscript": "Cette page randomise vos réponses sur cet appareil avant d’envoyer quoi que ce soit. Il lui faut pour cela JavaScript, qui est désactivé ici\u202f; il n’est donc pas possible de répondre à l’enquête.",
+  "stalled": "Cette page n’est pas prête : son script n’est pas arrivé ou ce navigateur ne l’exécute pas. En attendant, rien n’est lu ni envoyé. Si cette phrase reste, rechargez la page, autorisez les scripts de ce site ou ouvrez le lien dans un autre navigateur.",
   "form.step": "Étape 1 sur 2\u00a0: vos réponses",
   "form.treatment": "Les réponses marquées «\u00a0Randomisée\u00a0» sont perturbées par le hasard sur cet appareil, avant tout envoi\u202f; vous verrez ce que cela peut encore révéler. Rien n’est lu ni envoyé avant que vous ayez vu ce qui partirait, et donné votre accord.",
   "why": "Pourquoi est-ce sûr\u202f?",
@@ -103,6 +104,7 @@ export const SCRIPT = {
   "people": "Plusieurs personnes peuvent répondre sur cet appareil. Vous répondez en tant que personne {person}. Ce que la personne {person} a dépensé et envoyé est compté à part des autres.",
   "people.choose": "Je suis la personne {person}",
   "people.another": "Je suis une autre personne",
+  "people.alone": "Plusieurs personnes peuvent répondre sur un appareil, mais ce navigateur ne garde pas de données pour ce site. Une seule personne peut donc y répondre.",
   "receipt.answered": "Cet appareil a répondu à cette enquête.",
   "receipt.answered.person": "La personne {person} a répondu à cette enquête.",
   "receipt.dropped": "Ce que vous venez de répondre ici n’a été ni randomisé ni envoyé, et ne se trouve plus sur cette page.",
@@ -146,6 +148,7 @@ export const SCRIPT = {
   "kept.refused": "Il reste avec ces indications, car aucun autre ne peut être fait à partir de ces réponses.",
   "kept.deleted": "Il est effacé ici lorsque le serveur l’a accepté.",
   "kept.server_later": "Sur le serveur, une fois qu’il a accepté le rapport\u00a0: le rapport, aussi longtemps que les responsables de l’enquête le gardent.",
+  "keeping": "Ce navigateur enregistre les réponses rendues aléatoires …",
   "trying": "Le serveur n’est pas joignable. Nouvel essai …",
   "notice.unreachable": "Le serveur n’est pas joignable. Cette page continue d’essayer. Le rapport est peut-être arrivé malgré tout, et seule la réponse du serveur s’est perdue\u202f; envoyé de nouveau, il compte une fois.",
   "notice.given_up": "Le serveur n’a pas été joignable pendant quelques minutes. Le rapport est gardé ici. Il est peut-être arrivé malgré tout\u202f; envoyé de nouveau, il compte une fois.",
@@ -159,6 +162,8 @@ export const SCRIPT = {
   "error.unknown-digest": "Le serveur n’a pas de version ouverte de cette enquête avec cette empreinte.",
   "error.storage": "Ce navigateur ne peut pas garder ou lire ce que cette page doit garder.",
   "error.budget": "Les réponses ne sont pas acceptées\u00a0: elles dépenseraient trop d’epsilon, ou ont été retirées auparavant.",
+  "error.insecure": "Cette page a été ouverte sans chiffrement (http), où les navigateurs lui retirent ce dont elle a besoin pour rendre les réponses aléatoires. Ouvrez son adresse en https ; s’il n’y en a pas, dites-le aux personnes qui posent les questions.",
+  "error.browser": "Il manque à ce navigateur quelque chose dont cette page a besoin. Mettez-le à jour, quittez son mode privé ou utilisez un autre navigateur.",
   "error.other": "Cette page a échoué.",
   "error.detail": "En détail (en anglais)\u00a0: {detail}"
 };

@@ -200,7 +200,7 @@ def publish_draft(path: DraftPath, query: PublishQuery) -> Response:
             warnings=[PublishWarning(**vars(warning)) for warning in publication.warnings],
             manifest=publication.published.to_dict(),
         )
-        location = f"/api/v1/surveys/{row.name}/versions/{row.version}"
+        location = f"{request.script_root}/api/v1/surveys/{row.name}/versions/{row.version}"
         return json_answer(answer, 201 if publication.created else 200, {"Location": location})
 
 
@@ -235,7 +235,7 @@ def _revision(draft: Draft) -> int | None:
 
 def _began(draft: Draft) -> Response:
     _record("began-draft", draft)
-    return _answer(draft, 201, {"Location": f"/api/v1/drafts/{draft.row.id}"})
+    return _answer(draft, 201, {"Location": f"{request.script_root}/api/v1/drafts/{draft.row.id}"})
 
 
 def _record(act: str, draft: Draft) -> None:

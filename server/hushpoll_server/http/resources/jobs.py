@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from flask import Response
+from flask import Response, request
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
@@ -46,7 +46,7 @@ def _add_route(kind: JobKind) -> None:
         row = parts.surveys.version(path.name, path.version)
         grant = current_grant()
         job = kind.ask(parts, row, body, by=grant.token_id, actor=grant.actor)
-        return _answer(job, 202, {"Location": f"/api/v1/jobs/{job.id}"})
+        return _answer(job, 202, {"Location": f"{request.script_root}/api/v1/jobs/{job.id}"})
 
     # The name of the operation, its text and its body in the document.
     ask.__name__, ask.__doc__ = kind.name, inspect.getdoc(kind.work)

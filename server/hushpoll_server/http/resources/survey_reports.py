@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Response
+from flask import Response, request
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
@@ -93,7 +93,7 @@ def publish_results(path: VersionPath, body: ReportChoices) -> Response:
     return json_answer(
         PublishedResultsAnswer.model_validate(publication),
         201,
-        {"Location": publication["address"]},
+        {"Location": request.script_root + publication["address"]},
         nulls=True,
     )
 

@@ -98,7 +98,7 @@ def publish(query: PublishQuery) -> Response:
             warnings=[PublishWarning(**vars(warning)) for warning in publication.warnings],
             manifest=published.to_dict(),
         )
-        location = f"/api/v1/surveys/{row.name}/versions/{row.version}"
+        location = f"{request.script_root}/api/v1/surveys/{row.name}/versions/{row.version}"
         return json_answer(answer, 201 if publication.created else 200, {"Location": location})
 
 
