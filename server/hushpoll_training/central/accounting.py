@@ -29,7 +29,12 @@ APPROXIMATE: Final = frozenset({"gdp"})
 NEIGHBOURS: Final = "add or remove one row; the number of rows is public"
 
 PRV_ERROR: Final = 0.01
-"""The PRV accountant's result is at most this much above the truth, and never below it."""
+"""The error in epsilon that the PRV accountant allows itself, beside one of delta/1000 in delta.
+
+Its result is an upper bound: this much is added to an epsilon that may itself be this much above
+the truth (Gopi, Lee and Wutschitz, Numerical Composition of Differential Privacy, NeurIPS 2021). So
+it is never below the epsilon of delta, and at most twice this above that of 0.998 delta.
+"""
 
 NOISE_WIDTH: Final = 1.0001
 """The noise that is chosen is at most this many times the least."""

@@ -15,16 +15,17 @@ def page(theorem: Sequence[Row], table: Sequence[Row], figures: Mapping[str, Row
     """Write the page of ``private-bounds.json``, ``private-table.json`` and the figures' points."""
     lines = [_prose("head"), "\n## Theorem 4.4: how often the bounds hold\n"]
     lines += [
-        "| data | training | draws | held, from the best model | held, from the private one | "
+        "| data | training | δ | draws | held, from the best model | held, from the private one | "
         "at least | distance, certified | farthest drawn | largest change seen | bound | refined | "
         "refined over seen, most of 5 notions |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in theorem:
         parity = row["notions"]["demographic_parity"]
         ratio = widest(row)
         lines.append(
-            f"| {row['data']} | {row['setting']} | {row['draws']} | {row['held_from_best']} | "
+            f"| {row['data']} | {row['setting']} | {row['delta']:g} | {row['draws']} | "
+            f"{row['held_from_best']} | "
             f"{row['held_from_private']} | {row['needed']} | {row['distance']:.4g} | "
             f"{row['farthest']:.4g} | {parity['seen']:.4f} | {parity['bound']:.4f} | "
             f"{parity['refined']:.4f} | {'nothing moved' if ratio is None else f'{ratio:.2f}'} |"

@@ -98,10 +98,11 @@ def measure(setting: Setting, problem: Problem, count: int) -> dict[str, Any]:
     Returns
     -------
     dict
-        JSON: ``data``, ``setting``, ``draws``, ``held_from_best`` and ``held_from_private`` (draws
-        whose every level stayed within the bound), ``needed`` (what 99 % less the binomial error
-        gives), ``distance``, ``farthest`` (drawn), and by notion ``seen`` (largest difference of a
-        level), ``bound`` and ``refined``, which knows both models, of the farthest draw.
+        JSON: ``data``, ``setting``, ``delta``, ``draws``, ``held_from_best`` and
+        ``held_from_private`` (draws whose every level stayed within the bound), ``needed`` (what
+        99 % less the binomial error gives), ``distance``, ``farthest`` (drawn), and by notion
+        ``seen`` (largest difference of a level), ``bound`` and ``refined``, which knows both
+        models, of the farthest draw.
     """
     learner, test = setting.create(), problem.test
     train = problem.train.first(setting.rows)
@@ -130,6 +131,7 @@ def measure(setting: Setting, problem: Problem, count: int) -> dict[str, Any]:
     return {
         "data": setting.data,
         "setting": setting.text,
+        "delta": float(learner.parameters["delta"]),
         "draws": count,
         "held_from_best": int(held[0]),
         "held_from_private": int(held[1]),
