@@ -207,6 +207,10 @@ ROUTES = [
     Route("analysis.records", "GET", f"{VERSION}/records", "read", 200),
     Route("analysis.counts", "GET", f"{VERSION}/counts", "read", 200),
     Route("jobs.weight", "POST", f"{VERSION}/jobs/weight", "read", 422, {"json": {"x": 1}}),
+    Route(
+        "jobs.dependencies", "POST", f"{VERSION}/jobs/dependencies", "read", 422,
+        {"json": {"x": 1}},
+    ),
     Route("jobs.export", "POST", f"{VERSION}/jobs/export", "read", 422, {"json": {"x": 1}}),
     Route("jobs.train", "POST", f"{VERSION}/jobs/train", "train", 422, {"json": {"x": 1}}),
     Route("jobs.tune", "POST", f"{VERSION}/jobs/tune", "train", 422, {"json": {"x": 1}}),

@@ -154,8 +154,8 @@ class JobCalls(Calls):
     ) -> int:
         """Fetch the file of a job's result, piece by piece; return its number of bytes.
 
-        `format`, ``csv`` or ``xlsx``, gives the table of a joint table, weighted shares, fairness
-        or shape.
+        `format`, ``csv`` or ``xlsx``, gives the table of a joint table, weighted shares,
+        dependencies, fairness or shape.
         """
         params = None if format is None else {"format": format}
         path = ("jobs", checked_job_id(job_id), "result")

@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hushpoll_client.analyst.calls import Calls, version_path
+from hushpoll_client.analyst.calls import version_path
+from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS, JobCalls, OnLook
 
 
-class RelationCalls(Calls):
+class RelationCalls(JobCalls):
     """Fetches conditional shares and tests of independence; all need scope ``read``."""
 
     def conditional_shares(
@@ -84,9 +85,38 @@ class RelationCalls(Calls):
         return self._statistic(name, version, "simultaneous-estimates", params)
 
     def dependencies(self, name: str, version: int, *, rate: float | None = None) -> dict[str, Any]:
-        """Fetch tests of independence of all pairs, with a part `rate` of false discoveries."""
+        """Fetch tests of independence of all pairs, with a part `rate` of false discoveries.
+
+        A server refuses where many pairs have rare answers; `dependencies_by_job` takes its time.
+        """
         params = {"rate": None if rate is None else str(rate)}
         return self._statistic(name, version, "dependencies", params)
+
+    def dependencies_by_job(
+        self,
+        name: str,
+        version: int,
+        *,
+        rate: float | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        on_look: OnLook | None = None,
+    ) -> dict[str, Any]:
+        """Have a worker make the tests of :meth:`dependencies`; needs ``read``.
+
+        Parameters
+        ----------
+        name, version, rate
+            See :meth:`dependencies`.
+        timeout, on_look
+            See :meth:`fairness`.
+
+        Raises
+        ------
+        TransportError, JobFailed
+            See :meth:`fairness`.
+        """
+        body = {"rate": rate}
+        return self._document("dependencies", name, version, body, "pairs", timeout, on_look)
 
     def changes(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.analyst.jobs import how_far
 from hushpoll_client.cli.options import looking, statistic_command, timeout_option
 from hushpoll_shared.cli.statistic_commands import (
     CHANGE,
@@ -129,11 +130,25 @@ def together(client: AnalystClient, name: str, version: int, **asked: Any) -> di
 
 
 @click.command("all")
-@statistic_command(DEPENDENCIES)
-def dependencies(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[str, Any]:
+@click.option(
+    "--job",
+    "by_job",
+    is_flag=True,
+    help="Let a worker test them: for surveys with many pairs of rare answers.",
+)
+@timeout_option("Seconds to wait for that worker.")
+@statistic_command(DEPENDENCIES, waits=True)
+def dependencies(
+    client: AnalystClient, name: str, version: int, by_job: bool, timeout: float, **asked: Any
+) -> dict[str, Any]:
     """Test which attributes of the survey NAME depend on each other.
 
     All pairs of attributes with few categories are tested, and the false discoveries among them are
     bounded by the method of Benjamini and Yekutieli. A test has no interval.
     """
-    return client.dependencies(name, version, **asked)
+    with waiting(f"dependencies of {name}") as say:
+        if not by_job:
+            return client.dependencies(name, version, **asked)
+        return client.dependencies_by_job(
+            name, version, timeout=timeout, on_look=lambda job: say(how_far(job)), **asked
+        )

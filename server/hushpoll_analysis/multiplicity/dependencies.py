@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
@@ -11,12 +12,23 @@ from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.multiplicity.discovery import adjusted
 from hushpoll_analysis.records.counts import PairCounts, count_pairs, paired
 from hushpoll_analysis.records.records import Records, RecordStream
-from hushpoll_analysis.relations.independence import IndependenceTest, independence_from_counts
+from hushpoll_analysis.relations.independence import (
+    IndependenceTest,
+    has_rare_answers,
+    independence_from_counts,
+)
+from hushpoll_analysis.relations.reference_distribution import TABLES
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 
 RATE = 0.05
 """Of the discoveries, the part that is expected to be false, at most."""
+
+MOST_TABLES = 99_999
+"""Drawn for one pair, where so many pairs are tested that a discovery needs a smaller p-value."""
+
+OnPair = Callable[[int, int], object]
+"""Called with the pairs that are tested and with all."""
 
 READING = (
     "Of the pairs that are called dependent at most the part `rate` is expected not to be, "
@@ -63,13 +75,18 @@ class Dependencies(Tabular):
                     "p_value": test.p_value,
                     "adjusted_p_value": value,
                     "conclusion": "dependent" if value <= self.rate else "no dependence found",
+                    "smallest_expected": test.smallest_expected,
+                    "reference": test.reference,
+                    "tables": test.tables,
                 }
                 for test, value in zip(self.tests, self.adjusted, strict=True)
             ],
         }
 
 
-def dependencies(records: Records | RecordStream, *, rate: float = RATE) -> Dependencies:
+def dependencies(
+    records: Records | RecordStream, *, rate: float = RATE, on_pair: OnPair | None = None
+) -> Dependencies:
     """Test every pair of attributes whose joint counts are kept for independence.
 
     These are the attributes with the fewest categories, up to 1,024 together. Assumptions are those
@@ -81,6 +98,9 @@ def dependencies(records: Records | RecordStream, *, rate: float = RATE) -> Depe
         Read in blocks.
     rate : float
         Of the discoveries, the part that is expected to be false, at most; in (0, 0.5].
+    on_pair : callable, optional
+        Called after each pair with the pairs that are tested and with all. With rare answers, and
+        up to 10,000 records, a pair takes up to a second.
 
     Raises
     ------
@@ -88,21 +108,52 @@ def dependencies(records: Records | RecordStream, *, rate: float = RATE) -> Depe
         For a rate outside its interval, no records, or a survey without a pair.
     """
     check_pairs(records.published, rate)
-    return dependencies_from_counts(records.published, count_pairs(records), rate=rate)
+    counts = count_pairs(records)
+    return dependencies_from_counts(records.published, counts, rate=rate, on_pair=on_pair)
 
 
 def dependencies_from_counts(
-    published: Published, counts: PairCounts, *, rate: float = RATE
+    published: Published, counts: PairCounts, *, rate: float = RATE, on_pair: OnPair | None = None
 ) -> Dependencies:
     """Test from the kept counts of pairs; see :func:`dependencies`."""
+    pairs = check_pairs(published, rate)
+    most = tables_for(len(pairs), rate)
     tests: list[IndependenceTest] = []
-    for a, b in check_pairs(published, rate):
+    for number, (a, b) in enumerate(pairs):
         joint = counts.of_pair(a, b)
         if joint is not None:
-            tests.append(independence_from_counts(published, joint, a, b))
+            tests.append(independence_from_counts(published, joint, a, b, most_tables=most))
+        if on_pair is not None:
+            on_pair(number + 1, len(pairs))
     tests.sort(key=lambda test: test.p_value)
     values = adjusted([test.p_value for test in tests])
     return Dependencies(counts.counts.n, rate, tuple(tests), tuple(map(float, values)))
+
+
+def tables_for(pairs: int, rate: float) -> int:
+    """Return how many tables are drawn for a pair at most, so that one alone can be a discovery.
+
+    Its p-value must be at most rate/(m (1 + 1/2 + ... + 1/m)); the smallest is half of that, unless
+    `MOST_TABLES` are too few.
+    """
+    harmonic = math.fsum(1 / number for number in range(1, pairs + 1))
+    return min(max(TABLES, math.ceil(2 * pairs * harmonic / rate)), MOST_TABLES)
+
+
+def rare_pairs(published: Published, counts: PairCounts, rate: float) -> int:
+    """Return how many pairs have so rare answers that tables are drawn for them; it takes no time.
+
+    Raises
+    ------
+    InvalidParameter
+        As :func:`check_pairs`.
+    """
+    found = 0
+    for a, b in check_pairs(published, rate):
+        joint = counts.of_pair(a, b)
+        oracles = (published.attribute(a).oracle, published.attribute(b).oracle)
+        found += joint is not None and has_rare_answers(joint, oracles)
+    return found
 
 
 def check_pairs(published: Published, rate: float) -> Sequence[tuple[str, str]]:

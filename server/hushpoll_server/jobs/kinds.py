@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hushpoll_analysis.multiplicity.dependencies import check_pairs, dependencies_from_counts
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_analysis.relations.three_way import chosen_attributes
@@ -18,6 +19,7 @@ from hushpoll_analysis.survey_design.several import check_outcomes, weighted_sha
 from hushpoll_server.jobs import training
 from hushpoll_server.jobs.design_parameters import WeightParameters
 from hushpoll_server.jobs.parameters import (
+    DependenciesParameters,
     ExportParameters,
     FairnessParameters,
     Parameters,
@@ -113,6 +115,25 @@ def weight(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say:
     return json_result("weight", row, {**parts.analysis.heading(row, release), **found.to_dict()})
 
 
+def dependencies(
+    parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep
+) -> Result:
+    """Ask a worker for tests of independence of all pairs whose joint counts are kept.
+
+    It is what the route `dependencies` answers at once where few pairs have rare answers. Of the
+    others a pair takes up to a second. To fetch the result, a token needs the scope `read`.
+    """
+    release, counts = parts.analysis.all_counts(row)
+    found = dependencies_from_counts(
+        parts.surveys.published(row),
+        counts,
+        on_pair=lambda done, total: say(Step("tests", done, total, "pairs")),
+        **parameters,
+    )
+    answer = {**parts.analysis.heading(row, release), **found.to_dict()}
+    return json_result("dependencies", row, answer)
+
+
 def report(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
     """Ask a worker for a report of the last release that is too long to wait for.
 
@@ -146,6 +167,13 @@ def _check_report(parts: Services, row: VersionRow, parameters: ReportParameters
 
 def _check_table(parts: Services, row: VersionRow, parameters: TableParameters) -> None:
     chosen_attributes(parts.surveys.published(row), parameters.attributes)
+    parts.analysis.require_records(row)
+
+
+def _check_dependencies(
+    parts: Services, row: VersionRow, parameters: DependenciesParameters
+) -> None:
+    check_pairs(parts.surveys.published(row), parameters.rate)
     parts.analysis.require_records(row)
 
 
@@ -260,6 +288,13 @@ KINDS: Final = {
             parameters=WeightParameters,
             check=_check_weight,
             work=weight,
+            own_process=True,
+        ),
+        JobKind(
+            name="dependencies",
+            parameters=DependenciesParameters,
+            check=_check_dependencies,
+            work=dependencies,
             own_process=True,
         ),
     )

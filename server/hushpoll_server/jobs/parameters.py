@@ -172,6 +172,14 @@ class TableParameters(Parameters):
     )
 
 
+class DependenciesParameters(Parameters):
+    """Of many tests, the part of false discoveries."""
+
+    rate: float = Field(
+        0.05, gt=0, le=0.5, description="Part of the discoveries that is expected to be false."
+    )
+
+
 class ReportChoices(Parameters):
     """What a report shows."""
 

@@ -113,16 +113,26 @@ def independence_text(answer: Mapping[str, Any]) -> str:
     degrees = f"{answer['degrees']} degree{'' if answer['degrees'] == 1 else 's'} of freedom"
     words = (
         f"{printable(answer['a'])} and {printable(answer['b'])}: {answer['conclusion']}, "
-        f"p = {float(answer['p_value']):.2g} (chi-square {float(answer['statistic']):.2f} with "
+        f"p {_p(answer)} (chi-square {float(answer['statistic']):.2f} with "
         f"{degrees}, level {float(answer['alpha']):g}). "
         "A test has no interval."
     )
     if answer["degrees"]:
         words += f" {_found(answer)}"
-    least = answer["smallest_expected"]
-    if least is not None and float(least) < 5:
-        words += f" The emptiest cell expects {float(least):.2g} people: the p-value is rough."
+    if answer["tables"] is not None:
+        words += (
+            f" Some answers are rare: {float(answer['smallest_expected']):.2g} people are expected "
+            "in the emptiest cell. So the p-value is not that of the chi-square distribution, but "
+            f"comes from {int(answer['tables']):,} tables drawn under independence."
+        )
     return rendered(heading(answer), words)
+
+
+def _p(answer: Mapping[str, Any]) -> str:
+    """Return a p-value; the smallest that drawn tables can give is a bound."""
+    value, tables = float(answer["p_value"]), answer["tables"]
+    smallest = tables is not None and value <= 1 / (int(tables) + 1)
+    return f"{'<=' if smallest else '='} {value:.2g}"
 
 
 def _found(answer: Mapping[str, Any]) -> str:
@@ -169,9 +179,16 @@ def dependencies_text(answer: Mapping[str, Any]) -> str:
         shown.add_row(
             str(row["a"]),
             str(row["b"]),
-            f"{row['p_value']:.2g}",
+            _p(row).removeprefix("= "),
             f"{row['adjusted_p_value']:.2g}",
             str(row["conclusion"]),
         )
     reading = str(answer["reading"]).replace("`rate`", f"{float(answer['rate']):g}")
-    return rendered(heading(answer), shown, reading)
+    parts: list[Table | str] = [heading(answer), shown, reading]
+    rare = sum(row["tables"] is not None for row in answer["pairs"])
+    if rare:
+        parts.append(
+            f"Of {rare} of the {len(answer['pairs'])} pairs some answers are rare; their p-values "
+            "come from tables drawn under independence, not from the chi-square distribution."
+        )
+    return rendered(*parts)

@@ -141,6 +141,7 @@ def _spent(answer: Answer) -> dict[str, object]:
     return {f"epsilon of a person in both: {name}": spent[name] for name in spent}
 
 
+_REFERENCE: Final = columns(smallest_expected="number", reference="text", tables="whole")
 _TEST: Final = columns(a="text", b="text", statistic="number", degrees="whole", p_value="number")
 
 
@@ -150,7 +151,6 @@ def _independence(answer: Answer) -> ResultTable:
         smallest_detectable="number",
         largest_detectable="number",
         largest_possible="number",
-        smallest_expected="number",
     )
     about = {
         "power of the detectable": answer["power"],
@@ -158,11 +158,13 @@ def _independence(answer: Answer) -> ResultTable:
         "that power.",
         "interval": "A test has no interval.",
     }
-    return ResultTable.of("independence", (*_TEST, *more), [answer], _methods(answer, about))
+    return ResultTable.of(
+        "independence", (*_TEST, *more, *_REFERENCE), [answer], _methods(answer, about)
+    )
 
 
 def _dependencies(answer: Answer) -> ResultTable:
-    more = columns(adjusted_p_value="number", conclusion="text")
+    more = (*columns(adjusted_p_value="number", conclusion="text"), *_REFERENCE)
     about = {"reading": answer["reading"]}
     return ResultTable.of("dependencies", (*_TEST, *more), answer["pairs"], _methods(answer, about))
 

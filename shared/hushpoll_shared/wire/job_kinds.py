@@ -16,9 +16,10 @@ SCOPE_OF_KIND: Final[Mapping[str, str]] = MappingProxyType(
         "shape": "read",
         "table": "read",
         "weight": "read",
+        "dependencies": "read",
         "report": "read",
     }
 )
 
-KINDS_WITH_TABLE: Final = ("table", "weight", "fairness", "shape")
+KINDS_WITH_TABLE: Final = ("table", "weight", "dependencies", "fairness", "shape")
 """Their result, JSON, is given as a table too."""

@@ -221,6 +221,7 @@ def test_results_of_jobs_are_given_as_tables(site):
     asked = {
         "table": ("joint-table", {"attributes": ["gender", "income"], "likelihood": False}),
         "weight": ("weighted-shares", {"attributes": ["gender", "age"], "design": WEIGHTED}),
+        "dependencies": ("dependencies", {"rate": 0.1}),
         "shape": ("shape", {}),
         "fairness": ("fairness", {"folds": 2, "parameters": {"n_estimators": 3}}),
     }

@@ -2,7 +2,11 @@
 
 import pytest
 
-from hushpoll_shared.cli.relations_text import change_text, independence_text
+from hushpoll_shared.cli.relations_text import (
+    change_text,
+    dependencies_text,
+    independence_text,
+)
 from hushpoll_shared.cli.weighting import weighted_shares_text
 
 SHARE = {"value": 0.5, "standard_error": 0.1, "lower": 0.3, "upper": 0.7}
@@ -66,7 +70,51 @@ def test_a_test_of_two_yes_or_no_questions_has_one_degree_of_freedom(degrees, wo
         "smallest_detectable": 0.1,
         "largest_detectable": 0.1,
         "largest_possible": 1.0,
-        "smallest_expected": None,
+        "smallest_expected": 40.0,
+        "reference": "chi-square",
+        "tables": None,
     }
     # A line may end between two of the words.
     assert f"with {words} freedom" in " ".join(independence_text(answer).split())
+
+
+@pytest.mark.parametrize(
+    ("p_value", "words"), [(0.0001, "p <= 0.0001 "), (0.04, "p = 0.04 ")], ids=["bound", "value"]
+)
+def test_rare_answers_are_told_with_the_tables_that_were_drawn(p_value, words):
+    answer = {
+        **SIDE,
+        "a": "gender",
+        "b": "income",
+        "conclusion": "dependent",
+        "p_value": p_value,
+        "statistic": 40.0,
+        "degrees": 1,
+        "alpha": 0.05,
+        "power": 0.8,
+        "smallest_detectable": 0.1,
+        "largest_detectable": 0.1,
+        "largest_possible": 1.0,
+        "smallest_expected": 0.04,
+        "reference": "drawn tables",
+        "tables": 9999,
+    }
+    text = " ".join(independence_text(answer).split())
+    assert words in text
+    assert (
+        "Some answers are rare: 0.04 people are expected in the emptiest cell. So the p-value is "
+        "not that of the chi-square distribution, but comes from 9,999 tables drawn under "
+        "independence." in text
+    )
+
+
+def test_table_of_all_pairs_says_of_how_many_answers_are_rare():
+    pair = {"a": "x", "b": "y", "adjusted_p_value": 0.2, "conclusion": "no dependence found"}
+    pairs = [
+        {**pair, "p_value": 0.0001, "tables": 9999},
+        {**pair, "p_value": 0.1, "tables": None},
+    ]
+    answer = {**SIDE, "rate": 0.05, "reading": "At most `rate`.", "pairs": pairs}
+    text = " ".join(dependencies_text(answer).split())
+    assert "<= 0.0001" in text
+    assert "Of 1 of the 2 pairs some answers are rare;" in text

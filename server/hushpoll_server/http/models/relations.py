@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -18,6 +18,15 @@ HowToRead = Field(
     description="How many of the intervals are expected to miss, and what looking at results "
     "again and again does to them; or that they hold together."
 )
+
+Reference = Annotated[
+    Literal["chi-square", "drawn tables"],
+    Field(
+        description="Where the p-value comes from: the chi-square distribution or, with rare "
+        "answers, tables that are drawn under independence."
+    ),
+]
+Tables = Field(description="Tables that were drawn; null with the chi-square distribution.")
 
 
 class ConditionalSharesQuery(ConfidenceQuery):
@@ -133,7 +142,7 @@ class IndependenceAnswer(VersionResult):
     pending: int | None = Pending
     statistic: float
     degrees: int = Field(description="Of freedom, of the chi-square distribution.")
-    p_value: float
+    p_value: float = Field(description="By drawn tables it is at least one over their number.")
     alpha: float
     conclusion: Literal["dependent", "no dependence found"]
     power: float = Field(description="For which the detectable dependence is given.")
@@ -147,9 +156,11 @@ class IndependenceAnswer(VersionResult):
         "k - 1, k being the categories of the attribute that has fewer."
     )
     smallest_expected: float | None = Field(
-        description="Of attributes in clear: expected people in the emptiest cell; below 5 the "
-        "p-value is rough."
+        description="People expected in the emptiest cell if the attributes are independent, at "
+        "the estimated shares."
     )
+    reference: Reference
+    tables: int | None = Tables
 
 
 class WaveModel(Answer):
@@ -219,6 +230,12 @@ class PairTest(Answer):
     p_value: float
     adjusted_p_value: float = Field(description="By Benjamini and Yekutieli.")
     conclusion: Literal["dependent", "no dependence found"]
+    smallest_expected: float = Field(
+        description="People expected in the emptiest cell if the attributes are independent, at "
+        "the estimated shares."
+    )
+    reference: Reference
+    tables: int | None = Tables
 
 
 class DependenciesAnswer(VersionResult):

@@ -29,6 +29,7 @@ from hushpoll_shared.tables.table_files import TABLE_FORMATS
 TABLES_OF_JOBS: Final = {
     "table": "joint-table",
     "weight": "weighted-shares",
+    "dependencies": "dependencies",
     "fairness": "fairness",
     "shape": "shape",
 }
@@ -111,8 +112,8 @@ def cancel(path: JobPath) -> Response:
 def result(path: JobPath, query: TableQuery) -> Response:
     """Fetch what a job made; refused until it is done.
 
-    Of a joint table, weighted shares, fairness and the reports' shape, which are JSON, `format`
-    gives the table as `csv` or `xlsx`.
+    Of a joint table, weighted shares, dependencies, fairness and the reports' shape, which are
+    JSON, `format` gives the table as `csv` or `xlsx`.
     """
     parts, job = services(), _covered(path)
     row = parts.surveys.by_id(job.version_id)

@@ -9,6 +9,7 @@ from typing import Final
 from hushpoll_server.services.people.roles import ORDER
 
 _JOBS: Final = {
+    "dependencies": "tests of all pairs of questions",
     "export": "an export of records",
     "fairness": "a fairness audit",
     "report": "a report of results",

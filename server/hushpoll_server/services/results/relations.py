@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hushpoll_analysis.estimates.cross_table import pair
-from hushpoll_analysis.multiplicity.dependencies import check_pairs, dependencies_from_counts
+from hushpoll_analysis.multiplicity.dependencies import (
+    check_pairs,
+    dependencies_from_counts,
+    rare_pairs,
+)
 from hushpoll_analysis.multiplicity.simultaneous import (
     Method,
     chosen_attributes,
@@ -31,6 +35,9 @@ from hushpoll_shared.survey.published import Published
 
 LARGEST_SAMPLE: Final = 1 << 24
 """Bytes of records that are read for one answer, several times."""
+
+MOST_RARE_PAIRS: Final = 10
+"""Pairs with rare answers that are tested for one answer: each takes up to a second."""
 
 MOST_SCORES: Final = 1 << 25
 """Numbers that are computed for one answer, several times: of each record one for each category of
@@ -189,11 +196,20 @@ class Relations:
         Raises
         ------
         InvalidParameter, Refused
-            As ``Analysis.estimates``; a survey without such a pair.
+            As ``Analysis.estimates``; a survey without such a pair, or with more than
+            `MOST_RARE_PAIRS` whose answers are rare.
         """
         published = self._surveys.published(row)
         check_pairs(published, rate)
         release, counts = self._analysis.all_counts(row)
+        rare = rare_pairs(published, counts, rate)
+        if rare > MOST_RARE_PAIRS:
+            raise InvalidParameter(
+                f"{rare} pairs of attributes have rare answers, of which tables are drawn, and "
+                f"more than {MOST_RARE_PAIRS} take too long to wait for: ask for the job "
+                "dependencies (hushpoll relate all --job), or test single pairs by independence",
+                field="survey",
+            )
         found = dependencies_from_counts(published, counts, rate=rate)
         return {**self._analysis.heading(row, release), **found.to_dict()}
 

@@ -12,6 +12,8 @@ from hushpoll_analysis import (
     independence,
     simultaneous_estimates,
 )
+from hushpoll_server.jobs.kinds import dependencies as dependencies_job
+from hushpoll_server.services.results import relations
 from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.tables.table_files import csv_bytes
 from sample_survey import VERSION, bearer, make_report
@@ -64,6 +66,30 @@ def test_independence_is_that_of_the_function(site, published):
     body = site.get(f"{VERSION}/independence", query_string=query).json
     expected = independence(records_of(site, published), "gender", "income").to_dict()
     assert {name: body[name] for name in expected} == expected
+
+
+def test_dependencies_job_finds_what_the_route_does_and_tells_how_far_it_is(site, published):
+    at_once = site.get(f"{VERSION}/dependencies", query_string={"rate": 0.2}).json
+    found = site.run_job("dependencies", {"rate": 0.2})
+    assert found == {**at_once, "kind": "dependencies"} or found == at_once
+    assert {pair["reference"] for pair in found["pairs"]} == {"chi-square", "drawn tables"}
+    row = site.services.surveys.version("work", 1)
+    steps = []
+    dependencies_job(site.services, row, {"rate": 0.2}, steps.append)
+    assert (steps[-1].done, steps[-1].total) == (len(found["pairs"]),) * 2
+
+
+def test_many_pairs_of_rare_answers_are_left_to_the_job(site, published, monkeypatch):
+    monkeypatch.setattr(relations, "MOST_RARE_PAIRS", 0)
+    answer = site.get(f"{VERSION}/dependencies")
+    assert site.problem(answer) == (422, "invalid-request", "survey")
+    assert "hushpoll relate all --job" in answer.json["detail"]
+    assert site.run_job("dependencies")["pairs"]
+
+
+def test_dependencies_job_of_a_bad_rate_is_refused_at_once(site, published):
+    answer = site.ask_for_job("dependencies", {"rate": 0.6})
+    assert site.problem(answer) == (422, "invalid-request", "rate")
 
 
 @pytest.mark.parametrize(
