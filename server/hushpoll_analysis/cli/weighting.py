@@ -18,7 +18,7 @@ from hushpoll_analysis.survey_design.estimation import weighted_shares
 from hushpoll_analysis.survey_design.several import weighted_shares_of_several
 from hushpoll_shared.cli.statistic_commands import WEIGHTED_SHARES
 from hushpoll_shared.cli.weighting import read_design
-from hushpoll_shared.reading.table_reader import TableReader, column_place, open_table
+from hushpoll_shared.reading.table_reader import NumberColumn, TableReader, column_place, open_table
 from hushpoll_shared.reading.text_files import named
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -76,10 +76,11 @@ def read_weights(path: Path, column: str) -> npt.NDArray[np.float64]:
         place = column_place(parquet_header(path, _FIELD), column, path, _FIELD, _NAME_ONE)
         batches = parquet_texts(path, _FIELD, [place], _ROWS)
         cells = ((None, [text]) for batch in batches for text in batch[0])
-        return _numbers(TableReader(named(path), _FIELD, (column,), cells), 0)
+        table = TableReader(named(path), _FIELD, (column,), cells)
+        return np.array([table.number(row, 0) for row in table.rows()], dtype=np.float64)
     with open_table(path, field=_FIELD) as table:
-        return _numbers(table, column_place(table.header, column, path, _FIELD, _NAME_ONE))
-
-
-def _numbers(table: TableReader, place: int) -> npt.NDArray[np.float64]:
-    return np.array([table.number(row, place) for row in table.rows()], dtype=np.float64)
+        place = column_place(table.header, column, path, _FIELD, _NAME_ONE)
+        numbers = NumberColumn(table, place)
+        weights = np.array([numbers.number(row) for row in table.rows()], dtype=np.float64)
+        numbers.check()
+    return weights

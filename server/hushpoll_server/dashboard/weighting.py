@@ -32,6 +32,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.reading.decimal_texts import doubtful_point, has_doubtful_point
 from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
@@ -187,7 +188,7 @@ def _design(form: Mapping[str, Any]) -> SurveyDesign:
     parts = []
     for group in _with_numbers(form):
         values = {
-            field["category"]: _number(field) / (100 if kind == "margins" else 1)
+            field["category"]: _percent(field) / 100 if kind == "margins" else _number(field)
             for field in group["fields"]
             if field["text"]
         }
@@ -197,16 +198,32 @@ def _design(form: Mapping[str, Any]) -> SurveyDesign:
     if parts:
         document[kind] = parts if kind == "margins" else parts[0]
     if form["population"]:
-        document["population"] = number_in("population", form["population"], float)
+        document["population"] = _people("population", form["population"])
     return SurveyDesign.from_dict(document)
 
 
-def _number(field: Mapping[str, str]) -> float:
+def _percent(field: Mapping[str, str]) -> float:
     """Return the number of a field; a refusal names the category, and the form's field."""
     try:
         return float(number_in(field["category"], field["text"], float))
     except Refused as refusal:
         raise Refused(refusal.code, refusal.detail, field=field["name"]) from None
+
+
+def _number(field: Mapping[str, str]) -> float:
+    """Return the people of a field; raises as :func:`_percent`."""
+    try:
+        return _people(field["category"], field["text"])
+    except Refused as refusal:
+        raise Refused(refusal.code, refusal.detail, field=field["name"]) from None
+
+
+def _people(name: str, text: str) -> float:
+    """Return a number of people; 420.000 may be meant as 420,000, and is refused."""
+    number = float(number_in(name, text, float))
+    if has_doubtful_point(text):
+        raise Refused("invalid-request", f"{name}: {doubtful_point(text)}", field=name)
+    return number
 
 
 def _answer(row: VersionRow, form: Mapping[str, Any]) -> dict[str, Any]:

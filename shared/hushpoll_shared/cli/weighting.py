@@ -12,7 +12,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.estimates_text import heading
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.reading.documents import read_document
-from hushpoll_shared.reading.table_reader import Row, TableReader, open_table
+from hushpoll_shared.reading.table_reader import NumberColumn, Row, TableReader, open_table
 from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.text import show
@@ -86,10 +86,11 @@ def read_cell_weights(path: Path, published: Published | None = None) -> dict[st
                 "attribute or several, and last the column of weights, such as region,weight",
                 field="weights",
             )
+        numbers = NumberColumn(table, len(attributes))
         rows = [
-            [*row.cells[:-1], table.number(row, len(attributes))]
-            for row in _cells(table, attributes, published)
+            [*row.cells[:-1], numbers.number(row)] for row in _cells(table, attributes, published)
         ]
+        numbers.check()
     return {"attributes": attributes, "rows": rows}
 
 

@@ -16,6 +16,8 @@ from hushpoll_shared.spelling.text import show
 
 _COMMA: Final = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _BEYOND: Final = frozenset({"inf", "-inf", "nan"})
+_DOUBTFUL: Final = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
+"""One thousand and more where a point separates thousands, and a fraction elsewhere."""
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,30}")
 _GROUPS: Final = re.compile(
     r"[+-]?[0-9]{1,3}(?:[ .,'’_\u00a0\u2009\u202f][0-9]{3})+(?:[.,][0-9]*)?"
@@ -44,6 +46,23 @@ def parse_number(text: str, *, beyond: bool = False) -> float:
     if beyond and text in _BEYOND:
         return float(text)
     raise ValueError(no_number(text))
+
+
+def doubtful_point(text: str) -> str:
+    """Return what is wrong with a number such as ``1.250``, and the remedy."""
+    whole, _, places = text.partition(".")
+    decimal = f"{whole}.{places}".rstrip("0").rstrip(".")
+    if decimal == text:
+        decimal += "0"
+    return (
+        f"the point of {show(text)} may mark decimals or thousands; write {decimal} or "
+        f"{whole}{places}"
+    )
+
+
+def has_doubtful_point(text: str) -> bool:
+    """Return whether the point of a number may separate thousands, as in ``1.250``."""
+    return _DOUBTFUL.fullmatch(text) is not None
 
 
 def number_of(value: object) -> float | None:
@@ -89,5 +108,6 @@ def no_number(text: str, wanted: str = "a number such as 1.5") -> str:
         )
     if _COMMA.fullmatch(text):
         return f"{show(text)} has a comma; write the decimals after a point, such as 1.5"
-    what = "whole number" if is_decimal(text) else "number"
+    # What a whole number was wanted for may be one with decimals; a number may be too large.
+    what = "whole number" if is_decimal(text) and "whole" in wanted else "number"
     return f"{show(text)} is no {what}; give {wanted}"

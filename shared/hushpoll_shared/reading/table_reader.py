@@ -23,7 +23,11 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple, TextIO
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.reading.decimal_texts import parse_number
+from hushpoll_shared.reading.decimal_texts import (
+    doubtful_point,
+    has_doubtful_point,
+    parse_number,
+)
 from hushpoll_shared.reading.text_files import MARK, first_bad_byte, named, not_utf8
 from hushpoll_shared.spelling.csv_cells import unescaped
 from hushpoll_shared.spelling.text import show
@@ -139,6 +143,49 @@ class TableReader:
         return InvalidParameter(
             f"{self.name} {row.place}, column {named(column)}: {why}", field=self.field
         )
+
+
+class NumberColumn:
+    """A column of numbers, whose points mark decimals: one of them may have to settle that.
+
+    ``0.8``, ``1.25`` and ``1250`` do. With ``1.000`` and ``2.000`` alone nobody can tell.
+
+    Parameters
+    ----------
+    table : TableReader
+        The table.
+    position : int
+        Of the column, from 0.
+    """
+
+    def __init__(self, table: TableReader, position: int) -> None:
+        self._table = table
+        self._position = position
+        self._settled = False
+        self._doubtful: Row | None = None
+
+    def number(self, row: Row) -> float:
+        """Return the number of a row; raises as :meth:`TableReader.number`."""
+        number = self._table.number(row, self._position)
+        text = row.cells[self._position]
+        if has_doubtful_point(text):
+            self._doubtful = self._doubtful or row
+        elif "." in text or len(text.lstrip("+-")) > 3:
+            self._settled = True
+        return number
+
+    def check(self) -> None:
+        """Refuse the column, after its last row, if its points may separate thousands.
+
+        Raises
+        ------
+        InvalidParameter
+            Naming file, row, column, value and remedy.
+        """
+        row = self._doubtful
+        if row is not None and not self._settled:
+            why = doubtful_point(row.cells[self._position])
+            raise self._table.refused(row, self._table.header[self._position], why)
 
 
 @contextmanager

@@ -101,6 +101,11 @@ def test_weights_of_either_file_are_the_same(tmp_path):
         ('weight\n"1,5"\n', r"row 1 \(line 2\), column weight: '1,5' has a comma"),
         ("weight\n1\n\n2\n", r"row 2 \(line 3\), column weight: there is no number"),
         ("weight\n1\n1_5\n", r"row 2 \(line 3\), column weight: '1_5' is no number"),
+        (
+            "weight\n100\n1.000\n2.500\n",
+            r"row 2 \(line 3\), column weight: the point of '1.000'",
+        ),
+        ("weight\n1.125\n", "write 1.1250 or 1125"),
         ("weight\nnan\n", "'nan' is no number"),
         ("weight,weight\n1,2\n", "has the column 'weight' twice"),
         ("w\n1\n", "has no column 'weight'; its columns are w: name one with --weight-column"),
@@ -112,6 +117,13 @@ def test_weights_that_could_be_read_wrong_are_refused(tmp_path, text, words):
     with pytest.raises(InvalidParameter, match=words) as caught:
         read_weights(path, "weight")
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("other", ["0.8", ".5", "1.25", "1250", "0.125", "1e-1"])
+def test_one_weight_settles_what_the_points_of_the_others_mark(tmp_path, other):
+    path = tmp_path / "w.csv"
+    path.write_text(f"weight\n1.000\n{other}\n2.500\n")
+    assert read_weights(path, "weight").tolist() == [1.0, float(other), 2.5]
 
 
 def test_weights_of_parquet_name_the_row(tmp_path):
@@ -149,6 +161,7 @@ def test_cell_weights_that_hushpoll_wrote_are_read_back(call, trend, tmp_path):
         ("change,w\n-1,1\n0,2\n+2,3\n", r"row 3 \(line 4\), column change: '\+2' is no category"),
         ("change,w\n-1,1\n'-1,2\n", r"row 2 \(line 3\) has the cell '-1' again, after row 1 \(l"),
         ('change,w\n-1,"0,5"\n', r"row 1 \(line 2\), column w: '0,5' has a comma"),
+        ("change,w\n-1,420.000\n", r"row 1 \(line 2\), column w: the point of '420.000' may mark"),
         ("w\n1\n", "has the one column 'w'"),
     ],
 )

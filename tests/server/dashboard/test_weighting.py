@@ -69,6 +69,16 @@ def test_every_kind_of_knowledge_is_answered(reader, query, words):
         ("of=age&by=income&second=gender&b0=40&b1=-1", "b1", "The margin of gender: the share of"),
         ("of=education&by=income&kind=strata&a0=3", "a1", "Strata has no size of"),
         ("of=education&by=income&a0=70&a1=30&population=0", "population", "Population is 0"),
+        (
+            "of=education&by=income&a0=70&a1=30&population=420.000",
+            "population",
+            "the point of &#39;420.000&#39; may mark decimals or thousands; write 420 or 420000",
+        ),
+        (
+            "of=education&by=income&kind=strata&a0=1.000&a1=3",
+            "a0",
+            "the point of &#39;1.000&#39; may mark decimals or thousands; write 1 or 1000",
+        ),
     ],
 )
 def test_fault_of_a_number_stands_beside_its_field(reader, query, field, words):
