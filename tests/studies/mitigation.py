@@ -26,11 +26,15 @@ BEFORE = "nothing"
 GAPS = ("SPD", "EOD", "EODDS")
 """Gaps of positive rates and of true positive rates, and the largest gap of equalised odds."""
 
+SIZED = ("SPD", "EOD")
+"""Gaps with a sign, which cancels in a mean over seeds."""
+
 HEADER = (
     "| records | mitigation | accuracy | its change | balanced accuracy | "
     + " | ".join(GAPS)
+    + "".join(f" | size of {name}" for name in SIZED)
     + " |\n|---|---|---|---|---|"
-    + "---|" * len(GAPS)
+    + "---|" * (len(GAPS) + len(SIZED))
 )
 
 
@@ -46,6 +50,9 @@ class Row:
         The mitigation.
     means : mapping of str to Mean
         Of each metric over seeds.
+    sizes : mapping of str to float
+        Of each of `SIZED`, the root of its mean square over seeds: what one training leaves, in
+        either direction.
     change : Mean or None
         Of accuracy, from the method without mitigation on the same records, paired by seed; None
         for that method itself.
@@ -54,6 +61,7 @@ class Row:
     records: str
     method: str
     means: Mapping[str, Mean]
+    sizes: Mapping[str, float]
     change: Mean | None
 
 
@@ -90,7 +98,8 @@ def rows(results: pd.DataFrame) -> Iterator[Row]:
             means = {
                 name: Mean.of(own[name].tolist()) for name in ("accuracy", "balanced_acc", *GAPS)
             }
-            yield Row(shown, method, means, change)
+            sizes = {name: math.sqrt(float(own[name].pow(2).mean())) for name in SIZED}
+            yield Row(shown, method, means, sizes, change)
 
 
 def markdown(table: Sequence[Row]) -> str:
@@ -100,6 +109,7 @@ def markdown(table: Sequence[Row]) -> str:
         change = "" if row.change is None else _signed(row.change)
         cells = [row.records, row.method, _shown(row.means["accuracy"]), change]
         cells += [_shown(row.means[name]) for name in ("balanced_acc", *GAPS)]
+        cells += [f"{row.sizes[name]:.3f}" for name in SIZED]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 

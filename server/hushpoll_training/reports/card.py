@@ -18,6 +18,13 @@ from hushpoll_training.reports.protection import protections
 
 FORMAT: Final = 1
 
+MITIGATED: Final = (
+    "Mitigation worked with estimated rates of the groups. What it leaves of a disparity is larger "
+    "in one training and smaller in another, and of either sign, so that a mean over trainings can "
+    "be near 0 although each model keeps some. Where a group is small and epsilon low, a model can "
+    "keep half of the disparity; measure this one."
+)
+
 
 def model_card(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the card of a run, as JSON.
@@ -115,6 +122,9 @@ def limits(record: Mapping[str, Any]) -> list[str]:
             "one look at the results, decided on beforehand: if several models are compared, or "
             "the model is measured again until a result pleases, more of them miss."
         )
+    learner = LEARNERS.get(str(record.get("learner", DEFAULT)))
+    if learner is not None and learner.compares_groups:
+        sentences.append(MITIGATED)
     if target["p"] != 1.0:
         sentences.append(
             f"The target was randomised as well: a label is the truth with probability "

@@ -20,6 +20,7 @@ from hushpoll_training import (
 )
 from hushpoll_training.learners.learner import UnsoundModel
 from hushpoll_training.learners.registry import LEARNERS, create_learner
+from hushpoll_training.reports.card import MITIGATED, limits, model_card
 from hushpoll_training.reports.protection import protections
 from hushpoll_training.runs.record import run_record
 from hushpoll_training.runs.training_run import train_collected
@@ -222,5 +223,7 @@ def test_record_and_card_say_who_sees_the_group_when_predicting(collected):
         record = run_record(trained, {})
         assert record["parameters"]["n_estimators"] == 30
         said[name] = [one.what for one in protections(record)]
+        assert MITIGATED in model_card(record)["limits"]
+        assert MITIGATED not in limits({**record, "learner": "lightgbm"})
     assert "the gender of each person who is predicted" in said[NAMES[1]]
     assert "the gender of each person who is predicted" not in said[NAMES[0]]
