@@ -61,7 +61,7 @@ _TERMS: Final = (
     ),
     EstimatorTerms(
         "shrunk",
-        "Nearest to the whole distribution on average: noise is shrunk, by as much as the data "
+        "Mostly nearest to the whole distribution: noise is shrunk, by as much as the data "
         "call for.",
         "Shrunk estimates have no interval: each is drawn towards the other answers of its "
         f"question, by an unknown amount; {_ASK_UNBIASED}.",

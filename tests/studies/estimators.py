@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import click
 import numpy as np
@@ -23,6 +24,7 @@ from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_protocols.estimation.shrinkage import shrunk
 from hushpoll_protocols.kernels import perturb, support_counts
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_training.data.coded import read_codes
 from studies.norm_sub import norm_sub
 
 SEED = 2023
@@ -30,7 +32,9 @@ SURVEYS = 200
 CATEGORIES = 74
 RESPONDENTS = 10_000
 EPSILONS = ("0.5", "1", "2", "4")
-POPULATIONS = ("uniform", "Zipf")
+POPULATIONS = ("uniform", "Zipf", "geometric", "two-point", "half-empty")
+AGES = "ages of Adult"
+"""Of the people of the data set, where it is given."""
 ALLOWED = 1.03
 """Ratio of the shrunk estimate's error to the best peer's that is reached; see `Row.reached`."""
 
@@ -82,7 +86,7 @@ class Row:
     protocol, epsilon, population : str
         Which.
     best : str
-        The peer of least mean error here.
+        The other estimator, ours or a peer's, of least mean error here.
     error : float
         Its sum of squared errors over the categories, mean over the surveys.
     ratios : dict of str to float
@@ -112,6 +116,7 @@ def run_study(
     seed: int = SEED,
     protocols: Sequence[str] = tuple(PROTOCOLS),
     epsilons: Sequence[str] = EPSILONS,
+    ages: Array | None = None,
 ) -> list[Row]:
     """Return a row per protocol, epsilon and population.
 
@@ -123,20 +128,24 @@ def run_study(
         Where the draws start.
     protocols, epsilons : sequence of str
         Which.
+    ages : f64[74], optional
+        People of each age, for one population more.
     """
+    populations = {name: _truth(name) for name in POPULATIONS}
+    if ages is not None:
+        populations[AGES] = ages / ages.sum()
     rows = []
     for protocol in protocols:
         for epsilon in epsilons:
             oracle = create(protocol, k=CATEGORIES, epsilon=epsilon)
-            for population in POPULATIONS:
+            for number, (population, truth) in enumerate(populations.items()):
                 place = [
                     seed,
                     list(PROTOCOLS).index(protocol),
                     EPSILONS.index(epsilon),
-                    POPULATIONS.index(population),
+                    number,
                 ]
                 rng = np.random.default_rng(place)
-                truth = _truth(population)
                 errors: dict[str, list[float]] = {name: [] for name in (*PEERS, *OURS, *OF_RECORDS)}
                 for _ in range(surveys):
                     values = rng.choice(CATEGORIES, RESPONDENTS, p=truth)
@@ -153,9 +162,14 @@ def run_study(
 
 
 def _truth(population: str) -> Array:
-    shares = np.ones(CATEGORIES)
-    if population == "Zipf":
-        shares = 1 / np.arange(1, CATEGORIES + 1)
+    place = np.arange(CATEGORIES)
+    shares = {
+        "uniform": np.ones(CATEGORIES),
+        "Zipf": 1 / (place + 1),
+        "geometric": 0.9**place,
+        "two-point": np.where(place < CATEGORIES // 10, 20.0, 1.0),
+        "half-empty": np.where(place < CATEGORIES // 2, 1.0, 0.0),
+    }[population]
     truth: Array = shares / shares.sum()
     return truth
 
@@ -163,7 +177,8 @@ def _truth(population: str) -> Array:
 def _row(
     protocol: str, epsilon: str, population: str, errors: Mapping[str, Sequence[float]]
 ) -> Row:
-    best = min(PEERS, key=lambda name: float(np.mean(errors[name])))
+    peers = [name for name in errors if name != "shrunk"]
+    best = min(peers, key=lambda name: float(np.mean(errors[name])))
     least = float(np.mean(errors[best]))
     differences = np.array(errors["shrunk"]) - ALLOWED * np.array(errors[best])
     spread = float(differences.std(ddof=1)) / len(differences) ** 0.5
@@ -176,6 +191,12 @@ def _row(
         {name: float(np.mean(errors[name])) / least for name in (*OURS, *OF_RECORDS)},
         float(differences.mean()) / spread,
     )
+
+
+def ages_of(folder: Path) -> Array:
+    """Return the people of each of Adult's 74 ages."""
+    age = read_codes(folder / "adult_26k.csv")["age"]
+    return np.bincount(age, minlength=CATEGORIES).astype(np.float64)
 
 
 def markdown(rows: Sequence[Row]) -> str:
@@ -199,11 +220,26 @@ def markdown(rows: Sequence[Row]) -> str:
 @click.command()
 @click.option("--surveys", type=click.IntRange(min=2), default=SURVEYS, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=SEED, show_default=True)
+@click.option("--protocol", "protocols", multiple=True, default=tuple(PROTOCOLS), help="Repeat it.")
+@click.option("--epsilon", "epsilons", multiple=True, default=EPSILONS, help="Repeat it.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    help="Folder with adult_26k.csv, for the ages of Adult.",
+)
 @json_option
 @reports_errors
-def main(surveys: int, seed: int, as_json: bool) -> None:
+def main(
+    surveys: int,
+    seed: int,
+    protocols: tuple[str, ...],
+    epsilons: tuple[str, ...],
+    data: Path | None,
+    as_json: bool,
+) -> None:
     """Compare the errors of estimators with those of other libraries, as ratios to the best."""
-    rows = run_study(surveys=surveys, seed=seed)
+    ages = None if data is None else ages_of(data)
+    rows = run_study(surveys=surveys, seed=seed, protocols=protocols, epsilons=epsilons, ages=ages)
     document = {
         "surveys": surveys,
         "seed": seed,

@@ -7,13 +7,17 @@ the counts together, and each category gets its posterior mean (Robbins, Berkele
 So the noise of the data decides how much is shrunk: at a small epsilon nearly all the way to 1/k,
 at a large one hardly at all.
 
-Two kinds of G are weighed against each other. The first has no given form: it maximises the
+Three kinds of G are weighed against each other. The first has no given form: it maximises the
 likelihood over a grid (Kiefer and Wolfowitz, Ann. Math. Stat. 1956; Jiang and Zhang, Ann. Stat.
-2009). It fits any population, and a little of the noise as well, which shows where the categories
-are all alike. The second is log-normal with mean 1/k and an unknown spread, from none to large; the
-spreads are averaged over by how likely they make the counts. The free one counts in proportion to
-its likelihood too, less the 2 ln k nats that Schwarz's criterion (Ann. Stat. 1978) charges for four
-parameters more: it puts its weight on about three points.
+2009). It fits any population that has few different shares. It puts its weight on some points, and
+where the shares are all different, these are too few: it draws together what differs. So the second
+is smooth: after each step of expectation-maximisation it is smoothed in the logarithm (Silverman,
+Jones, Wilson and Nychka, JRSS B 52, 1990). The third is log-normal with mean 1/k and an unknown
+spread, from none to large; the spreads are averaged over by how likely they make the counts.
+
+Each counts in proportion to its likelihood, less the half of ln k nats that Schwarz's criterion
+(Ann. Stat. 1978) charges for a parameter. The free one has a place and a weight for each of its
+points, and the weights sum to 1; the smooth one is charged as much as two points and a half.
 
 Where the size of the support varies, the posterior means sum to 1 but for noise, which is spread
 where the posteriors are wide: each is tilted by e^(t f) with the one t that makes the sum 1. That
@@ -47,8 +51,17 @@ _GAIN = 0.01
 _SPREADS = np.concatenate([[0.0], np.geomspace(0.02, 3.0, 40)])
 """Standard deviations of ln f under the log-normal distributions; 0 makes all categories alike."""
 
+_SMOOTHED_PASSES = 200
+"""Steps of the smooth distribution, which does not sharpen."""
+
+_BANDWIDTH = 0.3
+"""Standard deviation in ln f by which it is smoothed."""
+
 _PARAMETERS = 4
-"""By how many the free distribution has more than the log-normal one."""
+"""With which the smooth distribution is charged."""
+
+_OF_A_CATEGORY = 0.5
+"""Part of one category's weight that makes a local maximum of the free distribution a point."""
 
 _TILTS = 60
 """Steps of Newton's method at most; about five are made."""
@@ -98,11 +111,13 @@ def shrunk(count: npt.ArrayLike, n: int, *, p: Fraction | float, q: Fraction | f
     grid = _grid((seen / n - base) / gap, n, len(counts))
     likelihood = _likelihood(seen, n, np.clip(base + gap * grid, 1e-300, 1 - 2.0**-53))
     free = _mixing(likelihood, categories)
-    mixings = np.column_stack([_log_normal(grid, len(counts)), free])
+    smooth = _smoothed(likelihood, categories, grid)
+    mixings = np.column_stack([_log_normal(grid, len(counts)), smooth, free])
     evidence = np.maximum(likelihood @ mixings, _LEAST)
     score = categories @ np.log(evidence)
-    score[:-1] -= np.log(len(_SPREADS))
-    score[-1] -= _PARAMETERS / 2 * np.log(len(counts))
+    score[:-2] -= np.log(len(_SPREADS))
+    parameters = np.array([_PARAMETERS, 2 * _points(free, len(counts)) - 1])
+    score[-2:] -= parameters / 2 * np.log(len(counts))
     chance = np.exp(score - score.max())
     posterior = likelihood * ((chance / chance.sum() / evidence) @ mixings.T)
     mean = _summing_to_one(posterior, grid, categories)
@@ -188,4 +203,31 @@ def _mixing(likelihood: Floats, categories: npt.NDArray[np.int64]) -> Floats:
         # The bound of Cover on what is left to gain; see maximum likelihood.
         if k * np.log(multipliers.max()) < _GAIN:
             break
+    return weights
+
+
+def _points(weights: Floats, k: int) -> int:
+    """Return on how many points a distribution puts its weight, at least 1.
+
+    Expectation-maximisation leaves a point spread over some of the grid's, so these are its local
+    maxima, each with what lies nearer to it than to the next.
+    """
+    around = np.concatenate([[0.0], weights, [0.0]])
+    tops = np.flatnonzero((weights > around[:-2]) & (weights >= around[2:]))
+    starts = np.concatenate([[0], (tops[:-1] + tops[1:] + 1) // 2]).astype(np.int64)
+    return max(1, int((np.add.reduceat(weights, starts) > _OF_A_CATEGORY / k).sum()))
+
+
+def _smoothed(likelihood: Floats, categories: npt.NDArray[np.int64], grid: Floats) -> Floats:
+    """Return the weights of the grid's points, smoothed after each step."""
+    logarithm = np.log(grid)
+    kernel = np.exp(-np.square((logarithm[:, None] - logarithm) / _BANDWIDTH) / 2)
+    kernel *= np.gradient(logarithm)[:, None]
+    kernel /= kernel.sum(axis=0)
+    k = categories.sum()
+    weights = np.full(likelihood.shape[1], 1 / likelihood.shape[1])
+    for _ in range(_SMOOTHED_PASSES):
+        mixed = np.maximum(likelihood @ weights, _LEAST)
+        weights = kernel @ (weights * ((categories / mixed) @ likelihood) / k)
+        weights /= weights.sum()
     return weights
