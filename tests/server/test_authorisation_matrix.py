@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
+from hushpoll_server.http.resources.queries import SCOPE
 from hushpoll_server.ingest.routes import ROUTES as DEVICE_ROUTES
 from hushpoll_server.ingest.routes import match
 from hushpoll_server.services.surveys.access import SCOPES
+from hushpoll_shared.querying.registry import all_queries
 from hushpoll_shared.wire import reports as wire
 from sample_survey import REPORTS, VERSION, bearer
 
@@ -173,9 +175,13 @@ ROUTES = [
     Route("plans.plan", "POST", "/api/v1/plans", "read", 422, {"json": {"x": 1}}),
     Route("analysis.estimates", "GET", f"{VERSION}/estimates", "read", 200),
     Route("analysis.cross_tables", "GET", f"{VERSION}/cross-tables?a=gender&b=age", "read", 200),
-    Route(
-        "relations.conditional_shares", "GET",
-        f"{VERSION}/conditional-shares?of=gender&given=age", "read", 200,
+    # a query that needs parameters refuses a request without them, once it is authorised
+    *(
+        Route(
+            f"queries.{query.name.replace('-', '_')}", "GET", f"{VERSION}/{query.name}", SCOPE,
+            422 if any(one.required for one in query.parameters()) else 200,
+        )
+        for query in all_queries().values()
     ),
     Route(
         "relations.changes", "GET", f"{VERSION}/changes?attribute=gender&since_version=1", "read",

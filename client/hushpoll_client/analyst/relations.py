@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hushpoll_client.analyst.calls import Calls, version_path
+from hushpoll_shared.queries.conditional_shares import ConditionalShares
 
 
 class RelationCalls(Calls):
@@ -38,14 +39,11 @@ class RelationCalls(Calls):
         simultaneous : bool
             Whether all intervals hold together with this confidence.
         """
-        params = {
-            "of": of,
-            "given": given,
-            "reference": reference,
-            "confidence": None if confidence is None else str(confidence),
-            "simultaneous": "true" if simultaneous else None,
-        }
-        return self._statistic(name, version, "conditional-shares", params)
+        query = ConditionalShares.read(
+            {"of": of, "given": given, "reference": reference, "confidence": confidence,
+             "simultaneous": simultaneous}
+        )  # fmt: skip
+        return self.ask_json(name, version, query)
 
     def independence(
         self, name: str, version: int, a: str, b: str, *, alpha: float | None = None

@@ -8,8 +8,10 @@ click, which the base install does not have.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
+
+from hushpoll_shared.querying.registry import all_queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +29,15 @@ class Row:
         One line for ``hushpoll --help``, which imports none of the modules.
     opening : mapping of str to str
         By the second word of the command: what it says it does, before the module is imported.
+    query : str or None
+        Name of the query that the function at `target` makes the command of.
     """
 
     target: str
     extra: str
     summary: str
     opening: Mapping[str, str] = field(default_factory=dict)
+    query: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ class Group:
     commands: Mapping[str, Row]
 
 
-COMMANDS: Final[dict[str, Row | Group]] = {
+_BY_HAND: Final[dict[str, Row | Group]] = {
     "answer": Row("hushpoll_client.cli.answer:answer", "cli", "Answer a survey in this terminal."),
     "answered": Row(
         "hushpoll_client.cli.results:answered",
@@ -198,7 +203,6 @@ COMMANDS: Final[dict[str, Row | Group]] = {
             for name, attribute, summary in (
                 ("estimate", "estimate", "Show estimates and intervals of every attribute."),
                 ("cross-table", "cross_table", "Show the joint shares of two attributes."),
-                ("shares", "shares", "Show the shares of one attribute within each group."),
                 ("independence", "independence", "Test whether two attributes are independent."),
                 ("change", "change", "Show how shares have changed since another file."),
                 ("table", "table", "Show the joint table of two or three attributes."),
@@ -240,11 +244,6 @@ COMMANDS: Final[dict[str, Row | Group]] = {
                 "hushpoll_client.cli.relations:ordered_change",
                 "cli",
                 "Show how mean, share at a threshold and NPS have changed.",
-            ),
-            "shares": Row(
-                "hushpoll_client.cli.relations:shares",
-                "cli",
-                "Show the shares of one attribute's answers within each group.",
             ),
             "independence": Row(
                 "hushpoll_client.cli.relations:independence",
@@ -326,4 +325,25 @@ COMMANDS: Final[dict[str, Row | Group]] = {
     ),
     "worker": Row("hushpoll_server.cli.worker:worker", "server", "Seal, and run background jobs."),
 }
+
+
+def _with_queries(commands: dict[str, Row | Group]) -> dict[str, Row | Group]:
+    """Return the commands with those of each query: of a server, and of a file of records."""
+    found = dict(commands)
+    for query in all_queries().values():
+        if query.own_command:
+            continue
+        group, _, last = query.command.rpartition(" ")
+        row = Row("hushpoll_client.cli.queries:asking", "cli", query.summary, query=query.name)
+        on_file = replace(row, target="hushpoll_analysis.cli.queries:computing", extra="server")
+        for place, one in ((group, row), ("records", on_file)):
+            within = found.get(place)
+            if isinstance(within, Group):
+                found[place] = replace(within, commands={**within.commands, last: one})
+            else:
+                found[last] = one
+    return found
+
+
+COMMANDS: Final = _with_queries(_BY_HAND)
 """Every command by name."""

@@ -15,21 +15,9 @@ from hushpoll_shared.cli.statistic_commands import (
     JOINT_TABLE,
     MEANS,
     ORDERED_CHANGE,
-    SHARES,
     TOGETHER,
 )
 from hushpoll_shared.cli.terminal import waiting
-
-
-@click.command()
-@statistic_command(SHARES)
-def shares(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[str, Any]:
-    """Show the shares of one attribute's answers within each group of the survey NAME.
-
-    Where a group is so small that the reports cannot tell its shares, the interval has no bound:
-    the answer is "cannot conclude".
-    """
-    return client.conditional_shares(name, version, **asked)
 
 
 @click.command()

@@ -21,7 +21,6 @@ from hushpoll_analysis.ordered.together import simultaneous_means
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.relations.changes import change as estimate_change
-from hushpoll_analysis.relations.conditional import conditional_shares
 from hushpoll_analysis.relations.independence import independence as test_independence
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_shared.cli.statistic_commands import (
@@ -35,19 +34,19 @@ from hushpoll_shared.cli.statistic_commands import (
     MEANS,
     ORDERED,
     ORDERED_CHANGE,
-    SHARES,
     TOGETHER,
     Statistic,
 )
 from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
+from hushpoll_shared.querying.result import Result
 from hushpoll_shared.spelling.scores import Score
 from hushpoll_shared.tables.guarantee import guarantee
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_SINCE = click.option(
+SINCE = click.option(
     "--since", type=_FILE, required=True, help="File of the records to compare with, of before."
 )
-Compute = Callable[..., Tabular | Mapping[str, Any]]
+Compute = Callable[..., Tabular | Result | Mapping[str, Any]]
 
 
 def records_command(statistic: Statistic) -> Callable[[Compute], Callable[..., None]]:
@@ -75,7 +74,7 @@ def records_command(statistic: Statistic) -> Callable[[Compute], Callable[..., N
                     "version": published.version,
                     "digest": published.digest,
                     "inputs": {"records": file.name},
-                    **(result.to_dict() if isinstance(result, Tabular) else result),
+                    **(result.to_dict() if isinstance(result, Tabular | Result) else result),
                 }
             statistic.show(answer, out, as_json=as_json, guarantee=lambda: guarantee(published))
 
@@ -118,17 +117,6 @@ def cross_table(records: Records, **asked: Any) -> Tabular:
 
 
 @click.command()
-@records_command(SHARES)
-def shares(records: Records, **asked: Any) -> Tabular:
-    """Show the shares of one attribute's answers within each group, from records of FILE.
-
-    Where a group is so small that the records cannot tell its shares, the interval has no bound:
-    the answer is "cannot conclude".
-    """
-    return conditional_shares(records, **asked)
-
-
-@click.command()
 @records_command(INDEPENDENCE)
 def independence(records: Records, **asked: Any) -> Tabular:
     """Test whether the attributes A and B are independent, from records of FILE.
@@ -139,7 +127,7 @@ def independence(records: Records, **asked: Any) -> Tabular:
 
 
 @click.command()
-@_SINCE
+@SINCE
 @records_command(CHANGE)
 def change(
     records: Records,
@@ -194,7 +182,7 @@ def ordered(records: Records, **asked: Any) -> Tabular:
 
 
 @click.command("ordered-change")
-@_SINCE
+@SINCE
 @records_command(ORDERED_CHANGE)
 def ordered_change(
     records: Records,

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hushpoll_analysis.estimates.cross_table import joint_counts, pair
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.quantiles import (
@@ -22,6 +21,7 @@ from hushpoll_analysis.ordered.results import GroupDifference, GroupSummary, Ord
 from hushpoll_analysis.ordered.scales import Scale, scale_of
 from hushpoll_analysis.ordered.statistics import Statistics, of_group, statistic_names
 from hushpoll_analysis.records.counts import count
+from hushpoll_analysis.records.pairs import joint_counts, pair
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.relations.conditional import group_place
 from hushpoll_protocols.errors import InvalidParameter

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from hushpoll_analysis.estimates.cross_table import pair
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.scales import Scale, is_ordered, scale_of
 from hushpoll_analysis.ordered.statistics import Bounded, Statistics
 from hushpoll_analysis.ordered.summary import answers_of
+from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile

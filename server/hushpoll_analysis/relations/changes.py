@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hushpoll_analysis.auditing.group_shares import shares_of_sets
-from hushpoll_analysis.auditing.report import Interval
 from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.estimates.intervals import Interval
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.metrics.intervals import difference_limits
 from hushpoll_analysis.records.counts import Counts, count

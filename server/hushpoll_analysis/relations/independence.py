@@ -25,11 +25,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.cross_table import joint_counts, pair
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import Side, joint_frequencies
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.records.pairs import joint_counts, pair
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.relations import chi_square
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances

@@ -19,13 +19,14 @@ from hushpoll_server.charts.specifications import (
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import CONFIDENCES, choice, dashboard, member, page, private
 from hushpoll_server.dashboard.relating.subgroups import chosen_group, shares_among, size_of_group
-from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.dashboard.surveys import answered, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.summaries import UNKNOWN, summary_lines, why_none
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
+from hushpoll_shared.queries.conditional_shares import ConditionalShares
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.statistics import table_of
@@ -244,8 +245,8 @@ def _table(
         }
     by_row = chosen["share"] == "row"
     of, given = (b, a) if by_row else (a, b)
-    table = parts.relations.conditional_shares(row, of, given, confidence=confidence)
-    parts.actions.looked(member().actor, "conditional-shares", row.name, row.version)
+    query = ConditionalShares(of=of, given=given, confidence=confidence)
+    table = answered(row, query).to_dict()
     names = ("group", "category") if by_row else ("category", "group")
     cells = [
         {

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
+from hushpoll_shared.querying.headings import heading
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.text import printable
 
@@ -134,27 +135,6 @@ def _without_interval(answer: Mapping[str, Any]) -> bool:
 
 def _level(answer: Mapping[str, Any]) -> str:
     return f"{100 * float(answer.get('confidence', 0.95)):g} % interval"
-
-
-def heading(answer: Mapping[str, Any]) -> str:
-    """Return the line that says which reports an answer is about."""
-    estimator = answer.get("estimator", UNBIASED)
-    return (
-        f"{answer.get('survey')} version {answer.get('version')}, {answer.get('n')} reports"
-        + (f", {answer['pending']} more pending" if answer.get("pending") else "")
-        + _released(answer)
-        + (f", estimator {estimator}" if estimator != UNBIASED else "")
-    )
-
-
-def _released(answer: Mapping[str, Any]) -> str:
-    """Say which release it is, of a survey that releases on a schedule."""
-    if not answer.get("released_at"):
-        return ""
-    following = answer.get("next_release")
-    return f", released at {answer['released_at']}" + (
-        f"; the next {following}" if following else ""
-    )
 
 
 def _fakes(attribute: Mapping[str, Any]) -> str:

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from rich.table import Table
 
-from hushpoll_shared.cli.estimates_text import heading
 from hushpoll_shared.cli.terminal import rendered
+from hushpoll_shared.querying.headings import heading
 from hushpoll_shared.spelling.intervals import (
     CANNOT_CONCLUDE,
     cannot_conclude,

@@ -6,16 +6,14 @@ a server. A server's answer is made printable before it comes here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from rich.table import Table
 
-from hushpoll_shared.cli.estimates_text import heading
 from hushpoll_shared.cli.terminal import rendered
+from hushpoll_shared.querying.headings import heading
 from hushpoll_shared.spelling.intervals import (
-    CANNOT_CONCLUDE,
-    cannot_conclude,
     how_to_read,
 )
 from hushpoll_shared.spelling.text import printable
@@ -71,41 +69,6 @@ def joint_table_text(answer: Mapping[str, Any]) -> str:
     if likely:
         parts.append(str(likely["interval"]))
     return rendered(*parts)
-
-
-def shares_text(answer: Mapping[str, Any]) -> str:
-    """Return conditional shares as tables; raises as `estimates_text`."""
-    of, given = printable(answer["of"]), printable(answer["given"])
-    level = f"{100 * float(answer['confidence']):g} % interval"
-    parts: list[Table | str] = [
-        heading(answer),
-        _table(f"{of}, given {given}", answer["shares"], level),
-    ]
-    if answer["differences"] is not None:
-        title = f"{of}: share in each group minus share in {printable(answer['reference'])}"
-        parts.append(_table(title, answer["differences"], level))
-    if cannot_conclude([*answer["shares"], *(answer["differences"] or ())]):
-        parts.append(CANNOT_CONCLUDE)
-    parts.append(str(answer["intervals"]))
-    return rendered(*parts)
-
-
-def _table(title: str, rows: Sequence[Mapping[str, Any]], level: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    for column in ("group", "category"):
-        table.add_column(column, overflow="fold")
-    for column in ("estimate", "std. error", level):
-        table.add_column(column, justify="right", no_wrap=True)
-    for row in rows:
-        numbers = ("", "", "cannot conclude")
-        if row["value"] is not None:
-            numbers = (
-                f"{row['value']:.4f}",
-                f"{row['standard_error']:.4f}",
-                f"{row['lower']:.4f} to {row['upper']:.4f}",
-            )
-        table.add_row(str(row["group"]), str(row["category"]), *numbers)
-    return table
 
 
 def independence_text(answer: Mapping[str, Any]) -> str:

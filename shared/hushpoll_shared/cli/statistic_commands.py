@@ -28,13 +28,15 @@ from hushpoll_shared.cli.relations_text import (
     dependencies_text,
     independence_text,
     joint_table_text,
-    shares_text,
     together_text,
 )
 from hushpoll_shared.cli.table_out import table_bytes, table_out_option
 from hushpoll_shared.cli.terminal import check_answer, emit_answer, usable
 from hushpoll_shared.cli.weighting import weighted_shares_text
 from hushpoll_shared.estimators import CONFIDENCES, ESTIMATOR_TERMS, UNBIASED
+from hushpoll_shared.querying.options import options_of
+from hushpoll_shared.querying.query import Query
+from hushpoll_shared.querying.text import text_of_query
 from hushpoll_shared.spelling.scores import (
     Score,
     parse_quantiles,
@@ -112,7 +114,7 @@ class Statistic:
     Attributes
     ----------
     table : str
-        Of :data:`hushpoll_shared.tables.statistics.TABLES`.
+        As :func:`hushpoll_shared.tables.statistics.table_of` takes it.
     text : callable
         From the JSON form to lines of text.
     parameters : tuple of callable
@@ -191,6 +193,12 @@ class Statistic:
         return usable(lambda: table_bytes(answer, table, out))
 
 
+def statistic_of(query: type[Query[Any]], *, on_file: bool) -> Statistic:
+    """Return what commands show of a query, of a server or of a file."""
+    options = options_of(query, on_file=on_file)
+    return Statistic(query.file_name, text_of_query(query), options)
+
+
 _SCORES: Final = click.option(
     "--scores",
     metavar="SCORE,SCORE...",
@@ -224,17 +232,6 @@ ESTIMATES: Final = Statistic(
     ),
 )
 CROSS_TABLE: Final = Statistic("cross-table", cross_table_text, (*_PAIR, _CONFIDENCE))
-SHARES: Final = Statistic(
-    "conditional-shares",
-    shares_text,
-    (
-        click.option("--of", required=True, help="Attribute whose shares are shown."),
-        click.option("--given", required=True, help="Attribute whose categories are the groups."),
-        click.option("--reference", help="Category of --given: compare every other group with it."),
-        _CONFIDENCE,
-        _SIMULTANEOUS,
-    ),
-)
 INDEPENDENCE: Final = Statistic(
     "independence",
     independence_text,

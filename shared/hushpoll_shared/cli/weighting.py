@@ -11,8 +11,8 @@ from typing import Any, Final
 from rich.table import Table
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.cli.estimates_text import heading
 from hushpoll_shared.cli.terminal import rendered
+from hushpoll_shared.querying.headings import heading
 from hushpoll_shared.spelling.canonical import parse_json
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.text import show

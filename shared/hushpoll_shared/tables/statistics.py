@@ -11,6 +11,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
+from hushpoll_shared.querying.registry import queries_by_file_name
+from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.tables.result_table import Column, ResultTable, columns
 
 Answer = Mapping[str, Any]
@@ -31,7 +33,7 @@ def table_of(statistic: str, answer: Answer) -> ResultTable:
     Parameters
     ----------
     statistic : str
-        A key of `TABLES`.
+        The file name of a query, or a key of `TABLES`.
     answer : mapping
         The result's JSON form.
 
@@ -40,6 +42,9 @@ def table_of(statistic: str, answer: Answer) -> ResultTable:
     KeyError, TypeError, ValueError
         If the answer does not have that form.
     """
+    query = queries_by_file_name().get(statistic)
+    if query is not None:
+        return table_of_result(query.result_of(answer))
     return TABLES[statistic](answer)
 
 
@@ -94,16 +99,6 @@ def _joint_table(answer: Answer) -> ResultTable:
     )
     shape = (*columns(**dict.fromkeys(axes, "text")), *_SHARE, *_INTERVAL, *likely)
     return ResultTable.of("joint table", shape, entries, _methods(answer, more))
-
-
-def _shares(answer: Answer) -> ResultTable:
-    kinds = [("share", answer["shares"])]
-    if answer["differences"] is not None:
-        kinds.append(("difference", answer["differences"]))
-    entries = ({**row, "statistic": kind} for kind, rows in kinds for row in rows)
-    about = {name: answer[name] for name in ("of", "given", "reference")}
-    shape = (*columns(statistic="text", group="text", category="text"), *_BOUNDED)
-    return ResultTable.of("conditional shares", shape, entries, _methods(answer, about))
 
 
 _SIDES: Final = ("before", "after", "difference")
@@ -349,7 +344,6 @@ TABLES: Final[Mapping[str, Callable[[Answer], ResultTable]]] = MappingProxyType(
     {
         "estimates": _estimates,
         "cross-table": _cross_table,
-        "conditional-shares": _shares,
         "independence": _independence,
         "changes": _change,
         "simultaneous-estimates": _together,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
-EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
+from hushpoll_shared.querying.registry import all_queries
+
+_BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     "answer": (
         "hushpoll answer https://polls.example.org/s/work-and-health",
         "hushpoll answer https://polls.example.org/s/panel --token hr_... --max-epsilon 4",
@@ -88,7 +91,6 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "records ordered-change": (
         "hushpoll records ordered-change june.records age --since may.records",
     ),
-    "records shares": ("hushpoll records shares survey.records --of health --given gender",),
     "records table": ("hushpoll records table survey.records gender health income",),
     "records together": ("hushpoll records together survey.records",),
     "records weight": ("hushpoll records weight survey.records health --design design.yaml",),
@@ -97,7 +99,6 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "relate independence": ("hushpoll relate independence work-and-health gender health",),
     "relate means": ("hushpoll relate means work-and-health age hours",),
     "relate ordered-change": ("hushpoll relate ordered-change work-and-health age --since 1",),
-    "relate shares": ("hushpoll relate shares work-and-health --of health --given gender",),
     "relate table": ("hushpoll relate table work-and-health gender health income",),
     "relate together": ("hushpoll relate together work-and-health",),
     "report": (
@@ -153,3 +154,25 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "worker": ("hushpoll worker --config hushpoll.toml",),
 }
 """By the whole name of the command."""
+
+
+def _of_queries() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield an example of each query's commands, of a server and of a file."""
+    for query in all_queries().values():
+        on_file = f"records {query.command.rpartition(' ')[2]}"
+        for name, subject, since in (
+            (query.command, "work-and-health", "1"),
+            (on_file, "survey.records", "earlier.records"),
+        ):
+            words = (
+                "hushpoll",
+                name,
+                subject,
+                query.example,
+                *(query.compares * ("--since", since)),
+            )
+            yield name, (" ".join(filter(None, words)),)
+
+
+EXAMPLES: Final = {**dict(_of_queries()), **_BY_HAND}
+"""By the name of the command."""

@@ -26,11 +26,12 @@ from hushpoll_server.dashboard.frame import (
     words_of_refusal,
 )
 from hushpoll_server.dashboard.results import NOTHING_YET
-from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.dashboard.surveys import answered, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.queries.conditional_shares import ConditionalShares
 from hushpoll_shared.tables.statistics import table_of
 
 PAGE: Final = "/surveys/<name>/versions/<int:version>/comparison"
@@ -142,13 +143,16 @@ def _answer(row: VersionRow, chosen: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _of_groups(row: VersionRow, chosen: Mapping[str, str], given: str) -> dict[str, Any]:
-    parts, group, reference = services(), chosen["group"], chosen["reference"]
+    group, reference = chosen["group"], chosen["reference"]
     if group == reference:
         raise InvalidParameter("the two groups are the same one; choose another", field="reference")
-    document = parts.relations.conditional_shares(
-        row, chosen["of"], given, reference=reference, confidence=float(chosen["confidence"])
+    query = ConditionalShares(
+        of=chosen["of"],
+        given=given,
+        reference=reference,
+        confidence=float(chosen["confidence"]),
     )
-    parts.actions.looked(member().actor, "conditional-shares", row.name, row.version)
+    document = answered(row, query).to_dict()
     shares = {(one["group"], one["category"]): one for one in document["shares"]}
     rows = [
         {

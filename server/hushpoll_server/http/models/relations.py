@@ -20,19 +20,6 @@ HowToRead = Field(
 )
 
 
-class ConditionalSharesQuery(ConfidenceQuery):
-    """An attribute, and the one whose categories are the groups."""
-
-    of: str = Field(description="Attribute whose shares are estimated.")
-    given: str = Field(description="Attribute whose categories are the groups.")
-    reference: str | None = Field(
-        None, description="A category of `given`; every other group is compared with it."
-    )
-    simultaneous: bool = Field(
-        False, description="Whether all intervals hold together with this confidence (Bonferroni)."
-    )
-
-
 class IndependenceQuery(TableQuery):
     """The two attributes of a test."""
 
@@ -98,30 +85,6 @@ class BoundedEstimate(Answer):
     lower: float | None
     upper: float | None
     bound: Literal["bounded", "no lower bound", "no upper bound", "no bound"]
-
-
-class GroupEstimate(BoundedEstimate):
-    """An estimate for one category in one group."""
-
-    group: str = Field(description="Category of `given`.")
-    category: str = Field(description="Category of `of`.")
-
-
-class ConditionalSharesAnswer(VersionResult):
-    """The estimated distribution of one attribute within each category of another."""
-
-    of: str
-    given: str
-    n: int
-    pending: int | None = Pending
-    confidence: float
-    simultaneous: bool
-    intervals: str = HowToRead
-    shares: list[GroupEstimate] = Field(description="Group by group.")
-    reference: str | None
-    differences: list[GroupEstimate] | None = Field(
-        description="Share in the group minus share in the reference; null without a reference."
-    )
 
 
 class IndependenceAnswer(VersionResult):

@@ -13,8 +13,6 @@ from hushpoll_server.http.models.common import TableQuery, VersionPath
 from hushpoll_server.http.models.relations import (
     ChangeAnswer,
     ChangeQuery,
-    ConditionalSharesAnswer,
-    ConditionalSharesQuery,
     DependenciesAnswer,
     DependenciesQuery,
     IndependenceAnswer,
@@ -36,26 +34,6 @@ api = APIBlueprint(
 )
 
 REFUSALS = problems(401, 403, 404, 409, 410, 422, 503)
-
-
-@api.get("/conditional-shares", responses={200: ConditionalSharesAnswer, **REFUSALS})
-@endpoint("read")
-def conditional_shares(path: VersionPath, query: ConditionalSharesQuery) -> Response:
-    """Estimate the shares of one attribute's categories within each category of another.
-
-    Each has its confidence set (Fieller's). Of a group that may be empty, as far as the records
-    tell, the set has no bound: these reports cannot conclude.
-    """
-    parts = services()
-    row = parts.surveys.version(path.name, path.version)
-    answer = parts.relations.conditional_shares(row, **query.model_dump(exclude={"format"}))
-    parts.actions.looked(current_grant().actor, "conditional-shares", row.name, row.version)
-    return statistic_answer(
-        ConditionalSharesAnswer.model_validate(answer),
-        "conditional-shares",
-        form=query.format,
-        published=parts.surveys.published(row),
-    )
 
 
 @api.get("/changes", responses={200: ChangeAnswer, **REFUSALS})

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from hushpoll_server.services.people.roles import ORDER
+from hushpoll_shared.querying.registry import all_queries
 
 _JOBS: Final = {
     "export": "an export of records",
@@ -20,10 +21,10 @@ _JOBS: Final = {
     "weight": "weighted shares",
 }
 _VIEWS: Final = {
+    **{query.name: query.looked_at for query in all_queries().values()},
     "answered-shares": "the shares among those who answered",
     "audits": "the fairness audits",
     "changes": "the changes between two versions or surveys",
-    "conditional-shares": "the shares in groups",
     "counts": "the numbers of reports",
     "cross-tables": "a cross-table",
     "dependencies": "tests of independence of all pairs of questions",

@@ -9,26 +9,25 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from hushpoll_analysis.estimates.cross_table import (
-    CrossTable,
-    cross_table_from_counts,
-    joint_counts,
-    pair,
-)
+from hushpoll_analysis.estimates.cross_table import CrossTable, cross_table_from_counts
 from hushpoll_analysis.estimates.estimators import terms_of
 from hushpoll_analysis.estimates.frequencies import (
     Estimates,
     frequencies,
     frequencies_from_counts,
 )
-from hushpoll_analysis.records.counts import JointCounts, PairCounts, count_pairs
+from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, count_pairs
+from hushpoll_analysis.records.pairs import joint_counts, pair
 from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.results import result_of
 from hushpoll_protocols import InvalidParameter, SecureBits
 from hushpoll_protocols.estimation.likelihood import NotConverged
 from hushpoll_protocols.registry import PROTOCOLS
@@ -40,8 +39,12 @@ from hushpoll_server.store.counts import Aggregate, Aggregator
 from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_server.store.segments import Rows
 from hushpoll_shared.estimators import UNBIASED
+from hushpoll_shared.querying.query import Query
+from hushpoll_shared.querying.result import OfRelease, Result
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
+
+R = TypeVar("R", bound=Result)
 
 # Questions that may wait for the one being answered. Each holds a thread of the web process.
 WAITING_QUESTIONS: Final = 4
@@ -205,20 +208,35 @@ class Analysis:
 
         The pair is one of the survey's, which the caller has checked.
         """
-        release = self.release(row)
-        counts = None if release.counts is None else release.counts.of_pair(a, b)
-        if counts is None:
-            with self.scanning(row, release) as records:
-                counts = joint_counts(records, a, b)
-        return release, counts
+        source = self.source(row)
+        return source.release, source.pair(a, b)
 
     def all_counts(self, row: VersionRow) -> tuple[Release, PairCounts]:
         """Return support counts and those of pairs, kept or counted now; raises as `estimates`."""
-        release = self.release(row)
-        if release.counts is not None:
-            return release, release.counts
-        with self.scanning(row, release) as records:
-            return release, count_pairs(records)
+        source = self.source(row)
+        return source.release, source.pairs()
+
+    def result(self, row: VersionRow, query: Query[R], before: VersionRow | None = None) -> R:
+        """Return the result of a query about a version, or about it and an earlier one.
+
+        Raises
+        ------
+        InvalidParameter
+            For what the query's function refuses; a version that is compared with itself.
+        Refused
+            ``not-released``, ``not-enough-reports``; where counts are not kept, or do not suffice,
+            also ``unavailable`` and ``records-deleted``.
+        """
+        source = self.source(row)
+        if before is not None:
+            require_two_versions(before, row)
+            return result_of(query, source, self.source(before))
+        result = result_of(query, source)
+        return replace(result, about=OfRelease(**self.heading(row, source.release)))
+
+    def source(self, row: VersionRow) -> ReleaseSource:
+        """Return the counts of a version's release, as queries ask for them."""
+        return ReleaseSource(self, row, self._surveys.published(row))
 
     def heading(self, row: VersionRow, release: Release) -> dict[str, Any]:
         """Return what every answer says of its version and release."""
@@ -273,6 +291,60 @@ class Analysis:
                 yield RecordStream.trusted(self._surveys.published(row), blocks)
         finally:
             self._places.release()
+
+
+@dataclass(frozen=True)
+class ReleaseSource:
+    """The counts of one release of a version; it is looked up once a query has been checked."""
+
+    analysis: Analysis
+    row: VersionRow
+    published: Published
+
+    @cached_property
+    def release(self) -> Release:
+        """What analysts may learn of the version now."""
+        return self.analysis.release(self.row)
+
+    def questions(self, only: Collection[str] | None = None) -> Counts:
+        """Return the support counts of all questions, kept or counted now."""
+        del only
+        return self.pairs().counts
+
+    def pair(self, a: str, b: str) -> JointCounts:
+        """Return the joint counts of two questions, kept or counted now."""
+        counts = None if self.release.counts is None else self.release.counts.of_pair(a, b)
+        if counts is None:
+            with self.records() as records:
+                counts = joint_counts(records, a, b)
+        return counts
+
+    def pairs(self) -> PairCounts:
+        """Return the counts of all pairs that are kept, or count them now."""
+        if self.release.counts is not None:
+            return self.release.counts
+        with self.records() as records:
+            return count_pairs(records)
+
+    def records(self) -> AbstractContextManager[RecordStream]:
+        """Let the block read the release's records, when it is its turn."""
+        return self.analysis.scanning(self.row, self.release)
+
+
+def require_two_versions(before: VersionRow, after: VersionRow) -> None:
+    """Refuse to compare a version with itself.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is the same one.
+    """
+    if before.id == after.id:
+        raise InvalidParameter(
+            f"{after.name} version {after.version} is compared with itself; name an earlier "
+            "version, or another survey",
+            field="since_version",
+        )
 
 
 def _gone(row: VersionRow, when: str) -> Refused:

@@ -12,8 +12,7 @@ from hushpoll_analysis.ordered.scales import is_ordered
 from hushpoll_analysis.ordered.summary import Question, summary_of
 from hushpoll_analysis.ordered.together import means_of, scales_together
 from hushpoll_analysis.relations.changes import Wave
-from hushpoll_server.services.results.analysis import Analysis
-from hushpoll_server.services.results.relations import require_two_versions
+from hushpoll_server.services.results.analysis import Analysis, require_two_versions
 from hushpoll_server.services.results.releases import Release
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store.catalogue import VersionRow

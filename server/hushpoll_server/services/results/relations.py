@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hushpoll_analysis.estimates.cross_table import pair
 from hushpoll_analysis.multiplicity.dependencies import check_pairs, dependencies_from_counts
 from hushpoll_analysis.multiplicity.simultaneous import (
     Method,
@@ -14,8 +13,8 @@ from hushpoll_analysis.multiplicity.simultaneous import (
     simultaneous_from_counts,
 )
 from hushpoll_analysis.records.counts import Counts
+from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.relations.changes import Wave, change_of_waves, matched_labels
-from hushpoll_analysis.relations.conditional import conditional_from_counts, group_place
 from hushpoll_analysis.relations.independence import independence_from_counts
 from hushpoll_analysis.survey_design.design import CheckedDesign, SurveyDesign, checked
 from hushpoll_analysis.survey_design.estimation import (
@@ -24,7 +23,7 @@ from hushpoll_analysis.survey_design.estimation import (
     weighted_shares,
 )
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.services.results.analysis import Analysis
+from hushpoll_server.services.results.analysis import Analysis, require_two_versions
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.survey.published import Published
@@ -43,39 +42,6 @@ class Relations:
     def __init__(self, *, surveys: SurveyService, analysis: Analysis) -> None:
         self._surveys = surveys
         self._analysis = analysis
-
-    def conditional_shares(
-        self,
-        row: VersionRow,
-        of: str,
-        given: str,
-        *,
-        reference: str | None = None,
-        confidence: float = 0.95,
-        simultaneous: bool = False,
-    ) -> dict[str, Any]:
-        """Estimate P(of | given), and differences to a reference group.
-
-        Raises
-        ------
-        InvalidParameter, Refused
-            As ``Analysis.cross_table``; an unknown reference.
-        """
-        published = self._surveys.published(row)
-        _, group = pair(published, of, given, ("of", "given"))
-        if reference is not None:
-            group_place(group, reference)
-        release, counts = self._analysis.pair_counts(row, of, given)
-        shares = conditional_from_counts(
-            published,
-            counts,
-            of,
-            given,
-            reference=reference,
-            confidence=confidence,
-            simultaneous=simultaneous,
-        )
-        return {**self._analysis.heading(row, release), **shares.to_dict()}
 
     def change(
         self,
@@ -210,22 +176,6 @@ class Relations:
         release, counts = self._analysis.pair_counts(row, a, b)
         tested = independence_from_counts(published, counts, a, b, alpha=alpha)
         return {**self._analysis.heading(row, release), **tested.to_dict()}
-
-
-def require_two_versions(before: VersionRow, after: VersionRow) -> None:
-    """Refuse to compare a version with itself.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is the same one.
-    """
-    if before.id == after.id:
-        raise InvalidParameter(
-            f"{after.name} version {after.version} is compared with itself; name an earlier "
-            "version, or another survey",
-            field="since_version",
-        )
 
 
 def _scores_of_a_record(published: Published, plan: CheckedDesign, outcome: str) -> int:
