@@ -5,17 +5,47 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
+from hushpoll_analysis.estimates.cross_table import joint_shares
+from hushpoll_analysis.estimates.frequencies import estimated
 from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.multiplicity.dependencies import tests_of_pairs
+from hushpoll_analysis.multiplicity.simultaneous import shares_together
+from hushpoll_analysis.ordered.answered import shares_of_answered
+from hushpoll_analysis.ordered.changes import change_of_statistics
+from hushpoll_analysis.ordered.summary import summary
+from hushpoll_analysis.ordered.together import means_together
 from hushpoll_analysis.records.source import Source
+from hushpoll_analysis.relations.changes import change_of_shares
 from hushpoll_analysis.relations.conditional import shares_in_groups
+from hushpoll_analysis.relations.independence import tested
+from hushpoll_shared.queries.answered_shares import Answered
+from hushpoll_shared.queries.changes import Change
 from hushpoll_shared.queries.conditional_shares import ConditionalShares
+from hushpoll_shared.queries.cross_tables import CrossTable
+from hushpoll_shared.queries.dependencies import Dependencies
+from hushpoll_shared.queries.estimates import Estimates
+from hushpoll_shared.queries.independence import Independence
+from hushpoll_shared.queries.ordered_answers import Ordered
+from hushpoll_shared.queries.ordered_changes import OrderedChange
+from hushpoll_shared.queries.simultaneous_estimates import Simultaneous
+from hushpoll_shared.queries.simultaneous_means import SimultaneousMeans
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 
 R = TypeVar("R", bound=Result)
 
 RESULTS: Final[Mapping[type[Query[Any]], Callable[..., Found | Result]]] = {
+    Answered: shares_of_answered,
+    Change: change_of_shares,
     ConditionalShares: shares_in_groups,
+    CrossTable: joint_shares,
+    Dependencies: tests_of_pairs,
+    Estimates: estimated,
+    Independence: tested,
+    Ordered: summary,
+    OrderedChange: change_of_statistics,
+    Simultaneous: shares_together,
+    SimultaneousMeans: means_together,
 }
 """By the query: a function of it and of its source; of two versions, of the earlier source too."""
 

@@ -25,13 +25,12 @@ from hushpoll_server.http.resources import (
     jobs,
     metrics,
     models,
-    ordered,
     origins,
     plans,
     queries,
-    relations,
     survey_reports,
     surveys,
+    weighting,
 )
 from hushpoll_server.http.resources.administration import operations, tokens, users
 from hushpoll_server.logs import get_logger
@@ -51,8 +50,7 @@ BLUEPRINTS: Final = (
     plans.api,
     drafts.api,
     queries.api,
-    relations.api,
-    ordered.api,
+    weighting.api,
     jobs.api,
     models.api,
     audits.api,

@@ -70,13 +70,6 @@ class Calls:
         )
         return object_of(answer)
 
-    def _statistic(
-        self, name: str, version: int, what: str, params: Mapping[str, str | None]
-    ) -> dict[str, Any]:
-        """Fetch a statistic of a survey's version; parameters that are None are left out."""
-        used = {field: value for field, value in params.items() if value is not None}
-        return object_of(self._transport.get(*version_path(name, version), what, params=used))
-
     def ask(self, name: str, version: int, query: Query[R]) -> R:
         """Return the result of a query about a survey's version; needs scope ``read``.
 
@@ -98,9 +91,16 @@ class Calls:
         except (KeyError, TypeError, ValueError):
             raise unexpected(f"result of the query {query.name}") from None
 
+    def _asked(
+        self, name: str, version: int, kind: type[Query[Any]], **given: Any
+    ) -> dict[str, Any]:
+        """Return the JSON form of a query's result; a parameter that is None has its default."""
+        return self.ask_json(name, version, kind.read(given))
+
     def ask_json(self, name: str, version: int, query: Query[Any]) -> dict[str, Any]:
         """Return the JSON form of a query's result, as the server gives it."""
-        return self._statistic(name, version, query.name, query.spelled())
+        path = (*version_path(name, version), query.name)
+        return object_of(self._transport.get(*path, params=query.spelled()))
 
 
 def survey_path(name: str) -> tuple[str, ...]:

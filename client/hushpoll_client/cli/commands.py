@@ -58,20 +58,10 @@ class Group:
 
 _BY_HAND: Final[dict[str, Row | Group]] = {
     "answer": Row("hushpoll_client.cli.answer:answer", "cli", "Answer a survey in this terminal."),
-    "answered": Row(
-        "hushpoll_client.cli.results:answered",
-        "cli",
-        "Show the shares of each answer among those who answered.",
-    ),
     "audit": Row(
         "hushpoll_fleet.cli.audit:command",
         "train",
         "Measure from outside what the SDKs on this machine spend.",
-    ),
-    "cross-table": Row(
-        "hushpoll_client.cli.results:cross_table",
-        "cli",
-        "Show the joint shares of two attributes of a survey.",
     ),
     "data": Row(
         "hushpoll_training.cli.data:data",
@@ -183,11 +173,6 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         "cli",
         "List, show, fetch and delete the models that a server has trained.",
     ),
-    "ordered": Row(
-        "hushpoll_client.cli.results:ordered",
-        "cli",
-        "Show mean, quantiles and shares of ordered answers.",
-    ),
     "plan": Row(
         "hushpoll_analysis.cli.plan:plan_command",
         "server",
@@ -202,16 +187,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
             name: Row(f"hushpoll_analysis.cli.records:{attribute}", "server", summary)
             for name, attribute, summary in (
                 ("estimate", "estimate", "Show estimates and intervals of every attribute."),
-                ("cross-table", "cross_table", "Show the joint shares of two attributes."),
-                ("independence", "independence", "Test whether two attributes are independent."),
-                ("change", "change", "Show how shares have changed since another file."),
                 ("table", "table", "Show the joint table of two or three attributes."),
-                ("together", "together", "Show estimates whose intervals hold together."),
-                ("all", "dependencies", "Test all pairs of attributes for independence."),
-                ("ordered", "ordered", "Show mean and quantiles of ordered answers."),
-                ("ordered-change", "ordered_change", "Show how means have changed since a file."),
-                ("means", "means", "Show means whose intervals hold together."),
-                ("answered", "answered", "Show shares among those who answered."),
             )
         }
         | {
@@ -225,40 +201,10 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
     "relate": Group(
         "Show how answers to several questions depend on each other, and how answers change.",
         {
-            "all": Row(
-                "hushpoll_client.cli.relations:dependencies",
-                "cli",
-                "Test all pairs of attributes for independence, with few false discoveries.",
-            ),
-            "change": Row(
-                "hushpoll_client.cli.relations:change",
-                "cli",
-                "Show how an attribute's shares have changed since another version or survey.",
-            ),
-            "means": Row(
-                "hushpoll_client.cli.relations:means",
-                "cli",
-                "Show means of several attributes or groups whose intervals hold together.",
-            ),
-            "ordered-change": Row(
-                "hushpoll_client.cli.relations:ordered_change",
-                "cli",
-                "Show how mean, share at a threshold and NPS have changed.",
-            ),
-            "independence": Row(
-                "hushpoll_client.cli.relations:independence",
-                "cli",
-                "Test whether two attributes are independent.",
-            ),
             "table": Row(
                 "hushpoll_client.cli.relations:table",
                 "cli",
                 "Let a worker make the joint table of two or three attributes.",
-            ),
-            "together": Row(
-                "hushpoll_client.cli.relations:together",
-                "cli",
-                "Show estimates whose intervals hold together, or at every look.",
             ),
         },
     ),

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar
 
-from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.multiplicity.discovery import adjusted
-from hushpoll_analysis.records.counts import PairCounts, count_pairs, paired
+from hushpoll_analysis.records.counts import paired
 from hushpoll_analysis.records.records import Records, RecordStream
-from hushpoll_analysis.relations.independence import IndependenceTest, independence_from_counts
+from hushpoll_analysis.records.source import OfCounts, OfRecords, Source
+from hushpoll_analysis.relations.independence import IndependenceTest, tested
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.queries.dependencies import Dependencies as Query
+from hushpoll_shared.queries.dependencies import OutcomesOfTests, PairTest
+from hushpoll_shared.queries.independence import Independence
 from hushpoll_shared.survey.published import Published
 
 RATE = 0.05
@@ -26,7 +29,7 @@ READING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Dependencies(Tabular):
+class Dependencies(Found):
     """Which of many pairs of attributes depend on each other.
 
     Attributes
@@ -41,32 +44,30 @@ class Dependencies(Tabular):
         Adjusted p-value of each.
     """
 
-    statistic_name: ClassVar[str] = "dependencies"
-
     n: int
     rate: float
     tests: tuple[IndependenceTest, ...]
     adjusted: tuple[float, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the tests as the API and ``--json`` give them."""
-        return {
-            "n": self.n,
-            "rate": self.rate,
-            "reading": READING,
-            "pairs": [
-                {
-                    "a": test.a,
-                    "b": test.b,
-                    "statistic": test.statistic,
-                    "degrees": test.degrees,
-                    "p_value": test.p_value,
-                    "adjusted_p_value": value,
-                    "conclusion": "dependent" if value <= self.rate else "no dependence found",
-                }
+    def result(self) -> OutcomesOfTests:
+        """Return the tests with their adjusted p-values."""
+        return OutcomesOfTests(
+            n=self.n,
+            rate=self.rate,
+            reading=READING,
+            pairs=tuple(
+                PairTest(
+                    a=test.a,
+                    b=test.b,
+                    statistic=test.statistic,
+                    degrees=test.degrees,
+                    p_value=test.p_value,
+                    adjusted_p_value=value,
+                    conclusion="dependent" if value <= self.rate else "no dependence found",
+                )
                 for test, value in zip(self.tests, self.adjusted, strict=True)
-            ],
-        }
+            ),
+        )
 
 
 def dependencies(records: Records | RecordStream, *, rate: float = RATE) -> Dependencies:
@@ -87,19 +88,16 @@ def dependencies(records: Records | RecordStream, *, rate: float = RATE) -> Depe
     InvalidParameter
         For a rate outside its interval, no records, or a survey without a pair.
     """
-    check_pairs(records.published, rate)
-    return dependencies_from_counts(records.published, count_pairs(records), rate=rate)
+    return tests_of_pairs(Query(rate=rate), OfRecords(records))
 
 
-def dependencies_from_counts(
-    published: Published, counts: PairCounts, *, rate: float = RATE
-) -> Dependencies:
+def tests_of_pairs(query: Query, source: Source) -> Dependencies:
     """Test from the kept counts of pairs; see :func:`dependencies`."""
-    tests: list[IndependenceTest] = []
-    for a, b in check_pairs(published, rate):
-        joint = counts.of_pair(a, b)
-        if joint is not None:
-            tests.append(independence_from_counts(published, joint, a, b))
+    published, rate = source.published, query.rate
+    pairs = check_pairs(published, rate)
+    counts = source.pairs()
+    kept = OfCounts(published, counts)
+    tests = [tested(Independence(a=a, b=b), kept) for a, b in pairs]
     tests.sort(key=lambda test: test.p_value)
     values = adjusted([test.p_value for test in tests])
     return Dependencies(counts.counts.n, rate, tuple(tests), tuple(map(float, values)))

@@ -18,6 +18,23 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The value of a parameter for which all records are held, and read many times.
+
+    Attributes
+    ----------
+    field, value : str
+        The parameter's name and value, which a refusal names.
+    widest : int
+        Numbers of one byte that are held for each record.
+    """
+
+    field: str
+    value: str
+    widest: int
+
+
 class Source(Protocol):
     """The records of one survey version, as counts."""
 
@@ -34,8 +51,8 @@ class Source(Protocol):
     def pairs(self) -> PairCounts:
         """Return the support counts, and the joint counts of all pairs that are kept."""
 
-    def records(self) -> AbstractContextManager[Records | RecordStream]:
-        """Let the block read the records themselves."""
+    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+        """Let the block hold the records themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +78,9 @@ class OfRecords:
         """Count all pairs that a server would keep."""
         return count_pairs(self.given)
 
-    def records(self) -> AbstractContextManager[Records | RecordStream]:
+    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
         """Return the records."""
+        del held
         return nullcontext(self.given)
 
 
@@ -103,7 +121,7 @@ class OfCounts:
         """Return all counts."""
         return self.kept
 
-    def records(self) -> AbstractContextManager[Records | RecordStream]:
+    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
         """Refuse: there are counts alone.
 
         Raises
@@ -112,6 +130,7 @@ class OfCounts:
             Always.
         """
         raise InvalidParameter(
-            "this needs the records themselves, and there are counts alone; give the records",
-            field="records",
+            f"{held.field} is {held.value!r}, which needs the records themselves, and there are "
+            "counts alone; give the records",
+            field=held.field,
         )

@@ -14,9 +14,9 @@ from hushpoll_shared.querying.headings import heading
 from hushpoll_shared.tables.result_table import Cell
 
 
-def told(description: str) -> Any:
+def told(description: str, **more: str) -> Any:
     """Return a field of a result with what the API's document says of it."""
-    return field(metadata={"description": description})
+    return field(metadata={"description": description, **more})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +67,8 @@ class Section:
     ----------
     of : type
         Dataclass of the rows; each of its members is a column of a table file.
+    also : type, optional
+        Another one that rows may have.
     rows : iterable
         Of `of`, or of `Line`.
     title : str
@@ -87,6 +89,7 @@ class Section:
     """
 
     of: type
+    also: type | None = None
     rows: Iterable[Any]
     title: str = ""
     words: Mapping[str, str] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from operator import attrgetter
@@ -26,30 +26,30 @@ def table_of_result(result: Result) -> ResultTable:
         If a cell is of another kind than its column.
     """
     sections = list(result.sections())
+    rows = [one for section in sections for one in (section.of, section.also) if one is not None]
     kinds: dict[str, Kind] = {}
-    for section in sections:
-        kinds |= _kinds(section.of)
-    names = dict.fromkeys(label for section in sections for label in section.labels)
+    for kind in rows:
+        kinds |= {name: cell for name, (_, cell) in _flat(kind).items()}
     members = {label: member for one in sections for label, member in one.labels.items()}
-    columns = [Column(name, kinds.get(members[name], "text")) for name in names]
-    for section in sections:
-        taken = {*names, *section.labels.values(), *section.hidden}
-        for name in _cells(section.of):
-            if name not in taken:
-                names[name] = None
-                columns.append(Column(name, kinds[name]))
+    columns = [Column(name, kinds.get(member, "text")) for name, member in members.items()]
+    taken = {*members, *members.values(), *(name for one in sections for name in one.hidden)}
+    for name in dict.fromkeys(name for kind in rows for name in _flat(kind)):
+        if name not in taken:
+            columns.append(Column(name, kinds[name]))
+    names = [column.name for column in columns]
     entries = (entry for section in sections for entry in _entries(section, names))
     return ResultTable.of(result.title, tuple(columns), entries, result.about_and_how())
 
 
-def _entries(section: Section, names: Mapping[str, None]) -> Iterator[dict[str, Any]]:
-    cells = _cells(section.of)
-    own = [(name, cells[name]) for name in names if name in cells and name not in section.labels]
-    labels = [(name, cells[one]) for name, one in section.labels.items() if one in cells]
+def _entries(section: Section, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     empty = {**dict.fromkeys(names), **section.fixed}
+    wanted = {**{name: name for name in names}, **section.labels}
     for line in section.rows:
         row, more = (line.row, line.labels) if isinstance(line, Line) else (line, {})
-        yield {**empty, **{name: _cell(get(row)) for name, get in (*own, *labels)}, **more}
+        kind: Any = type(row)
+        cells = _cells(kind)
+        found = {name: cells[one](row) for name, one in wanted.items() if one in cells}
+        yield {**empty, **{name: _cell(value) for name, value in found.items()}, **more}
 
 
 def _cell(value: Any) -> Any:
@@ -63,10 +63,6 @@ def _cells(kind: type) -> dict[str, Callable[[Any], Any]]:
 
 
 @cache
-def _kinds(kind: type) -> dict[str, Kind]:
-    return {name: cell for name, (_, cell) in _flat(kind).items()}
-
-
 def _flat(kind: type) -> dict[str, tuple[str, Kind]]:
     """Return the columns of a row with their paths and kinds; an estimate within it has several."""
     hints, found = get_type_hints(kind), {}

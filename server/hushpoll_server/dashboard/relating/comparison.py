@@ -31,6 +31,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.queries.changes import Change
 from hushpoll_shared.queries.conditional_shares import ConditionalShares
 from hushpoll_shared.tables.statistics import table_of
 
@@ -176,17 +177,13 @@ def _of_groups(row: VersionRow, chosen: Mapping[str, str], given: str) -> dict[s
 
 
 def _of_waves(row: VersionRow, chosen: Mapping[str, str], since: VersionRow) -> dict[str, Any]:
-    parts = services()
-    document = parts.relations.change(
-        since,
-        row,
-        (chosen["of"], chosen["of"]),
-        ({}, {}),
+    query = Change(
+        attribute=chosen["of"],
+        since_version=since.version,
+        since_survey=since.name,
         confidence=float(chosen["confidence"]),
-        simultaneous=False,
     )
-    for seen in (since, row):
-        parts.actions.looked(member().actor, "changes", seen.name, seen.version)
+    document = answered(row, query, since).to_dict()
     rows = [
         {
             "label": one["label"],

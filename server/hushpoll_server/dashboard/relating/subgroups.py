@@ -15,6 +15,7 @@ from hushpoll_server.http.endpoint import services
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import UNBIASED
 from hushpoll_shared.queries.conditional_shares import ConditionalShares
+from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.survey.published import Published
 
 
@@ -72,7 +73,8 @@ def shares_among(
 
 def size_of_group(row: VersionRow, chosen: dict[str, str]) -> dict[str, Any]:
     """Return the group's share of all people, as the API estimates that of a category."""
-    answer = services().analysis.estimates(row, confidence=float(chosen["confidence"]))
+    query = Estimates(confidence=float(chosen["confidence"]))
+    answer = services().analysis.result(row, query).to_dict()
     (question,) = (entry for entry in answer["attributes"] if entry["name"] == chosen["among"])
     (size,) = (one for one in question["categories"] if one["category"] == chosen["group"])
     return dict(size)

@@ -22,22 +22,12 @@ _JOBS: Final = {
 }
 _VIEWS: Final = {
     **{query.name: query.looked_at for query in all_queries().values()},
-    "answered-shares": "the shares among those who answered",
     "audits": "the fairness audits",
-    "changes": "the changes between two versions or surveys",
     "counts": "the numbers of reports",
-    "cross-tables": "a cross-table",
-    "dependencies": "tests of independence of all pairs of questions",
-    "estimates": "the estimates",
-    "independence": "tests of independence",
     "joint-tables": "a table of several questions",
     "models": "the models",
-    "ordered-answers": "the means and quantiles",
-    "ordered-changes": "the changes of a mean between two versions or surveys",
     "overview": "the overview of a survey",
     "report": "a report of results",
-    "simultaneous-estimates": "the estimates whose intervals hold together",
-    "simultaneous-means": "the means whose intervals hold together",
     "weighted-shares": "the weighted shares",
 }
 
