@@ -161,3 +161,9 @@ def test_columns_of_a_cross_table_have_the_names_of_its_questions():
     names = [column.name for column in table.columns]
     assert names == ["c", "a", "c: likelihood", *numbers, "likelihood"]
     assert table.rows[0] == ("p", "q", "r", *numbers.values(), 0.4)
+
+
+@pytest.mark.parametrize("encode", [csv_bytes, xlsx_bytes])
+def test_a_text_that_is_no_unicode_is_refused_before_a_file_is_begun(encode):
+    with pytest.raises(ValueError, match="surrogates"):
+        encode(ResultTable("a", columns(b="text"), (("\ud800",),)))
