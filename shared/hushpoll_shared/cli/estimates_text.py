@@ -11,7 +11,7 @@ from typing import Any
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.queries.estimates import Estimates
-from hushpoll_shared.querying.text import text_of_query
+from hushpoll_shared.querying.result_text import text_of_query
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.text import printable
 

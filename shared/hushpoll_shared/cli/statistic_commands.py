@@ -25,7 +25,7 @@ from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.querying.options import options_of
 from hushpoll_shared.querying.query import Query
-from hushpoll_shared.querying.text import text_of_query
+from hushpoll_shared.querying.result_text import text_of_query
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.tables.table_files import format_of

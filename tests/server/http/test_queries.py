@@ -22,8 +22,8 @@ from hushpoll_client.cli.commandline import main
 from hushpoll_protocols.errors import TransportError
 from hushpoll_shared.cli.terminal import check_answer
 from hushpoll_shared.querying.registry import all_queries
+from hushpoll_shared.querying.result_text import text_of_query
 from hushpoll_shared.querying.table import table_of_result
-from hushpoll_shared.querying.text import text_of_query
 from hushpoll_shared.spelling.text import printable
 from hushpoll_shared.wire.records_file import pack_records_header
 
