@@ -134,6 +134,7 @@ def test_json_csv_and_xlsx_have_one_table(answering, name):
     assert table.rows
     wide = [[column.name for column in table.columns], *map(list, table.rows)]
     as_csv = answering.get(path, query_string=asked | {"format": "csv"})
+    assert as_csv.mimetype == "text/csv"
     assert as_csv.headers["Content-Disposition"].endswith(f'work-2-{kind.file_name}.csv"')
     read = list(csv.reader(io.StringIO(as_csv.data.decode(), newline="")))
     assert read == [
@@ -141,6 +142,7 @@ def test_json_csv_and_xlsx_have_one_table(answering, name):
         for row in wide
     ]
     as_xlsx = answering.get(path, query_string=asked | {"format": "xlsx"})
+    assert as_xlsx.headers["Cache-Control"] == as_csv.headers["Cache-Control"] == "no-store"
     for found, row in zip(sheet(as_xlsx.data), wide, strict=True):
         # the library writes numbers with sixteen digits
         assert found == [pytest.approx(one) if isinstance(one, float) else one for one in row]

@@ -9,11 +9,8 @@ from hushpoll_analysis import (
     change,
     conditional_shares,
     dependencies,
-    independence,
     simultaneous_estimates,
 )
-from hushpoll_shared.tables.statistics import table_of
-from hushpoll_shared.tables.table_files import csv_bytes
 from sample_survey import VERSION, bearer, make_report
 
 pytestmark = pytest.mark.sqlite
@@ -57,13 +54,6 @@ def test_intervals_that_hold_together_say_so(site, published):
     body = site.get(f"{VERSION}/conditional-shares", query_string=query).json
     assert body["intervals"].startswith("All of these intervals hold together")
     assert (body["simultaneous"], body["differences"]) == (True, None)
-
-
-def test_independence_is_that_of_the_function(site, published):
-    query = {"a": "gender", "b": "income"}
-    body = site.get(f"{VERSION}/independence", query_string=query).json
-    expected = independence(records_of(site, published), "gender", "income").to_dict()
-    assert {name: body[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize(
@@ -166,32 +156,6 @@ def test_bad_question_about_many_answers_is_refused_by_field(site, published, wh
     assert site.problem(answer) == (422, "invalid-request", field)
 
 
-TABLES = {
-    "estimates": ("estimates", {}),
-    "cross-tables": ("cross-table", {"a": "gender", "b": "income"}),
-    "conditional-shares": ("conditional-shares", {"of": "income", "given": "gender"}),
-    "independence": ("independence", {"a": "gender", "b": "income"}),
-    "simultaneous-estimates": ("simultaneous-estimates", {}),
-    "dependencies": ("dependencies", {}),
-    "ordered-answers": ("ordered-answers", {"attribute": "country", "threshold": 3}),
-    "answered-shares": ("answered-shares", {}),
-}
-
-
-@pytest.mark.parametrize("what", TABLES)
-def test_tables_are_those_of_the_answer(site, published, what):
-    statistic, query = TABLES[what]
-    table = table_of(statistic, site.get(f"{VERSION}/{what}", query_string=query).json)
-    asked = {**query, "format": "csv"}
-    answer = site.get(f"{VERSION}/{what}", query_string=asked)
-    assert (answer.status_code, answer.mimetype) == (200, "text/csv")
-    assert answer.data == csv_bytes(table)
-    assert answer.headers["Content-Disposition"] == f'attachment; filename="work-1-{statistic}.csv"'
-    book = site.get(f"{VERSION}/{what}", query_string={**query, "format": "xlsx"})
-    assert book.data.startswith(b"PK")
-    assert book.headers["Cache-Control"] == "no-store"
-
-
 def test_accept_names_the_form_where_no_format_does(site, published):
     path, key = f"{VERSION}/estimates", dict(site.admin)
     for accept, form in (
@@ -205,13 +169,6 @@ def test_accept_names_the_form_where_no_format_does(site, published):
     named = site.get(f"{path}?format=json", headers={**key, "Accept": "text/csv"})
     assert named.mimetype == "application/json"
     assert site.problem(site.get(f"{path}?format=xml")) == (422, "invalid-request", "format")
-
-
-def test_table_of_a_change(site, published):
-    site.fill(site.publish(version=2, epsilon="2"), 30, gender="Female")
-    query = {"attribute": "gender", "since_version": 1, "format": "csv"}
-    answer = site.get("/api/v1/surveys/work/versions/2/changes", query_string=query)
-    assert answer.text.startswith('"label","before","before_standard_error"')
 
 
 def test_sheet_of_too_many_rows_is_refused(site, published, monkeypatch):
