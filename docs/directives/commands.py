@@ -46,7 +46,8 @@ def _within(name: str, command: click.Command) -> Iterator[tuple[str, click.Comm
 
 def _command(name: str, row: Row) -> click.Command:
     module, _, attribute = row.target.partition(":")
-    command: click.Command = getattr(import_module(module), attribute)
+    found = getattr(import_module(module), attribute)
+    command: click.Command = found if row.query is None else found(row.query)
     finish(name, command)
     return command
 

@@ -20,7 +20,7 @@ if find_spec("pandas") is None:
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.groups import GroupsAudit, audit_groups, regrouped
 from hushpoll_analysis.auditing.predictions import AuditPredictions
-from hushpoll_analysis.auditing.report import FairnessAudit, Interval, Withheld
+from hushpoll_analysis.auditing.report import FairnessAudit, Withheld
 from hushpoll_analysis.estimates.cross_table import CrossTable, cross_table
 from hushpoll_analysis.estimates.frequencies import (
     AttributeEstimate,
@@ -28,6 +28,7 @@ from hushpoll_analysis.estimates.frequencies import (
     frequencies,
     frequencies_from_counts,
 )
+from hushpoll_analysis.estimates.intervals import Interval
 from hushpoll_analysis.multiplicity.dependencies import Dependencies, dependencies
 from hushpoll_analysis.multiplicity.simultaneous import (
     SimultaneousEstimates,

@@ -25,12 +25,12 @@ from hushpoll_server.http.resources import (
     jobs,
     metrics,
     models,
-    ordered,
     origins,
     plans,
-    relations,
+    queries,
     survey_reports,
     surveys,
+    weighting,
 )
 from hushpoll_server.http.resources.administration import operations, tokens, users
 from hushpoll_server.logs import get_logger
@@ -50,8 +50,8 @@ BLUEPRINTS: Final = (
     analysis.api,
     plans.api,
     drafts.api,
-    relations.api,
-    ordered.api,
+    queries.api,
+    weighting.api,
     jobs.api,
     models.api,
     audits.api,

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import fields, is_dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self, get_args, get_origin, get_type_hints
+
+from hushpoll_shared.querying.documents import alternatives
+from hushpoll_shared.querying.registry import all_queries
+from hushpoll_shared.querying.result import OfRelease
 
 # Escape sequences that set a window's title and clear the screen; a carriage return and a line of
 # its own; C1; an override; a blank without width; a filler; rich's markup and an emoji code; NUL.
@@ -143,9 +148,29 @@ class HostileServer:
         self._server.server_close()
 
 
+def _valid(hint: Any) -> Any:
+    """Return JSON of a type, whose texts are hostile wherever any text is possible."""
+    kinds, _ = alternatives(hint)
+    kind = kinds[0]
+    if is_dataclass(kind) and isinstance(kind, type):
+        hints = get_type_hints(kind)
+        return {one.name: _valid(hints[one.name]) for one in fields(kind)}
+    if get_origin(kind) is tuple:
+        return [_valid(get_args(kind)[0])]
+    if get_origin(kind) is Literal:
+        return get_args(kind)[0]
+    return {str: HOSTILE, float: 0.5, int: 7, bool: True}.get(kind, {})
+
+
 def _by_path(path: str, job_id: str) -> dict[str, Any]:
     """Return what a command goes on with: an id of a job that can be one, counts of reports."""
     answered = answer(HOSTILE)
+    query = all_queries().get(path.partition("?")[0].rpartition("/")[2])
+    if query is not None:
+        about = {} if query.compares else _valid(OfRelease)
+        members = _valid(query.result_type)
+        del members["about"]
+        return about | members
     if "/jobs" in path:
         return answered | {"id": job_id}
     if path.endswith("/counts"):

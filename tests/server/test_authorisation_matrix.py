@@ -16,6 +16,7 @@ import pytest
 from hushpoll_server.ingest.routes import ROUTES as DEVICE_ROUTES
 from hushpoll_server.ingest.routes import match
 from hushpoll_server.services.surveys.access import SCOPES
+from hushpoll_shared.querying.registry import all_queries
 from hushpoll_shared.wire import reports as wire
 from sample_survey import REPORTS, VERSION, bearer
 
@@ -175,34 +176,17 @@ ROUTES = [
     Route("drafts.publish_draft", "POST", f"{NO_DRAFT}/publish", "publish", 404),
     # analysts
     Route("plans.plan", "POST", "/api/v1/plans", "read", 422, {"json": {"x": 1}}),
-    Route("analysis.estimates", "GET", f"{VERSION}/estimates", "read", 200),
-    Route("analysis.cross_tables", "GET", f"{VERSION}/cross-tables?a=gender&b=age", "read", 200),
-    Route(
-        "relations.conditional_shares", "GET",
-        f"{VERSION}/conditional-shares?of=gender&given=age", "read", 200,
+    # a query that needs parameters refuses a request without them, once it is authorised
+    *(
+        Route(
+            f"queries.{query.name.replace('-', '_')}", "GET", f"{VERSION}/{query.name}", "read",
+            422 if any(one.required for one in query.parameters()) else 200,
+        )
+        for query in all_queries().values()
     ),
-    Route(
-        "relations.changes", "GET", f"{VERSION}/changes?attribute=gender&since_version=1", "read",
-        422,
-    ),
-    Route(
-        "relations.simultaneous_estimates", "GET", f"{VERSION}/simultaneous-estimates", "read", 200
-    ),
-    Route("relations.dependencies", "GET", f"{VERSION}/dependencies", "read", 200),
     Route(
         "relations.weighted_shares", "POST", f"{VERSION}/weighted-shares", "read", 422, {"json": {}}
     ),
-    Route("relations.independence", "GET", f"{VERSION}/independence?a=gender&b=age", "read", 200),
-    Route(
-        "ordered.ordered_answers", "GET", f"{VERSION}/ordered-answers?attribute=country", "read",
-        200,
-    ),
-    Route(
-        "ordered.ordered_changes", "GET",
-        f"{VERSION}/ordered-changes?attribute=country&since_version=1", "read", 422,
-    ),
-    Route("ordered.simultaneous_means", "GET", f"{VERSION}/simultaneous-means", "read", 200),
-    Route("ordered.answered_shares", "GET", f"{VERSION}/answered-shares", "read", 200),
     Route("survey_reports.report", "GET", f"{VERSION}/report", "read", 200),
     Route("analysis.records", "GET", f"{VERSION}/records", "read", 200),
     Route("analysis.counts", "GET", f"{VERSION}/counts", "read", 200),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from hushpoll_client.config import ClientConfig, Endpoint
 from hushpoll_client.delivery.answers import Answer
 from hushpoll_client.delivery.transport import Transport
 from hushpoll_protocols.errors import TransportError
+from hushpoll_shared.querying.query import Query
+from hushpoll_shared.querying.result import Result
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.text import check_name
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     import requests
 
     from hushpoll_client.delivery.timing import Pacing
+
+R = TypeVar("R", bound=Result)
 
 # Estimates of many large domains are longer than anything a device reads.
 CONFIG = ClientConfig(max_response_bytes=2**28, read_timeout=120.0, exchange_timeout=600.0)
@@ -66,12 +70,37 @@ class Calls:
         )
         return object_of(answer)
 
-    def _statistic(
-        self, name: str, version: int, what: str, params: Mapping[str, str | None]
+    def ask(self, name: str, version: int, query: Query[R]) -> R:
+        """Return the result of a query about a survey's version; needs scope ``read``.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        query : Query
+            Of :mod:`hushpoll_shared.queries`.
+
+        Raises
+        ------
+        TransportError
+            The server's answer has another form, or there is none.
+        """
+        document = self.ask_json(name, version, query)
+        try:
+            return query.result_of(document)
+        except (KeyError, TypeError, ValueError):
+            raise unexpected(f"result of the query {query.name}") from None
+
+    def _asked(
+        self, name: str, version: int, kind: type[Query[Any]], **given: Any
     ) -> dict[str, Any]:
-        """Fetch a statistic of a survey's version; parameters that are None are left out."""
-        used = {field: value for field, value in params.items() if value is not None}
-        return object_of(self._transport.get(*version_path(name, version), what, params=used))
+        """Return the JSON form of a query's result; a parameter that is None has its default."""
+        return self.ask_json(name, version, kind.read(given))
+
+    def ask_json(self, name: str, version: int, query: Query[Any]) -> dict[str, Any]:
+        """Return the JSON form of a query's result, as the server gives it."""
+        path = (*version_path(name, version), query.name)
+        return object_of(self._transport.get(*path, params=query.spelled()))
 
 
 def survey_path(name: str) -> tuple[str, ...]:

@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hushpoll_client.analyst.calls import Calls
-from hushpoll_shared.spelling.scores import Score, spelled_scores
+from hushpoll_shared.queries.answered_shares import Answered
+from hushpoll_shared.queries.ordered_answers import Ordered
+from hushpoll_shared.queries.ordered_changes import OrderedChange
+from hushpoll_shared.queries.simultaneous_means import SimultaneousMeans
+from hushpoll_shared.spelling.scores import Score
 
 
 class OrderedCalls(Calls):
@@ -51,18 +55,20 @@ class OrderedCalls(Calls):
         simultaneous : bool
             Whether all intervals hold together with this confidence.
         """
-        params = {
-            "attribute": attribute,
-            "scores": None if scores is None else spelled_scores(scores),
-            "quantiles": None if quantiles is None else spelled_scores(quantiles),
-            "threshold": None if threshold is None else repr(float(threshold)),
-            "given": given,
-            "interpolation": interpolation,
-            "confidence": None if confidence is None else str(confidence),
-            "reference": reference,
-            "simultaneous": "true" if simultaneous else None,
-        }
-        return self._statistic(name, version, "ordered-answers", params)
+        return self._asked(
+            name,
+            version,
+            Ordered,
+            attribute=attribute,
+            scores=scores,
+            quantiles=quantiles,
+            threshold=threshold,
+            given=given,
+            interpolation=interpolation,
+            confidence=confidence,
+            reference=reference,
+            simultaneous=simultaneous,
+        )
 
     def ordered_changes(
         self,
@@ -92,18 +98,20 @@ class OrderedCalls(Calls):
         threshold, confidence, simultaneous
             See :meth:`ordered_answers`; `simultaneous` is about the differences.
         """
-        params = {
-            "attribute": attribute,
-            "since_version": str(since_version),
-            "since_survey": since_survey,
-            "since_attribute": since_attribute,
-            "scores": None if scores is None else spelled_scores(scores),
-            "since_scores": None if since_scores is None else spelled_scores(since_scores),
-            "threshold": None if threshold is None else repr(float(threshold)),
-            "confidence": None if confidence is None else str(confidence),
-            "simultaneous": "true" if simultaneous else None,
-        }
-        return self._statistic(name, version, "ordered-changes", params)
+        return self._asked(
+            name,
+            version,
+            OrderedChange,
+            attribute=attribute,
+            since_version=since_version,
+            since_survey=since_survey,
+            since_attribute=since_attribute,
+            scores=scores,
+            since_scores=since_scores,
+            threshold=threshold,
+            confidence=confidence,
+            simultaneous=simultaneous,
+        )
 
     def simultaneous_means(
         self,
@@ -130,14 +138,15 @@ class OrderedCalls(Calls):
         confidence : float, optional
             That all intervals hold; see :meth:`ordered_answers`.
         """
-        spelled = ";".join(f"{of}={spelled_scores(each)}" for of, each in (scores or {}).items())
-        params = {
-            "attributes": None if attributes is None else ",".join(attributes),
-            "given": given,
-            "scores": spelled or None,
-            "confidence": None if confidence is None else str(confidence),
-        }
-        return self._statistic(name, version, "simultaneous-means", params)
+        return self._asked(
+            name,
+            version,
+            SimultaneousMeans,
+            attributes=attributes,
+            given=given,
+            scores=scores,
+            confidence=confidence,
+        )
 
     def answered_shares(
         self,
@@ -148,8 +157,4 @@ class OrderedCalls(Calls):
         confidence: float | None = None,
     ) -> dict[str, Any]:
         """Fetch shares among those who answered an attribute, or each that can be skipped."""
-        params = {
-            "attribute": attribute,
-            "confidence": None if confidence is None else str(confidence),
-        }
-        return self._statistic(name, version, "answered-shares", params)
+        return self._asked(name, version, Answered, attribute=attribute, confidence=confidence)

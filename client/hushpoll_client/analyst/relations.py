@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from hushpoll_client.analyst.calls import version_path
 from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS, JobCalls, OnLook
+from hushpoll_shared.queries.changes import Change
+from hushpoll_shared.queries.conditional_shares import ConditionalShares
+from hushpoll_shared.queries.dependencies import Dependencies
+from hushpoll_shared.queries.independence import Independence
+from hushpoll_shared.queries.simultaneous_estimates import Simultaneous
 
 
 class RelationCalls(JobCalls):
@@ -39,21 +43,22 @@ class RelationCalls(JobCalls):
         simultaneous : bool
             Whether all intervals hold together with this confidence.
         """
-        params = {
-            "of": of,
-            "given": given,
-            "reference": reference,
-            "confidence": None if confidence is None else str(confidence),
-            "simultaneous": "true" if simultaneous else None,
-        }
-        return self._statistic(name, version, "conditional-shares", params)
+        return self._asked(
+            name,
+            version,
+            ConditionalShares,
+            of=of,
+            given=given,
+            reference=reference,
+            confidence=confidence,
+            simultaneous=simultaneous,
+        )
 
     def independence(
         self, name: str, version: int, a: str, b: str, *, alpha: float | None = None
     ) -> dict[str, Any]:
         """Fetch a test that two attributes are independent, at the level `alpha` (0.05)."""
-        params = {"a": a, "b": b, "alpha": None if alpha is None else str(alpha)}
-        return self._statistic(name, version, "independence", params)
+        return self._asked(name, version, Independence, a=a, b=b, alpha=alpha)
 
     def simultaneous_estimates(
         self,
@@ -77,20 +82,16 @@ class RelationCalls(JobCalls):
         confidence : float, optional
             That all intervals hold, in [0.01, 0.999999].
         """
-        params = {
-            "attribute": attribute,
-            "method": method,
-            "confidence": None if confidence is None else str(confidence),
-        }
-        return self._statistic(name, version, "simultaneous-estimates", params)
+        return self._asked(
+            name, version, Simultaneous, attribute=attribute, method=method, confidence=confidence
+        )
 
     def dependencies(self, name: str, version: int, *, rate: float | None = None) -> dict[str, Any]:
         """Fetch tests of independence of all pairs, with a part `rate` of false discoveries.
 
         A server refuses where many pairs have rare answers; `dependencies_by_job` takes its time.
         """
-        params = {"rate": None if rate is None else str(rate)}
-        return self._statistic(name, version, "dependencies", params)
+        return self._asked(name, version, Dependencies, rate=rate)
 
     def dependencies_by_job(
         self,
@@ -145,17 +146,19 @@ class RelationCalls(JobCalls):
         confidence, simultaneous
             See :meth:`conditional_shares`.
         """
-        params = {
-            "attribute": attribute,
-            "since_version": str(since_version),
-            "since_survey": since_survey,
-            "since_attribute": since_attribute,
-            "mapping": json.dumps(dict(mapping)) if mapping else None,
-            "since_mapping": json.dumps(dict(since_mapping)) if since_mapping else None,
-            "confidence": None if confidence is None else str(confidence),
-            "simultaneous": "true" if simultaneous else None,
-        }
-        return self._statistic(name, version, "changes", params)
+        return self._asked(
+            name,
+            version,
+            Change,
+            attribute=attribute,
+            since_version=since_version,
+            since_survey=since_survey,
+            since_attribute=since_attribute,
+            mapping=mapping,
+            since_mapping=since_mapping,
+            confidence=confidence,
+            simultaneous=simultaneous,
+        )
 
     def weighted_shares(
         self,

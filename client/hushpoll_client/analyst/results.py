@@ -13,6 +13,8 @@ from hushpoll_client.analyst.calls import (
     unexpected,
     version_path,
 )
+from hushpoll_shared.queries.cross_tables import CrossTable
+from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
 
 
@@ -84,10 +86,7 @@ class ResultCalls(Calls):
             Of :data:`hushpoll_shared.estimators.ESTIMATOR_TERMS`; by default ``unbiased``, the only
             one with an interval.
         """
-        path = (*version_path(name, version), "estimates")
-        return object_of(
-            self._transport.get(*path, params=_given(confidence=confidence, estimator=estimator))
-        )
+        return self._asked(name, version, Estimates, confidence=confidence, estimator=estimator)
 
     def counts(self, name: str, version: int) -> dict[str, Any]:
         """Fetch the numbers of accepted and duplicate reports, and of refused ones by reason."""
@@ -97,9 +96,7 @@ class ResultCalls(Calls):
         self, name: str, version: int, a: str, b: str, *, confidence: float | None = None
     ) -> dict[str, Any]:
         """Fetch the joint frequencies of two attributes, with intervals of a confidence."""
-        path = (*version_path(name, version), "cross-tables")
-        params = {"a": a, "b": b} | _given(confidence=confidence)
-        return object_of(self._transport.get(*path, params=params))
+        return self._asked(name, version, CrossTable, a=a, b=b, confidence=confidence)
 
     def export(
         self,
@@ -146,8 +143,3 @@ class ResultCalls(Calls):
             ``deleted``, how many, and ``deleted_at``.
         """
         return object_of(self._transport.delete(*version_path(name, version), "records"))
-
-
-def _given(**values: object) -> dict[str, str]:
-    """Return as query parameters the values that are not None."""
-    return {name: str(value) for name, value in values.items() if value is not None}

@@ -114,6 +114,7 @@ def _imported(name: str, row: Row) -> click.Command:
         _check_release()
     try:
         command = getattr(import_module(module), attribute)
+        command = command if row.query is None else command(row.query)
     except ModuleNotFoundError as error:
         # A package of ours may be absent as a whole, with its distribution. A single module that
         # is missing is a fault.

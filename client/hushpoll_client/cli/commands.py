@@ -8,8 +8,10 @@ click, which the base install does not have.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
+
+from hushpoll_shared.querying.registry import all_queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +29,15 @@ class Row:
         One line for ``hushpoll --help``, which imports none of the modules.
     opening : mapping of str to str
         By the second word of the command: what it says it does, before the module is imported.
+    query : str or None
+        Name of the query that the function at `target` makes the command of.
     """
 
     target: str
     extra: str
     summary: str
     opening: Mapping[str, str] = field(default_factory=dict)
+    query: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +56,12 @@ class Group:
     commands: Mapping[str, Row]
 
 
-COMMANDS: Final[dict[str, Row | Group]] = {
+_BY_HAND: Final[dict[str, Row | Group]] = {
     "answer": Row("hushpoll_client.cli.answer:answer", "cli", "Answer a survey in this terminal."),
-    "answered": Row(
-        "hushpoll_client.cli.results:answered",
-        "cli",
-        "Show the shares of each answer among those who answered.",
-    ),
     "audit": Row(
         "hushpoll_fleet.cli.audit:command",
         "train",
         "Measure from outside what the SDKs on this machine spend.",
-    ),
-    "cross-table": Row(
-        "hushpoll_client.cli.results:cross_table",
-        "cli",
-        "Show the joint shares of two attributes of a survey.",
     ),
     "data": Row(
         "hushpoll_training.cli.data:data",
@@ -178,11 +173,6 @@ COMMANDS: Final[dict[str, Row | Group]] = {
         "cli",
         "List, show, fetch and delete the models that a server has trained.",
     ),
-    "ordered": Row(
-        "hushpoll_client.cli.results:ordered",
-        "cli",
-        "Show mean, quantiles and shares of ordered answers.",
-    ),
     "plan": Row(
         "hushpoll_analysis.cli.plan:plan_command",
         "server",
@@ -197,17 +187,7 @@ COMMANDS: Final[dict[str, Row | Group]] = {
             name: Row(f"hushpoll_analysis.cli.records:{attribute}", "server", summary)
             for name, attribute, summary in (
                 ("estimate", "estimate", "Show estimates and intervals of every attribute."),
-                ("cross-table", "cross_table", "Show the joint shares of two attributes."),
-                ("shares", "shares", "Show the shares of one attribute within each group."),
-                ("independence", "independence", "Test whether two attributes are independent."),
-                ("change", "change", "Show how shares have changed since another file."),
                 ("table", "table", "Show the joint table of two or three attributes."),
-                ("together", "together", "Show estimates whose intervals hold together."),
-                ("all", "dependencies", "Test all pairs of attributes for independence."),
-                ("ordered", "ordered", "Show mean and quantiles of ordered answers."),
-                ("ordered-change", "ordered_change", "Show how means have changed since a file."),
-                ("means", "means", "Show means whose intervals hold together."),
-                ("answered", "answered", "Show shares among those who answered."),
             )
         }
         | {
@@ -226,40 +206,10 @@ COMMANDS: Final[dict[str, Row | Group]] = {
                 "cli",
                 "Test all pairs of attributes for independence, with few false discoveries.",
             ),
-            "change": Row(
-                "hushpoll_client.cli.relations:change",
-                "cli",
-                "Show how an attribute's shares have changed since another version or survey.",
-            ),
-            "means": Row(
-                "hushpoll_client.cli.relations:means",
-                "cli",
-                "Show means of several attributes or groups whose intervals hold together.",
-            ),
-            "ordered-change": Row(
-                "hushpoll_client.cli.relations:ordered_change",
-                "cli",
-                "Show how mean, share at a threshold and NPS have changed.",
-            ),
-            "shares": Row(
-                "hushpoll_client.cli.relations:shares",
-                "cli",
-                "Show the shares of one attribute's answers within each group.",
-            ),
-            "independence": Row(
-                "hushpoll_client.cli.relations:independence",
-                "cli",
-                "Test whether two attributes are independent.",
-            ),
             "table": Row(
                 "hushpoll_client.cli.relations:table",
                 "cli",
                 "Let a worker make the joint table of two or three attributes.",
-            ),
-            "together": Row(
-                "hushpoll_client.cli.relations:together",
-                "cli",
-                "Show estimates whose intervals hold together, or at every look.",
             ),
         },
     ),
@@ -326,4 +276,25 @@ COMMANDS: Final[dict[str, Row | Group]] = {
     ),
     "worker": Row("hushpoll_server.cli.worker:worker", "server", "Seal, and run background jobs."),
 }
+
+
+def _with_queries(commands: dict[str, Row | Group]) -> dict[str, Row | Group]:
+    """Return the commands with those of each query: of a server, and of a file of records."""
+    found = dict(commands)
+    for query in all_queries().values():
+        group, _, last = query.command.rpartition(" ")
+        row = Row("hushpoll_client.cli.queries:asking", "cli", query.summary, query=query.name)
+        on_file = replace(row, target="hushpoll_analysis.cli.queries:computing", extra="server")
+        for where, place, one in (("server", group, row), ("file", "records", on_file)):
+            if where in query.own_command:
+                continue
+            within = found.get(place)
+            if isinstance(within, Group):
+                found[place] = replace(within, commands={**within.commands, last: one})
+            else:
+                found[last] = one
+    return found
+
+
+COMMANDS: Final = _with_queries(_BY_HAND)
 """Every command by name."""

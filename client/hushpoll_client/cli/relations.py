@@ -1,4 +1,4 @@
-"""``hushpoll relate``: how answers to several questions of a survey depend on each other."""
+"""``hushpoll relate table``: the joint table of several questions of a survey, by a job."""
 
 from __future__ import annotations
 
@@ -9,100 +9,9 @@ import click
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import how_far
 from hushpoll_client.cli.options import looking, statistic_command, timeout_option
-from hushpoll_shared.cli.statistic_commands import (
-    CHANGE,
-    DEPENDENCIES,
-    INDEPENDENCE,
-    JOINT_TABLE,
-    MEANS,
-    ORDERED_CHANGE,
-    SHARES,
-    TOGETHER,
-)
+from hushpoll_shared.cli.statistic_commands import JOINT_TABLE, statistic_of
 from hushpoll_shared.cli.terminal import waiting
-from hushpoll_shared.reading.category_labels import labels
-
-
-@click.command()
-@statistic_command(SHARES)
-def shares(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[str, Any]:
-    """Show the shares of one attribute's answers within each group of the survey NAME.
-
-    Where a group is so small that the reports cannot tell its shares, the interval has no bound:
-    the answer is "cannot conclude".
-    """
-    return client.conditional_shares(name, version, **asked)
-
-
-@click.command()
-@statistic_command(INDEPENDENCE)
-def independence(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[str, Any]:
-    """Test whether the attributes A and B of the survey NAME are independent.
-
-    The test allows for the noise of perturbed answers. It has no interval.
-    """
-    return client.independence(name, version, **asked)
-
-
-_SINCE = click.option(
-    "--since",
-    "since_version",
-    type=click.IntRange(min=1),
-    required=True,
-    help="Version to compare with.",
-)
-_SINCE_SURVEY = click.option("--since-survey", help="Survey of that version.  [default: NAME]")
-
-
-@click.command()
-@_SINCE
-@_SINCE_SURVEY
-@statistic_command(CHANGE)
-def change(
-    client: AnalystClient,
-    name: str,
-    version: int,
-    mapping: tuple[str, ...],
-    since_mapping: tuple[str, ...],
-    **asked: Any,
-) -> dict[str, Any]:
-    """Show how the shares of ATTRIBUTE in the survey NAME have changed since another version.
-
-    Categories are compared by name, or by the labels that --map and --since-map give them.
-    """
-    before = (asked["since_survey"] or name, asked["since_version"])
-    attribute = asked["since_attribute"] or asked["attribute"]
-    return client.changes(
-        name,
-        version,
-        mapping=labels(mapping, "--map", lambda: client.show(name, version), asked["attribute"]),
-        since_mapping=labels(since_mapping, "--since-map", lambda: client.show(*before), attribute),
-        **asked,
-    )
-
-
-@click.command("ordered-change")
-@_SINCE
-@_SINCE_SURVEY
-@statistic_command(ORDERED_CHANGE)
-def ordered_change(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[str, Any]:
-    """Show how mean, share at a threshold and NPS of ATTRIBUTE in NAME have changed.
-
-    They are of those who answered. Both versions must have scores of one unit.
-    """
-    return client.ordered_changes(name, version, **asked)
-
-
-@click.command()
-@statistic_command(MEANS)
-def means(
-    client: AnalystClient, name: str, version: int, attributes: tuple[str, ...], **asked: Any
-) -> dict[str, Any]:
-    """Show means of several ATTRIBUTES of NAME whose intervals all hold together.
-
-    Without ATTRIBUTES they are of all that have a scale.
-    """
-    return client.simultaneous_means(name, version, attributes=attributes or None, **asked)
+from hushpoll_shared.queries.dependencies import Dependencies
 
 
 @click.command()
@@ -122,13 +31,6 @@ def table(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[
         )
 
 
-@click.command()
-@statistic_command(TOGETHER)
-def together(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[str, Any]:
-    """Show estimates of the survey NAME whose intervals all hold together."""
-    return client.simultaneous_estimates(name, version, **asked)
-
-
 @click.command("all")
 @click.option(
     "--job",
@@ -137,7 +39,7 @@ def together(client: AnalystClient, name: str, version: int, **asked: Any) -> di
     help="Let a worker test them: for surveys with many pairs of rare answers.",
 )
 @timeout_option("Seconds to wait for that worker.")
-@statistic_command(DEPENDENCIES, waits=True)
+@statistic_command(statistic_of(Dependencies, on_file=False), waits=True)
 def dependencies(
     client: AnalystClient, name: str, version: int, by_job: bool, timeout: float, **asked: Any
 ) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Estimates of a survey, means and medians, who answered, and its records, as commands."""
+"""Estimates of a survey, and its records, as commands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hushpoll_client.cli.options import (
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
 from hushpoll_shared.cli.estimates_text import attribute_entries, read_again, shape_text
 from hushpoll_shared.cli.out_file import out_option, replacing
-from hushpoll_shared.cli.statistic_commands import ANSWERED, CROSS_TABLE, ESTIMATES, ORDERED
+from hushpoll_shared.cli.statistic_commands import ESTIMATES
 from hushpoll_shared.cli.terminal import emit, progress, waiting
 from hushpoll_shared.wire.records_file import read_records_header
 
@@ -77,16 +77,6 @@ def estimate(
     if not check_shape:
         return answer
     return InTwoParts(answer, test_shape, lambda both: shape_text(both["shape"]))
-
-
-@click.command("cross-table")
-@statistic_command(CROSS_TABLE)
-def cross_table(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[str, Any]:
-    """Show the shares of the respondents of NAME who are in a category of A and in one of B.
-
-    Shares are unbiased and not rounded up to 0. Each has an interval.
-    """
-    return client.cross_table(name, version, **asked)
 
 
 @click.command()
@@ -170,26 +160,3 @@ def _checked(file: BinaryIO, name: str, size: int) -> dict[str, Any]:
             field="records",
         )
     return {"version": published.version, "digest": published.digest, "records": count}
-
-
-@click.command()
-@statistic_command(ORDERED)
-def ordered(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[str, Any]:
-    """Show mean and quantiles of the ordered answers to ATTRIBUTE in the survey NAME.
-
-    They are of those who answered. Categories that are numbers, or intervals such as 18-24, are
-    their own scores; of others --scores says what they stand for. Of the scale 0 to 10 the net
-    promoter score is shown, too.
-    """
-    return client.ordered_answers(name, version, **asked)
-
-
-@click.command()
-@statistic_command(ANSWERED)
-def answered(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[str, Any]:
-    """Show the shares of each answer among those who answered, in the survey NAME.
-
-    Where so few have answered that the reports cannot tell their shares, the interval has no bound:
-    the answer is "cannot conclude".
-    """
-    return client.answered_shares(name, version, **asked)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.auditing.moments import PEOPLE, Moments
 from hushpoll_analysis.auditing.predictions import protected_of
-from hushpoll_analysis.auditing.report import Interval
+from hushpoll_analysis.estimates.intervals import Interval
 from hushpoll_analysis.estimates.weight_law import weight_products
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Channel, Records

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from hushpoll_analysis.auditing.group_rate import ConfidenceSet
 from hushpoll_analysis.auditing.sets import conclusive, disparate
+from hushpoll_analysis.estimates.intervals import Interval
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.planning.power import SELDOM, Outlook
 from hushpoll_analysis.poisoning.audits import Poisoned
@@ -16,41 +17,6 @@ from hushpoll_shared.spelling.intervals import how_to_read
 
 Code = Literal["not-enough-data", "no-labels", "undefined"]
 Conclusion = Literal["disparity", "no disparity found", "cannot conclude"]
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """An estimate with its confidence set.
-
-    Attributes
-    ----------
-    value, standard_error : float
-        Not projected, so a rate may fall outside [0, 1]; nan where the denominator may be 0.
-    lower, upper : float
-        Infinite where the set has no bound.
-    """
-
-    value: float
-    standard_error: float
-    lower: float
-    upper: float
-
-    @property
-    def bound(self) -> str:
-        """What the set lacks, in words: ``bounded``, ``no upper bound`` or ``no bound``."""
-        if math.isfinite(self.upper):
-            return "bounded" if math.isfinite(self.lower) else "no lower bound"
-        return "no upper bound" if math.isfinite(self.lower) else "no bound"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the estimate as JSON: null for what there is not, and `bound` says why."""
-        return {
-            "value": _number(self.value),
-            "standard_error": _number(self.standard_error),
-            "lower": _number(self.lower),
-            "upper": _number(self.upper),
-            "bound": self.bound,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +191,3 @@ class FairnessAudit(Tabular):
             "metrics": {name: metric.to_dict() for name, metric in self.metrics.items()},
             "rates": {name: rate.to_dict() for name, rate in self.rates.items()},
         }
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None

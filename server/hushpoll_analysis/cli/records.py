@@ -9,46 +9,21 @@ from typing import Any
 
 import click
 
-from hushpoll_analysis.estimates.cross_table import cross_table as estimate_cross_table
 from hushpoll_analysis.estimates.frequencies import Estimates, frequencies
 from hushpoll_analysis.frames.tabular import Tabular
-from hushpoll_analysis.multiplicity.dependencies import dependencies as test_all
-from hushpoll_analysis.multiplicity.simultaneous import simultaneous_estimates
-from hushpoll_analysis.ordered.answered import answered_shares
-from hushpoll_analysis.ordered.changes import ordered_change as estimate_ordered_change
-from hushpoll_analysis.ordered.summary import ordered_summary
-from hushpoll_analysis.ordered.together import simultaneous_means
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.records.records import Records
-from hushpoll_analysis.relations.changes import change as estimate_change
-from hushpoll_analysis.relations.conditional import conditional_shares
-from hushpoll_analysis.relations.independence import independence as test_independence
 from hushpoll_analysis.relations.joint_tables import joint_table
-from hushpoll_shared.cli.statistic_commands import (
-    ANSWERED,
-    CHANGE,
-    CROSS_TABLE,
-    DEPENDENCIES,
-    ESTIMATES,
-    INDEPENDENCE,
-    JOINT_TABLE,
-    MEANS,
-    ORDERED,
-    ORDERED_CHANGE,
-    SHARES,
-    TOGETHER,
-    Statistic,
-)
+from hushpoll_shared.cli.statistic_commands import ESTIMATES, JOINT_TABLE, Statistic
 from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
-from hushpoll_shared.reading.category_labels import labels
-from hushpoll_shared.spelling.scores import Score
+from hushpoll_shared.querying.result import Result
 from hushpoll_shared.tables.guarantee import guarantee
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_SINCE = click.option(
+SINCE = click.option(
     "--since", type=_FILE, required=True, help="File of the records to compare with, of before."
 )
-Compute = Callable[..., Tabular | Mapping[str, Any]]
+Compute = Callable[..., Tabular | Result | Mapping[str, Any]]
 
 
 def records_command(statistic: Statistic) -> Callable[[Compute], Callable[..., None]]:
@@ -76,7 +51,7 @@ def records_command(statistic: Statistic) -> Callable[[Compute], Callable[..., N
                     "version": published.version,
                     "digest": published.digest,
                     "inputs": {"records": file.name},
-                    **(result.to_dict() if isinstance(result, Tabular) else result),
+                    **(result.to_dict() if isinstance(result, Tabular | Result) else result),
                 }
             statistic.show(answer, out, as_json=as_json, guarantee=lambda: guarantee(published))
 
@@ -108,138 +83,8 @@ def estimate(
     return {**answer, "shape": report_shape(records).to_dict()} if check_shape else answer
 
 
-@click.command("cross-table")
-@records_command(CROSS_TABLE)
-def cross_table(records: Records, **asked: Any) -> Tabular:
-    """Show the shares of the respondents in each category of A and of B, from records of FILE.
-
-    Shares are unbiased and not rounded up to 0. Each has an interval.
-    """
-    return estimate_cross_table(records, **asked)
-
-
-@click.command()
-@records_command(SHARES)
-def shares(records: Records, **asked: Any) -> Tabular:
-    """Show the shares of one attribute's answers within each group, from records of FILE.
-
-    Where a group is so small that the records cannot tell its shares, the interval has no bound:
-    the answer is "cannot conclude".
-    """
-    return conditional_shares(records, **asked)
-
-
-@click.command()
-@records_command(INDEPENDENCE)
-def independence(records: Records, **asked: Any) -> Tabular:
-    """Test whether the attributes A and B are independent, from records of FILE.
-
-    The test allows for the noise of perturbed answers. It has no interval.
-    """
-    return test_independence(records, **asked)
-
-
-@click.command()
-@_SINCE
-@records_command(CHANGE)
-def change(
-    records: Records,
-    attribute: str,
-    since: Path,
-    since_attribute: str | None,
-    mapping: tuple[str, ...],
-    since_mapping: tuple[str, ...],
-    **asked: Any,
-) -> Tabular:
-    """Show how the shares of ATTRIBUTE in FILE have changed since those in another file.
-
-    Categories are compared by name, or by the labels that --map and --since-map give them.
-    """
-    before = Records.read(since)
-    old = since_attribute or attribute
-    return estimate_change(
-        before,
-        records,
-        attribute,
-        before_attribute=since_attribute,
-        mapping=labels(mapping, "--map", lambda: records.published, attribute),
-        before_mapping=labels(since_mapping, "--since-map", lambda: before.published, old),
-        **asked,
-    )
-
-
 @click.command()
 @records_command(JOINT_TABLE)
 def table(records: Records, **asked: Any) -> Tabular:
     """Show the joint table of two or three ATTRIBUTES, from records of FILE."""
     return joint_table(records, **asked)
-
-
-@click.command()
-@records_command(TOGETHER)
-def together(records: Records, attribute: str | None, **asked: Any) -> Tabular:
-    """Show estimates whose intervals all hold together, from records of FILE."""
-    return simultaneous_estimates(records, only=None if attribute is None else [attribute], **asked)
-
-
-@click.command("all")
-@records_command(DEPENDENCIES)
-def dependencies(records: Records, **asked: Any) -> Tabular:
-    """Test which attributes depend on each other, from records of FILE.
-
-    All pairs of attributes with few categories are tested, and the false discoveries among them are
-    bounded by the method of Benjamini and Yekutieli. A test has no interval.
-    """
-    return test_all(records, **asked)
-
-
-@click.command()
-@records_command(ORDERED)
-def ordered(records: Records, **asked: Any) -> Tabular:
-    """Show mean and quantiles of the ordered answers to ATTRIBUTE, from records of FILE.
-
-    They are of those who answered. The same as hushpoll ordered shows of a survey on a server.
-    """
-    return ordered_summary(records, **asked)
-
-
-@click.command("ordered-change")
-@_SINCE
-@records_command(ORDERED_CHANGE)
-def ordered_change(
-    records: Records,
-    since: Path,
-    since_attribute: str | None,
-    since_scores: list[Score] | None,
-    **asked: Any,
-) -> Tabular:
-    """Show how mean, share at a threshold and NPS of ATTRIBUTE have changed, from two files.
-
-    They are of those who answered. Both files must have scores of one unit.
-    """
-    before = Records.read(since)
-    return estimate_ordered_change(
-        before, records, before_attribute=since_attribute, before_scores=since_scores, **asked
-    )
-
-
-@click.command()
-@records_command(MEANS)
-def means(records: Records, attributes: tuple[str, ...], **asked: Any) -> Tabular:
-    """Show means of several ATTRIBUTES whose intervals all hold together, from records of FILE.
-
-    Without ATTRIBUTES they are of all that have a scale.
-    """
-    return simultaneous_means(records, attributes=attributes or None, **asked)
-
-
-@click.command()
-@records_command(ANSWERED)
-def answered(records: Records, attribute: str | None, **asked: Any) -> Tabular:
-    """Show the shares of each answer among those who answered, from records of FILE.
-
-    Where so few have answered that the records cannot tell their shares, the interval has no bound:
-    the answer is "cannot conclude".
-    """
-    names = None if attribute is None else [attribute]
-    return answered_shares(records, attributes=names, **asked)

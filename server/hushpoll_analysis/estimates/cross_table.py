@@ -7,28 +7,25 @@ estimates of their categories. The maths is that of :mod:`hushpoll_analysis.esti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import Side, estimate_joint
-from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.poisoning.influence import TableInfluence, table_influence
-from hushpoll_analysis.records.counts import JointCounts
-from hushpoll_analysis.records.records import CELLS, Records, RecordStream
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_analysis.records.pairs import pair
+from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.records.source import OfRecords, Source
+from hushpoll_shared.queries.cross_tables import Cell, JointShares
+from hushpoll_shared.queries.cross_tables import CrossTable as Query
 from hushpoll_shared.spelling.intervals import how_to_read
-from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.published import Published
-
-LARGEST_TABLE = 1 << 22
-"""Most cells of a table: 2048 categories by 2048, far more than anybody reads."""
 
 
 @dataclass(frozen=True, slots=True)
-class CrossTable(Tabular):
+class CrossTable(Found):
     """Estimated shares of the population in each pair of categories.
 
     Attributes
@@ -47,8 +44,6 @@ class CrossTable(Tabular):
     poisoning : TableInfluence
         What one fake report can count as; no interval knows of fakes.
     """
-
-    statistic_name: ClassVar[str] = "cross-table"
 
     a: str
     b: str
@@ -77,17 +72,17 @@ class CrossTable(Tabular):
             for b, cell in zip(self.categories_b[:most], row, strict=True)
         ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the table as the API and ``--json`` give it."""
-        return {
-            "a": self.a,
-            "b": self.b,
-            "n": self.n,
-            "confidence": self.confidence,
-            "intervals": how_to_read(self.frequency.size, self.confidence),
-            "cells": self.cells(),
-            "poisoning": self.poisoning.to_dict(),
-        }
+    def result(self) -> JointShares:
+        """Return the table cell by cell."""
+        return JointShares(
+            a=self.a,
+            b=self.b,
+            n=self.n,
+            confidence=self.confidence,
+            intervals=how_to_read(self.frequency.size, self.confidence),
+            cells=tuple(Cell(**cell) for cell in self.cells()),
+            poisoning=self.poisoning.row(),
+        )
 
 
 def cross_table(
@@ -110,15 +105,14 @@ def cross_table(
         For an unknown attribute (the known ones are listed), the same attribute twice, a table of
         more than `LARGEST_TABLE` cells, or no records.
     """
-    counts = joint_counts(records, a, b)
-    return cross_table_from_counts(records.published, counts, a, b, confidence=confidence)
+    return joint_shares(Query(a=a, b=b, confidence=confidence), OfRecords(records))
 
 
-def cross_table_from_counts(
-    published: Published, counts: JointCounts, a: str, b: str, *, confidence: float = 0.95
-) -> CrossTable:
-    """Estimate the cross-table from the joint counts of a and b; see :func:`cross_table`."""
-    first, second = pair(published, a, b)
+def joint_shares(query: Query, source: Source) -> CrossTable:
+    """Estimate the cross-table from joint counts; see :func:`cross_table`."""
+    a, b, confidence = query.a, query.b, query.confidence
+    first, second = pair(source.published, a, b)
+    counts = source.pair(a, b)
     require_rows(counts.n)
     joint = estimate_joint(
         counts, Side.of(first.oracle), Side.of(second.oracle), confidence=confidence
@@ -136,63 +130,3 @@ def cross_table_from_counts(
         upper=joint.upper,
         poisoning=table_influence(first.oracle, second.oracle, (joint.first, joint.second)),
     )
-
-
-def joint_counts(
-    records: Records | RecordStream, a: str, b: str, fields: tuple[str, str] = ("a", "b")
-) -> JointCounts:
-    """Count the indicators of two different attributes, alone and together, in one pass.
-
-    See :func:`pair` for `fields`.
-
-    Raises
-    ------
-    InvalidParameter
-        As :func:`cross_table`, but for no records.
-    """
-    first, second = pair(records.published, a, b, fields)
-    total = JointCounts(
-        0,
-        np.zeros(first.k, np.int64),
-        np.zeros(second.k, np.int64),
-        np.zeros((first.k, second.k), np.int64),
-    )
-    for block in records.blocks(CELLS // (first.k + second.k)):
-        total = total + JointCounts.of(block.indicators(a), block.indicators(b))
-    return total
-
-
-def pair(
-    published: Published, a: str, b: str, fields: tuple[str, str] = ("a", "b")
-) -> tuple[PublishedAttribute, PublishedAttribute]:
-    """Return two different attributes by name.
-
-    Parameters
-    ----------
-    published : Published
-        The survey.
-    a, b : str
-        Names of the attributes.
-    fields : (str, str)
-        The caller's parameters that they were given by, which a refusal names.
-
-    Raises
-    ------
-    InvalidParameter
-        For an unknown attribute, the same one twice, or a table of more than `LARGEST_TABLE` cells.
-    """
-    first = published.attribute(a, field=fields[0])
-    second = published.attribute(b, field=fields[1])
-    if first.name == second.name:
-        raise InvalidParameter(
-            f"{a} is named twice; two different attributes are needed, since only their noise is "
-            "independent: name another one, or ask for the frequencies",
-            field=fields[1],
-        )
-    if first.k * second.k > LARGEST_TABLE:
-        raise InvalidParameter(
-            f"{a} by {b} is a table of {first.k} x {second.k} cells; a cross-table has at most "
-            f"{LARGEST_TABLE}: choose attributes with fewer categories",
-            field=fields[1],
-        )
-    return first, second

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,19 @@ from hushpoll_analysis.estimates.estimators import (
     needs_records,
     terms_of,
 )
-from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_analysis.frames.tabular import Found, Tabular
 from hushpoll_analysis.poisoning.influence import Influence, influence
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.records.source import Held, OfRecords, Source
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import UNBIASED
+from hushpoll_shared.queries.estimates import AttributeEstimates as AttributeRow
+from hushpoll_shared.queries.estimates import EstimatedShares
+from hushpoll_shared.queries.estimates import Estimates as Query
+from hushpoll_shared.querying.documents import to_json
+from hushpoll_shared.querying.rows import CategoryEstimate
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
@@ -76,54 +82,55 @@ class AttributeEstimate(Tabular):
     upper: npt.NDArray[np.float64] | None
     poisoning: Influence | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the estimate as the API and ``--json`` give it; an absent interval is null."""
+    def row(self) -> AttributeRow:
+        """Return the estimate as a part of a result; an absent interval is None."""
         none = [None] * len(self.categories)
         columns = (
-            self.categories,
-            self.frequency.tolist(),
-            *(
-                none if column is None else column.tolist()
-                for column in (self.standard_error, self.lower, self.upper)
-            ),
+            none if column is None else column.tolist()
+            for column in (self.frequency, self.standard_error, self.lower, self.upper)
         )
         names = ("category", "frequency", "standard_error", "lower", "upper")
-        return {
-            "name": self.name,
-            "role": self.role,
-            "protocol": self.protocol,
-            "epsilon": self.epsilon,
-            "categories": [
-                dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)
-            ],
-            "poisoning": None if self.poisoning is None else self.poisoning.to_dict(),
-        }
+        return AttributeRow(
+            name=self.name,
+            role=cast(Literal["sensitive", "plain", "target"], self.role),
+            protocol=self.protocol,
+            epsilon=self.epsilon,
+            categories=tuple(
+                CategoryEstimate(**dict(zip(names, row, strict=True)))
+                for row in zip(self.categories, *columns, strict=True)
+            ),
+            poisoning=None if self.poisoning is None else self.poisoning.row(),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimate as the API and ``--json`` give it; an absent interval is null."""
+        entry: dict[str, Any] = to_json(self.row())
+        return entry
 
     def to_table(self) -> ResultTable:
         """Return the estimate as rows, one per category."""
         return Estimates([self]).to_table()
 
 
-class Estimates(Tabular, list[AttributeEstimate]):
+class Estimates(Found, list[AttributeEstimate]):
     """Estimates of attributes, at least one, by one estimator from the same records."""
 
-    statistic_name: ClassVar[str] = "estimates"
-
-    def to_dict(self, *, shape: bool = False) -> dict[str, Any]:
-        """Return the estimates as the API and ``--json`` give them.
-
-        `shape` says whether the test of the reports' shape is shown beside them.
-        """
+    def result(self, *, shape: bool = False) -> EstimatedShares:
+        """Return the estimates; `shape` says whether the test of the shape stands beside them."""
         first = self[0]
         shown = sum(len(estimate.categories) for estimate in self)
-        return {
-            "n": first.n,
-            "confidence": first.confidence,
-            "estimator": first.estimator,
-            "intervals": terms_of(first.estimator).no_interval
+        return EstimatedShares(
+            n=first.n,
+            confidence=first.confidence,
+            estimator=first.estimator,
+            intervals=terms_of(first.estimator).no_interval
             or how_to_read(shown, first.confidence, shape=shape),
-            "attributes": [estimate.to_dict() for estimate in self],
-        }
+            attributes=tuple(estimate.row() for estimate in self),
+        )
+
+    def to_dict(self, *, shape: bool = False) -> dict[str, Any]:
+        """Return the estimates as the API and ``--json`` give them."""
+        return self.result(shape=shape).to_dict()
 
 
 def frequencies(
@@ -147,14 +154,22 @@ def frequencies(
     hushpoll_protocols.estimation.likelihood.NotConverged
         If the maximum of the likelihood is not found.
     """
-    held = None
-    if needs_records(estimator):
-        held = records.joined() if isinstance(records, RecordStream) else records
+    query = Query.read({"confidence": confidence, "estimator": estimator})
+    return estimated(query, OfRecords(records))
+
+
+def estimated(query: Query, source: Source) -> Estimates:
+    """Estimate every attribute; see :func:`frequencies`."""
+    published, held = source.published, None
+    if needs_records(query.estimator):
+        widest = max((attribute.k for attribute in published.perturbed), default=1)
+        with source.records(Held("estimator", query.estimator, widest)) as records:
+            held = records.joined() if isinstance(records, RecordStream) else records
     return frequencies_from_counts(
-        records.published,
-        count(records if held is None else held),
-        confidence=confidence,
-        estimator=estimator,
+        published,
+        source.questions() if held is None else count(held),
+        confidence=query.confidence,
+        estimator=query.estimator,
         records=held,
     )
 

@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from hushpoll_protocols.errors import MissingExtra
+from hushpoll_shared.querying.result import Result
+from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.tables.result_table import Kind, ResultTable
 from hushpoll_shared.tables.statistics import table_of
 
@@ -71,6 +73,24 @@ class Tabular(ABC):
             Without the extra ``polars``.
         """
         return polars_of(self.to_arrow())
+
+
+class Found(Tabular):
+    """What the maths of a query found, as arrays; its result has the JSON form and the table."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def result(self) -> Result:
+        """Return the result of the query."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as the API and ``--json`` give it."""
+        return self.result().to_dict()
+
+    def to_table(self) -> ResultTable:
+        """Return the result as rows with typed columns, of which files are made."""
+        return table_of_result(self.result())
 
 
 def polars_of(table: Any) -> Any:

@@ -6,19 +6,22 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar
 
-from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.multiplicity.discovery import adjusted
-from hushpoll_analysis.records.counts import PairCounts, count_pairs, paired
+from hushpoll_analysis.records.counts import PairCounts, paired
 from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.records.source import OfCounts, OfRecords, Source
 from hushpoll_analysis.relations.independence import (
     IndependenceTest,
     has_rare_answers,
-    independence_from_counts,
+    outcome_of_test,
 )
 from hushpoll_analysis.relations.reference_distribution import TABLES
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.queries.dependencies import Dependencies as Query
+from hushpoll_shared.queries.dependencies import OutcomesOfTests, PairTest
+from hushpoll_shared.queries.independence import Independence
 from hushpoll_shared.survey.published import Published
 
 RATE = 0.05
@@ -38,7 +41,7 @@ READING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Dependencies(Tabular):
+class Dependencies(Found):
     """Which of many pairs of attributes depend on each other.
 
     Attributes
@@ -53,35 +56,33 @@ class Dependencies(Tabular):
         Adjusted p-value of each.
     """
 
-    statistic_name: ClassVar[str] = "dependencies"
-
     n: int
     rate: float
     tests: tuple[IndependenceTest, ...]
     adjusted: tuple[float, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the tests as the API and ``--json`` give them."""
-        return {
-            "n": self.n,
-            "rate": self.rate,
-            "reading": READING,
-            "pairs": [
-                {
-                    "a": test.a,
-                    "b": test.b,
-                    "statistic": test.statistic,
-                    "degrees": test.degrees,
-                    "p_value": test.p_value,
-                    "adjusted_p_value": value,
-                    "conclusion": "dependent" if value <= self.rate else "no dependence found",
-                    "smallest_expected": test.smallest_expected,
-                    "reference": test.reference,
-                    "tables": test.tables,
-                }
+    def result(self) -> OutcomesOfTests:
+        """Return the tests with their adjusted p-values."""
+        return OutcomesOfTests(
+            n=self.n,
+            rate=self.rate,
+            reading=READING,
+            pairs=tuple(
+                PairTest(
+                    a=test.a,
+                    b=test.b,
+                    statistic=test.statistic,
+                    degrees=test.degrees,
+                    p_value=test.p_value,
+                    adjusted_p_value=value,
+                    conclusion="dependent" if value <= self.rate else "no dependence found",
+                    smallest_expected=test.smallest_expected,
+                    reference=test.reference,
+                    tables=test.tables,
+                )
                 for test, value in zip(self.tests, self.adjusted, strict=True)
-            ],
-        }
+            ),
+        )
 
 
 def dependencies(
@@ -107,24 +108,21 @@ def dependencies(
     InvalidParameter
         For a rate outside its interval, no records, or a survey without a pair.
     """
-    check_pairs(records.published, rate)
-    counts = count_pairs(records)
-    return dependencies_from_counts(records.published, counts, rate=rate, on_pair=on_pair)
+    return outcomes_of_pairs(Query(rate=rate), OfRecords(records), on_pair)
 
 
-def dependencies_from_counts(
-    published: Published, counts: PairCounts, *, rate: float = RATE, on_pair: OnPair | None = None
-) -> Dependencies:
+def outcomes_of_pairs(query: Query, source: Source, on_pair: OnPair | None = None) -> Dependencies:
     """Test from the kept counts of pairs; see :func:`dependencies`."""
+    published, rate = source.published, query.rate
     pairs = check_pairs(published, rate)
+    counts = source.pairs()
+    kept = OfCounts(published, counts)
     most = tables_for(len(pairs), rate)
     tests: list[IndependenceTest] = []
-    for number, (a, b) in enumerate(pairs):
-        joint = counts.of_pair(a, b)
-        if joint is not None:
-            tests.append(independence_from_counts(published, joint, a, b, most_tables=most))
+    for number, (a, b) in enumerate(pairs, start=1):
+        tests.append(outcome_of_test(Independence(a=a, b=b), kept, most_tables=most))
         if on_pair is not None:
-            on_pair(number + 1, len(pairs))
+            on_pair(number, len(pairs))
     tests.sort(key=lambda test: test.p_value)
     values = adjusted([test.p_value for test in tests])
     return Dependencies(counts.counts.n, rate, tuple(tests), tuple(map(float, values)))

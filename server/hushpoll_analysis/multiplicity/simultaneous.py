@@ -30,15 +30,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.frames.tabular import Tabular
-from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.records.records import Channel, Records, RecordStream
+from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
@@ -49,6 +49,9 @@ from hushpoll_protocols.estimation.frequencies import (
     normal_quantile,
 )
 from hushpoll_protocols.estimation.projection import project_simplex
+from hushpoll_shared.queries.simultaneous_estimates import SharesTogether, TogetherAttribute
+from hushpoll_shared.queries.simultaneous_estimates import Simultaneous as Query
+from hushpoll_shared.querying.rows import CategoryEstimate
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
@@ -80,7 +83,7 @@ _BISECTIONS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class SimultaneousEstimates(Tabular):
+class SimultaneousEstimates(Found):
     """Estimates of attributes' categories with intervals that hold together.
 
     Attributes
@@ -95,35 +98,33 @@ class SimultaneousEstimates(Tabular):
         By name: categories and their estimates.
     """
 
-    statistic_name: ClassVar[str] = "simultaneous-estimates"
-
     method: Method
     n: int
     confidence: float
     attributes: Mapping[str, tuple[tuple[str, ...], Estimate]]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the estimates as the API and ``--json`` give them."""
+    def result(self) -> SharesTogether:
+        """Return the estimates attribute by attribute."""
         names = ("frequency", "standard_error", "lower", "upper")
-        return {
-            "method": self.method,
-            "n": self.n,
-            "confidence": self.confidence,
-            "intervals": WORDS[self.method],
-            "attributes": [
-                {
-                    "name": name,
-                    "categories": [
-                        {
-                            "category": category,
+        return SharesTogether(
+            method=self.method,
+            n=self.n,
+            confidence=self.confidence,
+            intervals=WORDS[self.method],
+            attributes=tuple(
+                TogetherAttribute(
+                    name=name,
+                    categories=tuple(
+                        CategoryEstimate(
+                            category=category,
                             **{part: float(getattr(found, part)[code]) for part in names},
-                        }
+                        )
                         for code, category in enumerate(categories)
-                    ],
-                }
+                    ),
+                )
                 for name, (categories, found) in self.attributes.items()
-            ],
-        }
+            ),
+        )
 
 
 def simultaneous_estimates(
@@ -154,23 +155,20 @@ def simultaneous_estimates(
     InvalidParameter
         For an unknown attribute or method, a bad confidence, or no records.
     """
-    chosen = chosen_attributes(records.published, only, method)
-    counts = count(records, only=[attribute.name for attribute in chosen])
-    return simultaneous_from_counts(
-        records.published, counts, only=only, method=method, confidence=confidence
-    )
+    return _together(OfRecords(records), only, method, confidence)
 
 
-def simultaneous_from_counts(
-    published: Published,
-    counts: Counts,
-    *,
-    only: Sequence[str] | None = None,
-    method: Method = "max-t",
-    confidence: float = 0.95,
-) -> SimultaneousEstimates:
+def shares_together(query: Query, source: Source) -> SimultaneousEstimates:
     """Estimate from support counts; see :func:`simultaneous_estimates`."""
-    chosen = chosen_attributes(published, only, method)
+    only = None if query.attribute is None else [query.attribute]
+    return _together(source, only, query.method, query.confidence)
+
+
+def _together(
+    source: Source, only: Sequence[str] | None, method: Method, confidence: float
+) -> SimultaneousEstimates:
+    chosen = chosen_attributes(source.published, only, method)
+    counts = source.questions([attribute.name for attribute in chosen])
     require_rows(counts.n)
     normal_quantile(confidence)
     categories = sum(attribute.k for attribute in chosen)

@@ -8,20 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from hushpoll_analysis.auditing.group_shares import group_share
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
 from hushpoll_analysis.ordered.statistics import Bounded, bounded_share
-from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_analysis.records.counts import Counts
 from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.queries.answered_shares import Answered as Query
+from hushpoll_shared.queries.answered_shares import AnsweredAttribute as AttributeRow
+from hushpoll_shared.queries.answered_shares import AnsweredCategory, SharesOfAnswered
+from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
@@ -62,35 +67,38 @@ class AnsweredAttribute:
     answered: Bounded
     shares: tuple[Bounded, ...]
 
+    def row(self) -> AttributeRow:
+        """Return the shares as a part of a result."""
+        return AttributeRow(
+            name=self.name,
+            missing=self.missing,
+            answered=self.answered.summary(),
+            categories=tuple(
+                AnsweredCategory(category=category, **share.to_dict())
+                for category, share in zip(self.categories, self.shares, strict=True)
+            ),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the shares as JSON."""
-        return {
-            "name": self.name,
-            "missing": self.missing,
-            "answered": self.answered.to_dict(),
-            "categories": [
-                {"category": category, **share.to_dict()}
-                for category, share in zip(self.categories, self.shares, strict=True)
-            ],
-        }
+        entry: dict[str, Any] = to_json(self.row())
+        return entry
 
 
-class AnsweredShares(Tabular, list[AnsweredAttribute]):
+class AnsweredShares(Found, list[AnsweredAttribute]):
     """Shares among those who answered, of attributes, at least one, from the same records."""
 
-    statistic_name: ClassVar[str] = "answered-shares"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the shares as the API and ``--json`` give them."""
+    def result(self) -> SharesOfAnswered:
+        """Return the shares attribute by attribute."""
         first = self[0]
         shown = sum(1 + len(attribute.categories) for attribute in self)
-        return {
-            "n": first.n,
-            "confidence": first.confidence,
-            "intervals": how_to_read(shown, first.confidence),
-            "assumption": ASSUMPTION,
-            "attributes": [attribute.to_dict() for attribute in self],
-        }
+        return SharesOfAnswered(
+            n=first.n,
+            confidence=first.confidence,
+            intervals=how_to_read(shown, first.confidence),
+            assumption=ASSUMPTION,
+            attributes=tuple(attribute.row() for attribute in self),
+        )
 
 
 def answered_shares(
@@ -129,23 +137,19 @@ def answered_shares(
     ----------
     Fieller, JRSS B 16, 1954; see :mod:`hushpoll_analysis.ordered.ratios`.
     """
-    chosen = optional_attributes(records.published, attributes)
-    normal_quantile(confidence)
-    counts = count(records, only=[attribute.name for attribute in chosen])
-    return answered_from_counts(
-        records.published, counts, attributes=attributes, confidence=confidence
-    )
+    return _answered(OfRecords(records), attributes, confidence)
 
 
-def answered_from_counts(
-    published: Published,
-    counts: Counts,
-    *,
-    attributes: Sequence[str] | None = None,
-    confidence: float = 0.95,
-) -> AnsweredShares:
+def shares_of_answered(query: Query, source: Source) -> AnsweredShares:
     """Estimate from support counts; see :func:`answered_shares`."""
-    chosen = optional_attributes(published, attributes)
+    names = None if query.attribute is None else [query.attribute]
+    return _answered(source, names, query.confidence)
+
+
+def _answered(source: Source, names: Sequence[str] | None, confidence: float) -> AnsweredShares:
+    chosen = optional_attributes(source.published, names)
+    normal_quantile(confidence)
+    counts = source.questions([attribute.name for attribute in chosen])
     require_rows(counts.n)
     return AnsweredShares(_shares(attribute, counts, confidence=confidence) for attribute in chosen)
 

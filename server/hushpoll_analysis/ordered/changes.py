@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TypeAlias
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.scales import Scale, scale_of
 from hushpoll_analysis.ordered.statistics import (
@@ -24,17 +24,23 @@ from hushpoll_analysis.ordered.statistics import (
     opposite,
     statistic_names,
 )
-from hushpoll_analysis.records.counts import count
 from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations.changes import ASSUMPTION, Wave, epsilon_of_both
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.queries.ordered_answers import StatisticName
+from hushpoll_shared.queries.ordered_changes import ChangeOfStatistics, ScaledWave, StatisticChange
+from hushpoll_shared.queries.ordered_changes import OrderedChange as Query
 from hushpoll_shared.spelling.intervals import DIFFERENCES_HOLD_TOGETHER, how_to_read
 from hushpoll_shared.spelling.scores import Score
 from hushpoll_shared.survey.published import Published
 
+Scales: TypeAlias = tuple[Scale, Scale]
+"""Before and after."""
+
 
 @dataclass(frozen=True, slots=True)
-class OrderedChange(Tabular):
+class OrderedChange(Found):
     """How the statistics of ordered answers have changed.
 
     Attributes
@@ -55,83 +61,55 @@ class OrderedChange(Tabular):
         and that of ``greatest`` the reverse, so that the true one lies between them.
     """
 
-    statistic_name: ClassVar[str] = "ordered-changes"
-
     before: Wave
     after: Wave
     scales: tuple[Scale, Scale]
     threshold: float | None
     confidence: float
     simultaneous: bool
-    statistics: Mapping[str, tuple[Bounded, Bounded, Bounded]]
+    statistics: Mapping[StatisticName, tuple[Bounded, Bounded, Bounded]]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the change as the API and ``--json`` give it."""
-        return {
-            "before": {**self.before.to_dict(), "scale": self.scales[0].to_list()},
-            "after": {**self.after.to_dict(), "scale": self.scales[1].to_list()},
-            "threshold": self.threshold,
-            "confidence": self.confidence,
-            "simultaneous": self.simultaneous,
-            "intervals": DIFFERENCES_HOLD_TOGETHER
+    def result(self) -> ChangeOfStatistics:
+        """Return the change statistic by statistic."""
+        before, after = (
+            ScaledWave(**side.facts(), scale=scale.rows())
+            for side, scale in zip((self.before, self.after), self.scales, strict=True)
+        )
+        return ChangeOfStatistics(
+            before=before,
+            after=after,
+            threshold=self.threshold,
+            confidence=self.confidence,
+            simultaneous=self.simultaneous,
+            intervals=DIFFERENCES_HOLD_TOGETHER
             if self.simultaneous
             else how_to_read(3 * len(self.statistics), self.confidence),
-            "assumption": ASSUMPTION,
-            "epsilon_of_both": epsilon_of_both(self.before, self.after),
-            "changes": [
-                {
-                    "statistic": name,
-                    "before": before.to_dict(),
-                    "after": after.to_dict(),
-                    "difference": difference.to_dict(),
-                }
-                for name, (before, after, difference) in self.statistics.items()
-            ],
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeQuestion:
-    """What is asked of two sides; all of it is checked before any record is read.
-
-    Attributes
-    ----------
-    scores, before_scores : sequence of float or (float, float), optional
-        See :func:`ordered_change`.
-    threshold : float, optional
-        On both scales.
-    confidence : float
-        In (0, 1).
-    simultaneous : bool
-        Whether all differences hold at once.
-    """
-
-    scores: Sequence[Score] | None = None
-    before_scores: Sequence[Score] | None = None
-    threshold: float | None = None
-    confidence: float = 0.95
-    simultaneous: bool = False
-
-    def scales(
-        self, before: tuple[Published, str], after: tuple[Published, str]
-    ) -> tuple[Scale, Scale]:
-        """Return the scales before and after of (survey, attribute), once all has been checked.
-
-        Raises
-        ------
-        InvalidParameter
-            See :func:`ordered_change`.
-        """
-        earlier = self.scores if self.before_scores is None else self.before_scores
-        old, new = (
-            scale_of(published.attribute(name), scores)
-            for (published, name), scores in ((before, earlier), (after, self.scores))
+            assumption=ASSUMPTION,
+            epsilon_of_both=epsilon_of_both(self.before, self.after),
+            changes=tuple(
+                StatisticChange(
+                    statistic=name,
+                    before=old.summary(),
+                    after=new.summary(),
+                    difference=difference.summary(),
+                )
+                for name, (old, new, difference) in self.statistics.items()
+            ),
         )
-        if self.threshold is not None:
-            for scale in (old, new):
-                scale.at_least(self.threshold)
-        normal_quantile(self.confidence)
-        return old, new
+
+
+def _scales(query: Query, before: tuple[Published, str], after: tuple[Published, str]) -> Scales:
+    """Return the scales before and after of (survey, attribute), once all has been checked."""
+    earlier = query.scores if query.since_scores is None else query.since_scores
+    old, new = (
+        scale_of(published.attribute(name), scores)
+        for (published, name), scores in ((before, earlier), (after, query.scores))
+    )
+    if query.threshold is not None:
+        for scale in (old, new):
+            scale.at_least(query.threshold)
+    normal_quantile(query.confidence)
+    return old, new
 
 
 def ordered_change(
@@ -181,38 +159,48 @@ def ordered_change(
     ----------
     Newcombe, Statistics in Medicine 17, 1998, method 10.
     """
-    old = attribute if before_attribute is None else before_attribute
-    question = ChangeQuestion(scores, before_scores, threshold, confidence, simultaneous)
-    question.scales((before.published, old), (after.published, attribute))
-    return ordered_change_of_waves(
-        Wave(before.published, count(before, only=[old]), old, {}),
-        Wave(after.published, count(after, only=[attribute]), attribute, {}),
-        question,
+    earlier = before.published
+    query = Query(
+        attribute=attribute,
+        since_version=earlier.version,
+        since_survey=earlier.name,
+        since_attribute=before_attribute,
+        scores=scores,
+        since_scores=before_scores,
+        threshold=threshold,
+        confidence=confidence,
+        simultaneous=simultaneous,
     )
+    return change_of_statistics(query, OfRecords(after), OfRecords(before))
 
 
-def ordered_change_of_waves(before: Wave, after: Wave, question: ChangeQuestion) -> OrderedChange:
+def change_of_statistics(query: Query, source: Source, earlier: Source) -> OrderedChange:
     """Estimate from the support counts of both sides; see :func:`ordered_change`."""
-    sides = before, after
-    scales = question.scales(*((side.published, side.attribute) for side in sides))
+    first = query.attribute if query.since_attribute is None else query.since_attribute
+    asked = (earlier.published, first), (source.published, query.attribute)
+    scales = _scales(query, *asked)
+    before, after = sides = tuple(
+        Wave(side.published, side.questions([name]), name, {})
+        for side, (_, name) in zip((earlier, source), asked, strict=True)
+    )
     names = [name for name in NAMES if _is_of(name, scales)]
-    shown = len(names) + (question.threshold is not None)
-    level = 1 - (1 - question.confidence) / (shown if question.simultaneous else 1)
+    shown = len(names) + (query.threshold is not None)
+    level = 1 - (1 - query.confidence) / (shown if query.simultaneous else 1)
     z, found = normal_quantile(level), []
     for side, scale in zip(sides, scales, strict=True):
         require_rows(side.counts.n)
         attribute = side.published.attribute(side.attribute)
         answers = Answers.alone(attribute, side.counts.support[attribute.name], side.counts.n)
-        statistics = Statistics.of(answers, scale, question.threshold, names)
+        statistics = Statistics.of(answers, scale, query.threshold, names)
         found.append({name: groups[0] for name, groups in statistics.estimates(z)[0].items()})
     old, new = found
     return OrderedChange(
         before,
         after,
         scales,
-        question.threshold,
-        question.confidence,
-        question.simultaneous,
+        query.threshold,
+        query.confidence,
+        query.simultaneous,
         {
             name: (old[name], new[name], difference_of(new[name], old[opposite(name)]))
             for name in NAMES

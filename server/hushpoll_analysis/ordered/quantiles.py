@@ -24,11 +24,13 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.auditing.report import Interval
+from hushpoll_analysis.estimates.intervals import Interval
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
 from hushpoll_analysis.ordered.scales import Scale
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.queries.ordered_answers import QuantileEstimate
+from hushpoll_shared.querying.documents import to_json
 
 Array = npt.NDArray[np.float64]
 Interpolation: TypeAlias = Literal["none", "linear"]
@@ -56,12 +58,24 @@ class Quantile(Interval):
     lowest: str | None
     highest: str | None
 
+    def row(self) -> QuantileEstimate:
+        """Return the quantile as a row of a result."""
+        numbers = self.numbers()
+        return QuantileEstimate(
+            q=self.q,
+            category=self.category,
+            lowest=self.lowest,
+            highest=self.highest,
+            value=numbers["value"],
+            lower=numbers["lower"],
+            upper=numbers["upper"],
+            bound=self.bound,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the quantile as JSON."""
-        numbers = Interval.to_dict(self)
-        del numbers["standard_error"]
-        names = {"category": self.category, "lowest": self.lowest, "highest": self.highest}
-        return {"q": self.q, **names, **numbers}
+        entry: dict[str, Any] = to_json(self.row())
+        return entry
 
 
 @dataclass(frozen=True, eq=False)

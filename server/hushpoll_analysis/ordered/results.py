@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from hushpoll_analysis.frames.tabular import Tabular
-from hushpoll_analysis.ordered.quantiles import Quantile
+from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.ordered.quantiles import Interpolation, Quantile
 from hushpoll_analysis.ordered.scales import Scale
 from hushpoll_analysis.ordered.statistics import NAMES, Bounded
+from hushpoll_shared.queries.ordered_answers import GroupDifference as DifferenceRow
+from hushpoll_shared.queries.ordered_answers import GroupSummary as SummaryRow
+from hushpoll_shared.queries.ordered_answers import OrderedSummary as Summary
 from hushpoll_shared.spelling.intervals import HOLD_TOGETHER, how_to_read
 
 
@@ -41,13 +44,10 @@ class GroupSummary:
     nps: Bounded | None
     quantiles: tuple[Quantile, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the summary as JSON."""
-        return {
-            "group": self.group,
-            **_of_statistics(self),
-            "quantiles": [quantile.to_dict() for quantile in self.quantiles],
-        }
+    def row(self) -> SummaryRow:
+        """Return the summary as a part of a result."""
+        quantiles = tuple(quantile.row() for quantile in self.quantiles)
+        return SummaryRow(group=self.group, quantiles=quantiles, **_rows(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +72,18 @@ class GroupDifference:
     at_least: Bounded | None
     nps: Bounded | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the differences as JSON."""
-        return {"group": self.group, **_of_statistics(self)}
+    def row(self) -> DifferenceRow:
+        """Return the differences as a part of a result."""
+        return DifferenceRow(group=self.group, **_rows(self))
 
 
-def _of_statistics(parts: GroupSummary | GroupDifference) -> dict[str, Any]:
+def _rows(parts: GroupSummary | GroupDifference) -> dict[str, Any]:
     statistics = {name: getattr(parts, name) for name in NAMES}
-    return {name: None if one is None else one.to_dict() for name, one in statistics.items()}
+    return {name: None if one is None else one.summary() for name, one in statistics.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class OrderedSummary(Tabular):
+class OrderedSummary(Found):
     """What the ordered answers to one question come to, with intervals.
 
     Attributes
@@ -112,8 +112,6 @@ class OrderedSummary(Tabular):
         One per other group.
     """
 
-    statistic_name: ClassVar[str] = "ordered-answers"
-
     attribute: str
     given: str | None
     scale: Scale
@@ -121,7 +119,7 @@ class OrderedSummary(Tabular):
     confidence: float
     simultaneous: bool
     threshold: float | None
-    interpolation: str
+    interpolation: Interpolation
     groups: tuple[GroupSummary, ...]
     reference: str | None
     differences: tuple[GroupDifference, ...] | None
@@ -135,23 +133,23 @@ class OrderedSummary(Tabular):
             self.differences or ()
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the summary as the API and ``--json`` give it."""
-        return {
-            "attribute": self.attribute,
-            "given": self.given,
-            "n": self.n,
-            "confidence": self.confidence,
-            "simultaneous": self.simultaneous,
-            "intervals": HOLD_TOGETHER
+    def result(self) -> Summary:
+        """Return the summary group by group."""
+        return Summary(
+            attribute=self.attribute,
+            given=self.given,
+            n=self.n,
+            confidence=self.confidence,
+            simultaneous=self.simultaneous,
+            intervals=HOLD_TOGETHER
             if self.simultaneous
             else how_to_read(self.intervals, self.confidence),
-            "threshold": self.threshold,
-            "interpolation": self.interpolation,
-            "scale": self.scale.to_list(),
-            "groups": [group.to_dict() for group in self.groups],
-            "reference": self.reference,
-            "differences": None
+            threshold=self.threshold,
+            interpolation=self.interpolation,
+            scale=self.scale.rows(),
+            groups=tuple(group.row() for group in self.groups),
+            reference=self.reference,
+            differences=None
             if self.differences is None
-            else [one.to_dict() for one in self.differences],
-        }
+            else tuple(one.row() for one in self.differences),
+        )

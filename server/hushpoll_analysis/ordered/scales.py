@@ -11,12 +11,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.querying.rows import Score as ScoreRow
 from hushpoll_shared.spelling.scores import Score, scores_of_labels
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import PublishedAttribute
@@ -109,14 +110,10 @@ class Scale:
             )
         return np.asarray(above)
 
-    def to_list(self) -> list[dict[str, Any]]:
-        """Return the scale as JSON: category, low and high of each."""
-        return [
-            {"category": category, "low": low, "high": high}
-            for category, low, high in zip(
-                self.categories, self.low.tolist(), self.high.tolist(), strict=True
-            )
-        ]
+    def rows(self) -> tuple[ScoreRow, ...]:
+        """Return what each category stands for, as rows of a result."""
+        ends = zip(self.categories, self.low.tolist(), self.high.tolist(), strict=True)
+        return tuple(ScoreRow(category=name, low=low, high=high) for name, low, high in ends)
 
 
 def scale_of(attribute: PublishedAttribute, scores: Sequence[Score] | None = None) -> Scale:

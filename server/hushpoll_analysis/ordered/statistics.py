@@ -14,16 +14,18 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.auditing.report import Interval
+from hushpoll_analysis.estimates.intervals import Interval
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.correlations import correlations
 from hushpoll_analysis.ordered.ratios import Ratios
 from hushpoll_analysis.ordered.scales import Scale
 from hushpoll_analysis.relations.confidence_sets import Sets
+from hushpoll_shared.queries.ordered_answers import STATISTICS
+from hushpoll_shared.querying.rows import SummaryEstimate
 
 Array = npt.NDArray[np.float64]
 
-NAMES: Final = ("mean", "least", "greatest", "at_least", "nps")
+NAMES: Final = STATISTICS
 """Of the statistics, in the order in which they are shown."""
 
 
@@ -48,6 +50,10 @@ class Bounded(Interval):
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate as JSON."""
         return {**Interval.to_dict(self), "says_nothing": self.says_nothing}
+
+    def summary(self) -> SummaryEstimate:
+        """Return the estimate as a row of a result."""
+        return SummaryEstimate(**self.numbers(), bound=self.bound, says_nothing=self.says_nothing)
 
 
 def bounded_share(share: Interval) -> Bounded:

@@ -8,103 +8,67 @@ the lower ends, or at the upper ends, stands beside it, apart from the sampling 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from hushpoll_analysis.estimates.cross_table import joint_counts, pair
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.quantiles import (
     Distribution,
+    Interpolation,
     check_interpolation,
     check_quantiles,
 )
 from hushpoll_analysis.ordered.results import GroupDifference, GroupSummary, OrderedSummary
 from hushpoll_analysis.ordered.scales import Scale, scale_of
 from hushpoll_analysis.ordered.statistics import Statistics, of_group, statistic_names
-from hushpoll_analysis.records.counts import count
+from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations.conditional import group_place
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.queries.ordered_answers import Ordered as Query
 from hushpoll_shared.spelling.scores import Score
 from hushpoll_shared.survey.published import Published
 
-QUARTILES = (0.25, 0.5, 0.75)
 
+def checked_scale(query: Query, published: Published) -> Scale:
+    """Return the scale, once all of the query has been checked.
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of ordered answers; all of it is checked before any record is read.
-
-    Attributes
-    ----------
-    attribute : str
-        Whose answers are summarised.
-    scores : sequence of float or (float, float), optional
-        See :func:`hushpoll_analysis.ordered.scales.scale_of`.
-    quantiles : tuple of float
-        Each in (0, 1).
-    threshold : float, optional
-        Above the lowest score, at most the highest.
-    given : str, optional
-        Another attribute, whose categories are the groups.
-    interpolation : {"none", "linear"}
-        Of quantiles within intervals.
-    confidence : float
-        Of each interval, or of all together if `simultaneous`; in (0, 1).
-    reference : str, optional
-        Category of `given` that the other groups are compared with.
-    simultaneous : bool
-        Whether all intervals hold at once.
+    Raises
+    ------
+    InvalidParameter
+        See :func:`ordered_summary`.
     """
+    attribute = published.attribute(query.attribute)
+    if query.given is not None:
+        pair(published, query.attribute, query.given, ("attribute", "given"))
+    reference_place(query, published)
+    scale = scale_of(attribute, query.scores)
+    if query.threshold is not None:
+        scale.at_least(query.threshold)
+    check_quantiles(tuple(query.quantiles))
+    check_interpolation(scale, query.interpolation)
+    normal_quantile(query.confidence)
+    return scale
 
-    attribute: str
-    scores: Sequence[Score] | None = None
-    quantiles: tuple[float, ...] = QUARTILES
-    threshold: float | None = None
-    given: str | None = None
-    interpolation: str = "none"
-    confidence: float = 0.95
-    reference: str | None = None
-    simultaneous: bool = False
 
-    def scale(self, published: Published) -> Scale:
-        """Return the scale, once all of the question has been checked.
+def reference_place(query: Query, published: Published) -> int | None:
+    """Return the code of the reference; None without one.
 
-        Raises
-        ------
-        InvalidParameter
-            See :func:`ordered_summary`.
-        """
-        attribute = published.attribute(self.attribute)
-        if self.given is not None:
-            pair(published, self.attribute, self.given, ("attribute", "given"))
-        self.place(published)
-        scale = scale_of(attribute, self.scores)
-        if self.threshold is not None:
-            scale.at_least(self.threshold)
-        check_quantiles(self.quantiles)
-        check_interpolation(scale, self.interpolation)
-        normal_quantile(self.confidence)
-        return scale
-
-    def place(self, published: Published) -> int | None:
-        """Return the code of the reference; None without one.
-
-        Raises
-        ------
-        InvalidParameter
-            For a reference that is no category of `given`, or without `given`.
-        """
-        if self.reference is None:
-            return None
-        if self.given is None:
-            raise InvalidParameter(
-                f"reference is {self.reference!r}, and there are no groups; name the attribute "
-                "whose categories are the groups (given), or leave the reference out",
-                field="reference",
-            )
-        return group_place(published.attribute(self.given), self.reference)
+    Raises
+    ------
+    InvalidParameter
+        For a reference that is no category of `given`, or without `given`.
+    """
+    if query.reference is None:
+        return None
+    if query.given is None:
+        raise InvalidParameter(
+            f"reference is {query.reference!r}, and there are no groups; name the attribute "
+            "whose categories are the groups (given), or leave the reference out",
+            field="reference",
+        )
+    return group_place(published.attribute(query.given), query.reference)
 
 
 def ordered_summary(
@@ -112,10 +76,10 @@ def ordered_summary(
     attribute: str,
     *,
     scores: Sequence[Score] | None = None,
-    quantiles: Sequence[float] = QUARTILES,
+    quantiles: Sequence[float] = (0.25, 0.5, 0.75),
     threshold: float | None = None,
     given: str | None = None,
-    interpolation: str = "none",
+    interpolation: Interpolation = "none",
     confidence: float = 0.95,
     reference: str | None = None,
     simultaneous: bool = False,
@@ -169,63 +133,64 @@ def ordered_summary(
     with the correlation of :mod:`hushpoll_analysis.ordered.correlations`; see
     :mod:`hushpoll_analysis.ordered.ratios` and :mod:`hushpoll_analysis.ordered.quantiles`.
     """
-    question = Question(
-        attribute,
-        scores,
-        tuple(quantiles),
-        threshold,
-        given,
-        interpolation,
-        confidence,
-        reference,
-        simultaneous,
+    query = Query(
+        attribute=attribute,
+        scores=scores,
+        quantiles=tuple(quantiles),
+        threshold=threshold,
+        given=given,
+        interpolation=interpolation,
+        confidence=confidence,
+        reference=reference,
+        simultaneous=simultaneous,
     )
-    question.scale(records.published)
-    return summary_of(question, records.published, answers_of(records, attribute, given))
+    return summary(query, OfRecords(records))
 
 
-def answers_of(records: Records | RecordStream, attribute: str, given: str | None) -> Answers:
-    """Return the answers of an attribute, alone or within groups, from records.
+def answers_of(source: Source, attribute: str, given: str | None) -> Answers:
+    """Return the answers of an attribute, alone or within groups.
 
     Raises
     ------
     InvalidParameter
         For an unknown attribute, or no records.
     """
-    published = records.published
+    asked = source.published.attribute(attribute)
     if given is not None:
-        counts = joint_counts(records, attribute, given)
-        require_rows(counts.n)
-        return Answers.in_groups(published.attribute(attribute), published.attribute(given), counts)
-    counted = count(records, only=[attribute])
-    require_rows(counted.n)
-    return Answers.alone(published.attribute(attribute), counted.support[attribute], counted.n)
+        joint = source.pair(attribute, given)
+        require_rows(joint.n)
+        return Answers.in_groups(asked, source.published.attribute(given), joint)
+    counts = source.questions([attribute])
+    require_rows(counts.n)
+    return Answers.alone(asked, counts.support[attribute], counts.n)
 
 
-def summary_of(question: Question, published: Published, answers: Answers) -> OrderedSummary:
-    """Estimate from the shares of the attribute; see :func:`ordered_summary`."""
-    scale, reference = question.scale(published), question.place(published)
-    group = None if question.given is None else published.attribute(question.given)
+def summary(query: Query, source: Source) -> OrderedSummary:
+    """Estimate from support counts or joint counts; see :func:`ordered_summary`."""
+    published = source.published
+    scale, reference = checked_scale(query, published), reference_place(query, published)
+    answers = answers_of(source, query.attribute, query.given)
+    group = None if query.given is None else published.attribute(query.given)
     names: tuple[str | None, ...] = (None,) if group is None else group.domain
-    level = question.confidence
-    if question.simultaneous:
-        statistics = len(statistic_names(scale, question.threshold))
-        shown = (statistics + len(question.quantiles)) * len(names)
+    level = query.confidence
+    if query.simultaneous:
+        statistics = len(statistic_names(scale, query.threshold))
+        shown = (statistics + len(query.quantiles)) * len(names)
         shown += 0 if reference is None else statistics * (len(names) - 1)
         level = 1 - (1 - level) / shown
     z = normal_quantile(level)
     curve = Distribution(answers, scale, z)
-    how = check_interpolation(scale, question.interpolation)
-    columns = [curve.quantiles(q, how) for q in question.quantiles]
-    found, apart = Statistics.of(answers, scale, question.threshold).estimates(z, reference)
+    how = check_interpolation(scale, query.interpolation)
+    columns = [curve.quantiles(q, how) for q in query.quantiles]
+    found, apart = Statistics.of(answers, scale, query.threshold).estimates(z, reference)
     return OrderedSummary(
-        attribute=question.attribute,
-        given=question.given,
+        attribute=query.attribute,
+        given=query.given,
         scale=scale,
         n=answers.n,
-        confidence=question.confidence,
-        simultaneous=question.simultaneous,
-        threshold=question.threshold,
+        confidence=query.confidence,
+        simultaneous=query.simultaneous,
+        threshold=query.threshold,
         interpolation=how,
         groups=tuple(
             GroupSummary(
@@ -235,7 +200,7 @@ def summary_of(question: Question, published: Published, answers: Answers) -> Or
             )
             for place, name in enumerate(names)
         ),
-        reference=question.reference,
+        reference=query.reference,
         differences=None
         if apart is None or group is None
         else tuple(

@@ -11,17 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import TypeAlias
 
-from hushpoll_analysis.estimates.cross_table import pair
-from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.scales import Scale, is_ordered, scale_of
 from hushpoll_analysis.ordered.statistics import Bounded, Statistics
 from hushpoll_analysis.ordered.summary import answers_of
+from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records
+from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.queries.simultaneous_means import MeanEstimate, MeansTogether, ScaleOf
+from hushpoll_shared.queries.simultaneous_means import SimultaneousMeans as Query
 from hushpoll_shared.spelling.intervals import HOLD_TOGETHER
 from hushpoll_shared.spelling.scores import Score
 from hushpoll_shared.survey.published import Published
@@ -48,13 +51,13 @@ class Mean:
     group: str | None
     mean: Bounded
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the mean as JSON."""
-        return {"attribute": self.attribute, "group": self.group, **self.mean.to_dict()}
+    def row(self) -> MeanEstimate:
+        """Return the mean as a row of a result."""
+        return MeanEstimate(attribute=self.attribute, group=self.group, **self.mean.to_dict())
 
 
 @dataclass(frozen=True, slots=True)
-class SimultaneousMeans(Tabular):
+class SimultaneousMeans(Found):
     """Means whose intervals hold together.
 
     Attributes
@@ -71,27 +74,25 @@ class SimultaneousMeans(Tabular):
         Attribute by attribute.
     """
 
-    statistic_name: ClassVar[str] = "simultaneous-means"
-
     given: str | None
     n: int
     confidence: float
     scales: Mapping[str, Scale]
     means: tuple[Mean, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the means as the API and ``--json`` give them."""
-        return {
-            "given": self.given,
-            "n": self.n,
-            "method": "bonferroni",
-            "confidence": self.confidence,
-            "intervals": HOLD_TOGETHER,
-            "scales": [
-                {"attribute": name, "scale": scale.to_list()} for name, scale in self.scales.items()
-            ],
-            "means": [mean.to_dict() for mean in self.means],
-        }
+    def result(self) -> MeansTogether:
+        """Return the means attribute by attribute."""
+        return MeansTogether(
+            given=self.given,
+            n=self.n,
+            method="bonferroni",
+            confidence=self.confidence,
+            intervals=HOLD_TOGETHER,
+            scales=tuple(
+                ScaleOf(attribute=name, scale=scale.rows()) for name, scale in self.scales.items()
+            ),
+            means=tuple(mean.row() for mean in self.means),
+        )
 
 
 def simultaneous_means(
@@ -132,10 +133,17 @@ def simultaneous_means(
     ----------
     Dunn, Journal of the American Statistical Association 56, 1961.
     """
-    scales = scales_together(records.published, attributes, given, scores or {})
+    query = Query(attributes=attributes, given=given, scores=scores, confidence=confidence)
+    return means_together(query, OfRecords(records))
+
+
+def means_together(query: Query, source: Source) -> SimultaneousMeans:
+    """Estimate from counts, each attribute's by itself; see :func:`simultaneous_means`."""
+    given, confidence = query.given, query.confidence
+    scales = scales_together(source.published, query.attributes, given, query.scores or {})
     normal_quantile(confidence)
-    answers = {name: answers_of(records, name, given) for name in scales}
-    return means_of(answers, scales, given, confidence)
+    answers = {name: answers_of(source, name, given) for name in scales}
+    return _means(answers, scales, given, confidence)
 
 
 def scales_together(
@@ -180,7 +188,7 @@ def scales_together(
     return {name: scale_of(published.attribute(name), scores.get(name)) for name in chosen}
 
 
-def means_of(
+def _means(
     answers: Mapping[str, Answers],
     scales: Mapping[str, Scale],
     given: str | None,

@@ -44,6 +44,7 @@ import numpy.typing as npt
 
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.querying.rows import Poisoning
 
 QUOTED_SHARE = Fraction(1, 100)
 """Share of fake reports at which a shift is quoted with every estimate."""
@@ -171,6 +172,10 @@ class Influence:
             )
         return float(min(frequencies)), float(max(frequencies))
 
+    def row(self) -> Poisoning:
+        """Return the influence as a row of a result."""
+        return Poisoning(**self.to_dict())
+
     def to_dict(self) -> dict[str, Any]:
         """Return the influence as the API gives it, with the shift that 1 % fakes can cause."""
         fakes, genuine = QUOTED_SHARE.numerator, QUOTED_SHARE.denominator - QUOTED_SHARE.numerator
@@ -199,6 +204,10 @@ class TableInfluence:
 
     up: Fraction
     down: Fraction
+
+    def row(self) -> Poisoning:
+        """Return the influence as a row of a result."""
+        return Poisoning(**self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the influence as the API gives it, with the shift that 1 % fakes can cause."""

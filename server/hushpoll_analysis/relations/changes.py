@@ -15,20 +15,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from hushpoll_analysis.auditing.group_shares import shares_of_sets
-from hushpoll_analysis.auditing.report import Interval
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.metrics.intervals import difference_limits
-from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_analysis.records.counts import Counts
 from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.queries.changes import Change as Query
+from hushpoll_shared.queries.changes import ChangeOfShares, LabelChange
+from hushpoll_shared.querying.sides import EpsilonOfBoth
+from hushpoll_shared.querying.sides import Wave as WaveRow
 from hushpoll_shared.spelling.intervals import DIFFERENCES_HOLD_TOGETHER, how_to_read
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
@@ -92,8 +97,8 @@ class Wave:
         oracle = self.published.attribute(self.attribute).oracle
         return Decimal(0) if oracle is None else oracle.epsilon
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the side as JSON."""
+    def facts(self) -> dict[str, Any]:
+        """Return what a result says of the side, by name."""
         return {
             "survey": self.published.name,
             "version": self.published.version,
@@ -103,17 +108,17 @@ class Wave:
         }
 
 
-def epsilon_of_both(before: Wave, after: Wave) -> dict[str, str]:
+def epsilon_of_both(before: Wave, after: Wave) -> EpsilonOfBoth:
     """Return what a person who answered both has spent, on the attribute and on all questions."""
     totals = (Decimal(side.published.epsilon) for side in (before, after))
-    return {
-        "attribute": format_epsilon(before.epsilon + after.epsilon),
-        "surveys": format_epsilon(sum(totals, Decimal(0))),
-    }
+    return EpsilonOfBoth(
+        attribute=format_epsilon(before.epsilon + after.epsilon),
+        surveys=format_epsilon(sum(totals, Decimal(0))),
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Change(Tabular):
+class Change(Found):
     """How the shares of an attribute have changed.
 
     Attributes
@@ -128,36 +133,34 @@ class Change(Tabular):
         By label: the share before, the share after, and after minus before.
     """
 
-    statistic_name: ClassVar[str] = "changes"
-
     before: Wave
     after: Wave
     confidence: float
     simultaneous: bool
     shares: Mapping[str, tuple[Interval, Interval, Interval]]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the change as the API and ``--json`` give it."""
-        return {
-            "before": self.before.to_dict(),
-            "after": self.after.to_dict(),
-            "confidence": self.confidence,
-            "simultaneous": self.simultaneous,
-            "intervals": DIFFERENCES_HOLD_TOGETHER
+    def result(self) -> ChangeOfShares:
+        """Return the change label by label."""
+        return ChangeOfShares(
+            before=WaveRow(**self.before.facts()),
+            after=WaveRow(**self.after.facts()),
+            confidence=self.confidence,
+            simultaneous=self.simultaneous,
+            intervals=DIFFERENCES_HOLD_TOGETHER
             if self.simultaneous
             else how_to_read(3 * len(self.shares), self.confidence),
-            "assumption": ASSUMPTION,
-            "epsilon_of_both": epsilon_of_both(self.before, self.after),
-            "changes": [
-                {
-                    "label": label,
-                    "before": before.to_dict(),
-                    "after": after.to_dict(),
-                    "difference": difference.to_dict(),
-                }
+            assumption=ASSUMPTION,
+            epsilon_of_both=epsilon_of_both(self.before, self.after),
+            changes=tuple(
+                LabelChange(
+                    label=label,
+                    before=before.estimate(),
+                    after=after.estimate(),
+                    difference=difference.estimate(),
+                )
                 for label, (before, after, difference) in self.shares.items()
-            ],
-        }
+            ),
+        )
 
 
 def change(
@@ -198,21 +201,38 @@ def change(
         For an unknown attribute, labels that are not the same on both sides, a single label, a bad
         confidence, or no records.
     """
-    old = attribute if before_attribute is None else before_attribute
-    for records, name in ((before, old), (after, attribute)):
-        records.published.attribute(name)
-    return change_of_waves(
-        Wave(before.published, count(before, only=[old]), old, before_mapping or {}),
-        Wave(after.published, count(after, only=[attribute]), attribute, mapping or {}),
+    earlier = before.published
+    query = Query(
+        attribute=attribute,
+        since_version=earlier.version,
+        since_survey=earlier.name,
+        since_attribute=before_attribute,
+        mapping=mapping,
+        since_mapping=before_mapping,
         confidence=confidence,
         simultaneous=simultaneous,
     )
+    return change_of_shares(query, OfRecords(after), OfRecords(before))
 
 
-def change_of_waves(
-    before: Wave, after: Wave, *, confidence: float = 0.95, simultaneous: bool = False
-) -> Change:
+def change_of_shares(query: Query, source: Source, earlier: Source) -> Change:
     """Estimate from the support counts of both sides; see :func:`change`."""
+    first = query.attribute if query.since_attribute is None else query.since_attribute
+    sides = (
+        (earlier, first, query.since_mapping or {}),
+        (source, query.attribute, query.mapping or {}),
+    )
+    # labels are compared before any record is read
+    matched_labels(
+        *(
+            Wave(side.published, Counts.none(side.published), name, labels)
+            for side, name, labels in sides
+        )
+    )
+    before, after = (
+        Wave(side.published, side.questions([name]), name, labels) for side, name, labels in sides
+    )
+    confidence, simultaneous = query.confidence, query.simultaneous
     labels = matched_labels(before, after)
     for side in (before, after):
         require_rows(side.counts.n)

@@ -23,25 +23,26 @@ All of it needs the joint counts alone, so a server answers from the aggregates 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.cross_table import joint_counts, pair
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
-from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.score import corrected_quantile
+from hushpoll_shared.queries.conditional_shares import ConditionalShares as Query
+from hushpoll_shared.queries.conditional_shares import GroupEstimate, SharesInGroups
 from hushpoll_shared.spelling.intervals import HOLD_TOGETHER, how_to_read
 from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.published import Published
 
 Array = npt.NDArray[np.float64]
 
@@ -53,7 +54,7 @@ _NEAR = 0.999
 
 
 @dataclass(frozen=True, slots=True)
-class ConditionalShares(Tabular):
+class ConditionalShares(Found):
     """The distribution of one attribute within each category of another.
 
     Attributes
@@ -76,8 +77,6 @@ class ConditionalShares(Tabular):
         Share in the group minus share in the reference; the reference's own row is 0.
     """
 
-    statistic_name: ClassVar[str] = "conditional-shares"
-
     of: str
     given: str
     categories: tuple[str, ...]
@@ -95,33 +94,37 @@ class ConditionalShares(Tabular):
         compared = 0 if self.differences is None else len(self.groups) - 1
         return len(self.categories) * (len(self.groups) + compared)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the shares as the API and ``--json`` give them, group by group."""
-        return {
-            "of": self.of,
-            "given": self.given,
-            "n": self.n,
-            "confidence": self.confidence,
-            "simultaneous": self.simultaneous,
-            "intervals": HOLD_TOGETHER
+    def result(self) -> SharesInGroups:
+        """Return the shares group by group."""
+        return SharesInGroups(
+            of=self.of,
+            given=self.given,
+            n=self.n,
+            confidence=self.confidence,
+            simultaneous=self.simultaneous,
+            intervals=HOLD_TOGETHER
             if self.simultaneous
             else how_to_read(self.intervals, self.confidence),
-            "shares": self._rows(self.shares, self.groups),
-            "reference": self.reference,
-            "differences": None
+            shares=self._rows(self.shares, self.groups),
+            reference=self.reference,
+            differences=None
             if self.differences is None
             else self._rows(self.differences, self.groups, but=self.reference),
-        }
+        )
 
     def _rows(
         self, sets: Sets, groups: tuple[str, ...], but: str | None = None
-    ) -> list[dict[str, Any]]:
-        return [
-            {"group": group, "category": category, **sets.interval(row, column).to_dict()}
+    ) -> tuple[GroupEstimate, ...]:
+        cells = (
+            (group, category, sets.interval(row, column))
             for row, group in enumerate(groups)
             if group != but
             for column, category in enumerate(self.categories)
-        ]
+        )
+        return tuple(
+            GroupEstimate(**one.numbers(), bound=one.bound, group=group, category=category)
+            for group, category, one in cells
+        )
 
 
 def conditional_shares(
@@ -157,49 +160,35 @@ def conditional_shares(
         As :func:`hushpoll_analysis.estimates.cross_table.cross_table`, and for an unknown
         reference.
     """
-    counts = joint_counts(records, of, given, ("of", "given"))
-    return conditional_from_counts(
-        records.published,
-        counts,
-        of,
-        given,
-        reference=reference,
-        confidence=confidence,
-        simultaneous=simultaneous,
+    query = Query(
+        of=of, given=given, reference=reference, confidence=confidence, simultaneous=simultaneous
     )
+    return shares_in_groups(query, OfRecords(records))
 
 
-def conditional_from_counts(
-    published: Published,
-    counts: JointCounts,
-    of: str,
-    given: str,
-    *,
-    reference: str | None = None,
-    confidence: float = 0.95,
-    simultaneous: bool = False,
-) -> ConditionalShares:
-    """Estimate from the joint counts of `of` and `given`; see :func:`conditional_shares`."""
-    outcome, group = pair(published, of, given, ("of", "given"))
-    place = None if reference is None else group_place(group, reference)
+def shares_in_groups(query: Query, source: Source) -> ConditionalShares:
+    """Estimate P(of | given) from joint counts; see :func:`conditional_shares`."""
+    outcome, group = pair(source.published, query.of, query.given, ("of", "given"))
+    place = None if query.reference is None else group_place(group, query.reference)
+    counts = source.pair(query.of, query.given)
     require_rows(counts.n)
-    level = confidence
-    if simultaneous:
+    level = query.confidence
+    if query.simultaneous:
         shown = outcome.k * (group.k + (0 if place is None else group.k - 1))
-        normal_quantile(confidence)  # it refuses a confidence outside (0, 1)
-        level = 1 - (1 - confidence) / shown
+        normal_quantile(level)  # it refuses a confidence outside (0, 1)
+        level = 1 - (1 - level) / shown
     shares = _Shares.of(outcome, group, counts)
     sets = shares.sets(normal_quantile(level))
     return ConditionalShares(
-        of=of,
-        given=given,
+        of=query.of,
+        given=query.given,
         categories=outcome.domain,
         groups=group.domain,
         n=counts.n,
-        confidence=confidence,
-        simultaneous=simultaneous,
+        confidence=query.confidence,
+        simultaneous=query.simultaneous,
         shares=sets,
-        reference=reference,
+        reference=query.reference,
         differences=None if place is None else shares.differences(sets, place),
     )
 

@@ -23,23 +23,25 @@ of dependence; its extremes are products of the extreme eigenvalues of S^+ (diag
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.cross_table import joint_counts, pair
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import Side, debiased_means, joint_frequencies
-from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations import chi_square
 from hushpoll_analysis.relations.reference_distribution import TABLES, PairingTest
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.projection import project_simplex
+from hushpoll_shared.queries.independence import Conclusion, OutcomeOfTest, Reference
+from hushpoll_shared.queries.independence import Independence as Query
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
@@ -57,14 +59,13 @@ ENOUGH_TOGETHER = 25
 at 20 a test of level .1 % rejected in .09 to .11 % of surveys (standard error .02), at 5 in up to
 .23 %."""
 
-Reference = Literal["chi-square", "drawn tables"]
 
 _RANK = 1e-9
 """Eigenvalues below this part of the largest are taken for 0."""
 
 
 @dataclass(frozen=True, slots=True)
-class IndependenceTest(Tabular):
+class IndependenceTest(Found):
     """The result of the test; it has no interval.
 
     Attributes
@@ -99,8 +100,6 @@ class IndependenceTest(Tabular):
         How many were drawn.
     """
 
-    statistic_name: ClassVar[str] = "independence"
-
     a: str
     b: str
     n: int
@@ -115,30 +114,30 @@ class IndependenceTest(Tabular):
     tables: int | None
 
     @property
-    def conclusion(self) -> str:
+    def conclusion(self) -> Conclusion:
         """What follows, in words."""
         return "dependent" if self.p_value <= self.alpha else "no dependence found"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the test as the API and ``--json`` give it."""
+    def result(self) -> OutcomeOfTest:
+        """Return the test and its conclusion."""
         easy, hard = self.detectable or (None, None)
-        return {
-            "a": self.a,
-            "b": self.b,
-            "n": self.n,
-            "statistic": self.statistic,
-            "degrees": self.degrees,
-            "p_value": self.p_value,
-            "alpha": self.alpha,
-            "conclusion": self.conclusion,
-            "power": POWER,
-            "smallest_detectable": easy,
-            "largest_detectable": hard,
-            "largest_possible": self.largest_possible,
-            "smallest_expected": self.smallest_expected,
-            "reference": self.reference,
-            "tables": self.tables,
-        }
+        return OutcomeOfTest(
+            a=self.a,
+            b=self.b,
+            n=self.n,
+            statistic=self.statistic,
+            degrees=self.degrees,
+            p_value=self.p_value,
+            alpha=self.alpha,
+            conclusion=self.conclusion,
+            power=POWER,
+            smallest_detectable=easy,
+            largest_detectable=hard,
+            largest_possible=self.largest_possible,
+            smallest_expected=self.smallest_expected,
+            reference=self.reference,
+            tables=self.tables,
+        )
 
 
 def independence(
@@ -165,24 +164,18 @@ def independence(
         As :func:`hushpoll_analysis.estimates.cross_table.cross_table`; for an alpha outside its
         interval, or an attribute of more than `MOST_CATEGORIES` categories.
     """
-    counts = joint_counts(records, a, b)
-    return independence_from_counts(records.published, counts, a, b, alpha=alpha)
+    return outcome_of_test(Query(a=a, b=b, alpha=alpha), OfRecords(records))
 
 
-def independence_from_counts(
-    published: Published,
-    counts: JointCounts,
-    a: str,
-    b: str,
-    *,
-    alpha: float = ALPHA,
-    most_tables: int = TABLES,
-) -> IndependenceTest:
-    """Test from the joint counts of a and b; see :func:`independence`.
+def outcome_of_test(query: Query, source: Source, *, most_tables: int = TABLES) -> IndependenceTest:
+    """Test from joint counts; see :func:`independence`.
 
     At most `most_tables` tables are drawn; of many tests, a few need small p-values.
     """
+    a, b, alpha = query.a, query.b, query.alpha
+    published = source.published
     first, second = pair(published, a, b)
+    counts = source.pair(a, b)
     require_rows(counts.n)
     if not 0 < alpha <= 0.5:
         raise InvalidParameter(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.cross_table import joint_counts
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.records.counts import JointCounts, count
+from hushpoll_analysis.records.pairs import joint_counts
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.survey_design.calibrated import estimated
 from hushpoll_analysis.survey_design.count_samples import CountSample

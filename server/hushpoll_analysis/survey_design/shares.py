@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.auditing.report import Interval
 from hushpoll_analysis.estimates.estimators import Estimate
+from hushpoll_analysis.estimates.intervals import Interval
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_shared.spelling.intervals import how_to_read
 

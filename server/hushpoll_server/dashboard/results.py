@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from flask import Response
 
 from hushpoll_analysis.estimates.cross_table import CrossTable
+from hushpoll_analysis.ordered.scales import is_ordered
 from hushpoll_server.charts.specifications import (
     MOST_CELLS_A_SIDE,
     Chart,
@@ -19,15 +21,24 @@ from hushpoll_server.charts.specifications import (
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import CONFIDENCES, choice, dashboard, member, page, private
 from hushpoll_server.dashboard.relating.subgroups import chosen_group, shares_among, size_of_group
-from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.dashboard.surveys import answered, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.summaries import UNKNOWN, summary_lines, why_none
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
+from hushpoll_shared.queries.answered_shares import Answered
+from hushpoll_shared.queries.conditional_shares import ConditionalShares
+from hushpoll_shared.queries.cross_tables import cells_section
+from hushpoll_shared.queries.estimates import Estimates
+from hushpoll_shared.queries.independence import Independence
+from hushpoll_shared.queries.ordered_answers import Ordered
+from hushpoll_shared.querying.result import Result, Section
+from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.statistics import table_of
 
 SORTS: Final = {"order": "the questionnaire", "share": "share, largest first", "name": "name"}
@@ -82,7 +93,7 @@ def estimates(name: str, version: int) -> Response:
             figure["svg"] = inline(figure["chart"], f"shows-{place}")
     if ESTIMATOR_TERMS[chosen["estimator"]].no_interval is None and not chosen["among"]:
         shown = [figure["attribute"]["name"] for figure in figures[:MOST_CHARTS]]
-        more = parts.ordered.of_questions(row, shown, confidence=float(chosen["confidence"]))
+        more = _of_questions(row, published, shown, float(chosen["confidence"]))
         for figure in figures[:MOST_CHARTS]:
             summary, answered = more[figure["attribute"]["name"]]
             figure["summary"] = None if summary is None else summary_lines(summary)
@@ -151,12 +162,32 @@ def _answer(
     """Return the estimates that were chosen, in their form, and the API's answer."""
     if chosen["among"]:
         return shares_among(row, published, chosen)
-    parts = services()
-    answer = parts.analysis.estimates(
-        row, confidence=float(chosen["confidence"]), estimator=chosen["estimator"]
+    query = Estimates.read(
+        {"confidence": float(chosen["confidence"]), "estimator": chosen["estimator"]}
     )
-    parts.actions.looked(member().actor, "estimates", row.name, row.version)
+    answer = answered(row, query).to_dict()
     return answer, answer
+
+
+def _of_questions(
+    row: VersionRow, published: Published, names: Sequence[str], confidence: float
+) -> dict[str, tuple[dict[str, Any] | None, dict[str, Any] | None]]:
+    """Return for each question its summary, and the shares of those who answered it.
+
+    The summary is None where labels give no scale, the shares where everybody answers.
+    """
+    analysis, found = services().analysis, {}
+    for name in names:
+        asked = published.attribute(name)
+        summary = shares = None
+        if is_ordered(asked):
+            query = Ordered(attribute=name, confidence=confidence)
+            summary = analysis.result(row, query).to_dict()
+        if asked.missing is not None:
+            result = analysis.result(row, Answered(attribute=name, confidence=confidence))
+            (shares,) = result.to_dict()["attributes"]
+        found[name] = summary, shares
+    return found
 
 
 @dashboard.get("/surveys/<name>/versions/<int:version>/cross-tables")
@@ -191,7 +222,7 @@ def cross_tables(name: str, version: int) -> Response:
         chart=chart,
         svg=inline(chart, "shows"),
         grid=grid(table["cells"]),
-        independence=parts.relations.independence(row, a, b, alpha=ALPHA),
+        independence=parts.analysis.result(row, Independence(a=a, b=b, alpha=ALPHA)).to_dict(),
         more=[name for name in names if name not in (a, b)],
         tables=_tables(row),
         most=MOST_CELLS_A_SIDE,
@@ -214,10 +245,51 @@ def cross_table_file(name: str, version: int, form: str) -> Response:
     table = _table(row, chosen)
     share = "" if chosen["share"] == "all" else f"-{chosen['share']}"
     file_name = f"{row.name}-{row.version}-{chosen['a']}-{chosen['b']}{share}"
-    shown = table_of("cross-table", {**table, "a": chosen["a"], "b": chosen["b"]})
-    if chosen["share"] != "all":
+    if chosen["share"] == "all":
+        shown = table_of("cross-table", table)
+    else:
+        shown = _table_within(table, chosen["a"], chosen["b"])
         shown = shown.with_methods({"shares": SHARES[chosen["share"]]})
     return download(form, file_name, _heat_map(chosen, table), shown, published)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _CellWithin:
+    """The share of a row, or of a column, that is in one of its cells."""
+
+    a: str
+    b: str
+    frequency: float | None
+    standard_error: float | None
+    lower: float | None
+    upper: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Within(Result):
+    """A cross-table whose cells are shares of their row, or of their column."""
+
+    title: ClassVar[str] = "cross-table"
+
+    a: str
+    b: str
+    n: int
+    confidence: float
+    simultaneous: bool
+    intervals: str
+    cells: tuple[_CellWithin, ...]
+
+    def sections(self) -> Iterator[Section]:
+        """Yield the cells."""
+        yield cells_section(self.a, self.b, _CellWithin, self.cells)
+
+    def methods(self) -> Mapping[str, object]:
+        """Return what was asked."""
+        return {"a": self.a, "b": self.b}
+
+
+def _table_within(table: Mapping[str, Any], a: str, b: str) -> ResultTable:
+    return table_of_result(_Within.read({**table, "a": a, "b": b}))
 
 
 def _table(
@@ -230,12 +302,12 @@ def _table(
     parts, a, b = services(), chosen["a"], chosen["b"]
     confidence = float(chosen["confidence"])
     if chosen["share"] == "all":
-        release, whole = parts.analysis.table(row, a, b, confidence=confidence)
+        about, whole = parts.analysis.table(row, a, b, confidence=confidence)
         parts.actions.looked(member().actor, "cross-tables", row.name, row.version)
         if most is None:
-            return {**parts.analysis.heading(row, release), **whole.to_dict()}
+            return replace(whole.result(), about=about).to_dict()
         return {
-            **parts.analysis.heading(row, release),
+            **asdict(about),
             "n": whole.n,
             "confidence": confidence,
             "intervals": how_to_read(whole.frequency.size, confidence),
@@ -244,8 +316,8 @@ def _table(
         }
     by_row = chosen["share"] == "row"
     of, given = (b, a) if by_row else (a, b)
-    table = parts.relations.conditional_shares(row, of, given, confidence=confidence)
-    parts.actions.looked(member().actor, "conditional-shares", row.name, row.version)
+    query = ConditionalShares(of=of, given=given, confidence=confidence)
+    table = answered(row, query).to_dict()
     names = ("group", "category") if by_row else ("category", "group")
     cells = [
         {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from flask import Response, request, url_for
 
@@ -24,8 +24,12 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.querying.query import Query
+from hushpoll_shared.querying.result import Result
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.tables.result_table import ResultTable, columns
+
+R = TypeVar("R", bound=Result)
 
 # Of a survey that releases immediately, whose count rises while the page is seen.
 LOOK_AGAIN_SECONDS: Final = 3
@@ -200,3 +204,12 @@ def _kept(row: VersionRow) -> dict[str, dict[str, Any]]:
         key: kept if question is None else {key: question, **kept}
         for key in ("attribute", "a", "of")
     }
+
+
+def answered(row: VersionRow, query: Query[R], before: VersionRow | None = None) -> R:
+    """Return the result of a query, and note in the action log that the user has seen it."""
+    parts = services()
+    result = parts.analysis.result(row, query, before)
+    for seen in filter(None, (before, row)):
+        parts.actions.looked(member().actor, query.name, seen.name, seen.version)
+    return result

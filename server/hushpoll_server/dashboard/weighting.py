@@ -228,7 +228,7 @@ def _people(name: str, text: str) -> float:
 
 def _answer(row: VersionRow, form: Mapping[str, Any]) -> dict[str, Any]:
     parts = services()
-    answer = parts.relations.weighted_shares(
+    answer = parts.weighting.weighted_shares(
         row, form["of"], _design(form), confidence=float(form["confidence"])
     )
     parts.actions.looked(member().actor, "weighted-shares", row.name, row.version)

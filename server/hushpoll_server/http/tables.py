@@ -13,7 +13,9 @@ from pydantic import BaseModel
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.answering import JSON_MEDIA_TYPE
-from hushpoll_server.http.endpoint import json_answer
+from hushpoll_server.http.endpoint import json_answer, json_response
+from hushpoll_shared.querying.result import Result
+from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.guarantee import guarantee
 from hushpoll_shared.tables.result_table import ResultTable
@@ -58,6 +60,36 @@ def statistic_answer(
         name=f"{published.name}-{published.version}-{statistic}",
         published=published,
     )
+
+
+def result_answer(
+    result: Result, file_name: str, *, form: Format | None, published: Published
+) -> Response:
+    """Render the result of a query in the form that the request asks for.
+
+    Parameters
+    ----------
+    result : Result
+        About a release of the survey.
+    file_name : str
+        Of the query.
+    form : str or None
+        What the request names; None: by its ``Accept``, and JSON by default.
+    published : Published
+        The survey, whose guarantee a sheet of methods has.
+
+    Raises
+    ------
+    InvalidParameter
+        As :func:`statistic_answer`.
+    """
+    form = form or _accepted()
+    if form == "json":
+        return json_response(result.to_dict())
+    name = f"{published.name}-{published.version}-{file_name}"
+    answer = table_file(form, name, table_of_result(result), published)
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
 
 
 def answer_in_form(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hushpoll_analysis.multiplicity.dependencies import check_pairs, dependencies_from_counts
+from hushpoll_analysis.multiplicity.dependencies import check_pairs, outcomes_of_pairs
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_analysis.relations.three_way import chosen_attributes
@@ -36,6 +36,7 @@ from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import JobRow
+from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.wire.job_kinds import SCOPE_OF_KIND
 
@@ -123,14 +124,13 @@ def dependencies(
     It is what the route `dependencies` answers at once where few pairs have rare answers. Of the
     others a pair takes up to a second. To fetch the result, a token needs the scope `read`.
     """
-    release, counts = parts.analysis.all_counts(row)
-    found = dependencies_from_counts(
-        parts.surveys.published(row),
-        counts,
-        on_pair=lambda done, total: say(Step("tests", done, total, "pairs")),
-        **parameters,
+    source = parts.analysis.source(row)
+    found = outcomes_of_pairs(
+        Dependencies(**parameters),
+        source,
+        lambda done, total: say(Step("tests", done, total, "pairs")),
     )
-    answer = {**parts.analysis.heading(row, release), **found.to_dict()}
+    answer = {**parts.analysis.heading(row, source.release), **found.to_dict()}
     return json_result("dependencies", row, answer)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hushpoll_analysis.estimates.cross_table import pair
+from hushpoll_analysis.records.pairs import pair
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import CONFIDENCES, ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.spelling.text import show

@@ -99,6 +99,9 @@ def _charts(
         "digest": basis.published.digest,
         "release": basis.facts["release"],
         "released_at": basis.facts["released_at"],
+        # A report says neither: it is about one release, whatever follows.
+        "next_release": None,
+        "pending": None,
     }
     estimates, confidence = results["estimates"], basis.choices.confidence
     for attribute in estimates["attributes"]:

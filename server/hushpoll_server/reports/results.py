@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from hushpoll_analysis.estimates.cross_table import cross_table_from_counts
 from hushpoll_analysis.estimates.frequencies import frequencies_from_counts
-from hushpoll_analysis.ordered.answered import answered_from_counts
-from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.scales import is_ordered
-from hushpoll_analysis.ordered.summary import Question, summary_of
+from hushpoll_analysis.records.counts import PairCounts
+from hushpoll_analysis.records.source import OfCounts
+from hushpoll_analysis.results import result_of
 from hushpoll_server.reports.basis import Basis
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
+from hushpoll_shared.queries.answered_shares import Answered
+from hushpoll_shared.queries.cross_tables import CrossTable
+from hushpoll_shared.queries.ordered_answers import Ordered
 
 
 def results_of(basis: Basis) -> dict[str, Any]:
@@ -38,26 +40,27 @@ def results_of(basis: Basis) -> dict[str, Any]:
         estimator=choices.estimator,
         only=choices.attributes,
     )
+    source = OfCounts(
+        published,
+        PairCounts(basis.counts, {names: joint.both for names, joint in basis.joint.items()}),
+    )
     ordered, answered = {}, {}
     if ESTIMATOR_TERMS[choices.estimator].no_interval is None:
         for name in choices.attributes:
             asked = published.attribute(name)
             if is_ordered(asked):
-                question = Question(name, confidence=confidence)
-                answers = Answers.alone(asked, basis.support[name], basis.n)
-                ordered[name] = summary_of(question, published, answers).to_dict()
+                summary = result_of(Ordered(attribute=name, confidence=confidence), source)
+                ordered[name] = summary.to_dict()
             if asked.missing is not None:
-                shares = answered_from_counts(
-                    published, basis.counts, attributes=[name], confidence=confidence
-                )
+                shares = result_of(Answered(attribute=name, confidence=confidence), source)
                 answered[name] = shares.to_dict()
     return {
         "estimates": estimates.to_dict(),
         "ordered": ordered,
         "answered": answered,
         "cross_tables": [
-            cross_table_from_counts(published, counts, a, b, confidence=confidence).to_dict()
-            for (a, b), counts in basis.joint.items()
+            result_of(CrossTable(a=a, b=b, confidence=confidence), source).to_dict()
+            for a, b in basis.joint
         ],
         "audits": basis.facts["audits"] if choices.fairness else [],
     }

@@ -18,13 +18,12 @@ from hushpoll_server.services.results.audits import Audits
 from hushpoll_server.services.results.exports import Exports
 from hushpoll_server.services.results.jobs import Jobs
 from hushpoll_server.services.results.models import Models
-from hushpoll_server.services.results.ordered import Ordered
 from hushpoll_server.services.results.overviews import Overviews
 from hushpoll_server.services.results.public_results import PublicResults
 from hushpoll_server.services.results.quality import Quality
-from hushpoll_server.services.results.relations import Relations
 from hushpoll_server.services.results.releases import Releases
 from hushpoll_server.services.results.survey_reports import SurveyReports
+from hushpoll_server.services.results.weighting import Weighting
 from hushpoll_server.services.surveys.drafts import Drafts
 from hushpoll_server.services.surveys.plans import Plans
 from hushpoll_server.store.counts import ReleaseStore
@@ -68,8 +67,7 @@ class Services(DeviceServices):
         self.drafts = Drafts(
             DraftStore(self.database), self.surveys, most_bytes=settings.max_manifest_bytes
         )
-        self.relations = Relations(surveys=self.surveys, analysis=self.analysis)
-        self.ordered = Ordered(surveys=self.surveys, analysis=self.analysis)
+        self.weighting = Weighting(surveys=self.surveys, analysis=self.analysis)
         self.overviews = Overviews(surveys=self.surveys, releases=self.releases, tokens=self.tokens)
         self.exports = Exports(surveys=self.surveys, analysis=self.analysis)
         self.job_store = JobStore(self.database)

@@ -1,7 +1,6 @@
-"""Estimates and cross-tables as text (extra ``cli``).
+"""What the command of estimates adds to them (extra ``cli``): fewer attributes, a test's outcome.
 
-The text is made from the JSON of the machine that estimates from a file, or of the client that
-asked a server. A server's answer is made printable before it comes here.
+It works on the JSON of the machine that estimates, or of the client that asked a server.
 """
 
 from __future__ import annotations
@@ -9,70 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich.table import Table
-
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
+from hushpoll_shared.queries.estimates import Estimates
+from hushpoll_shared.querying.result_text import text_of_query
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.text import printable
-from hushpoll_shared.tables.top_rows import top_rows
-
-
-def estimates_text(answer: Mapping[str, Any]) -> str:
-    """Return the estimates of every attribute as tables.
-
-    Parameters
-    ----------
-    answer : mapping
-        As a server gives it: ``survey``, ``version``, ``n``, ``attributes`` and so on.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If it is no such answer.
-    """
-    parts: list[str | Table] = [heading(answer)]
-    with_interval = not _without_interval(answer)
-    for attribute in attribute_entries(answer):
-        how = "in clear"
-        if attribute.get("protocol"):
-            how = f"{attribute['protocol']}, epsilon {attribute.get('epsilon')}"
-        table = Table(title=f"{attribute.get('name')} ({how})", title_justify="left")
-        table.add_column("category", overflow="fold")
-        headings = ("estimate", "std. error", _level(answer)) if with_interval else ("estimate",)
-        for name in headings:
-            table.add_column(name, justify="right", no_wrap=True)
-        top = top_rows(attribute.get("categories", []), "frequency")
-        for row in top.rows:
-            table.add_row(str(row["category"]), *_numbers(row, with_interval=with_interval))
-        if top.left:
-            table.add_row(top.words, f"{top.together:.4f}")
-        parts += [table, _fakes(attribute)]
-    if answer.get("intervals"):
-        parts.append(str(answer["intervals"]))
-    shape = "\n\n" + shape_text(answer["shape"]) if "shape" in answer else ""
-    return rendered(*parts) + shape
-
-
-def cross_table_text(answer: Mapping[str, Any]) -> str:
-    """Return a cross-table as a table with a line per cell, row by row.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If it is no such answer.
-    """
-    table = Table()
-    for attribute in (answer["a"], answer["b"]):
-        table.add_column(str(attribute), overflow="fold")
-    for name in ("estimate", "std. error", _level(answer)):
-        table.add_column(name, justify="right", no_wrap=True)
-    for cell in answer["cells"]:
-        table.add_row(str(cell["a"]), str(cell["b"]), *_numbers(cell, with_interval=True))
-    parts: list[str | Table] = [heading(answer), table, _fakes(answer)]
-    if answer.get("intervals"):
-        parts.append(str(answer["intervals"]))
-    return rendered(*parts)
 
 
 def shape_text(tested: Mapping[str, Any]) -> str:
@@ -124,49 +65,18 @@ def attribute_entries(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [entry for entry in entries if isinstance(entry, dict)]
 
 
-def _numbers(row: Mapping[str, Any], *, with_interval: bool) -> tuple[str, ...]:
-    value = f"{row['frequency']:.4f}"
-    if not with_interval:
-        return (value,)
-    return value, f"{row['standard_error']:.4f}", f"{row['lower']:.4f} to {row['upper']:.4f}"
+def estimates_and_shape(answer: Mapping[str, Any]) -> str:
+    """Return estimates as text, and the test of the reports' shape where there is one.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If it is no such answer.
+    """
+    shape = "\n\n" + shape_text(answer["shape"]) if "shape" in answer else ""
+    return text_of_query(Estimates)(answer) + shape
 
 
 def _without_interval(answer: Mapping[str, Any]) -> bool:
     terms = ESTIMATOR_TERMS.get(str(answer.get("estimator", UNBIASED)))
     return terms is not None and terms.no_interval is not None
-
-
-def _level(answer: Mapping[str, Any]) -> str:
-    return f"{100 * float(answer.get('confidence', 0.95)):g} % interval"
-
-
-def heading(answer: Mapping[str, Any]) -> str:
-    """Return the line that says which reports an answer is about."""
-    estimator = answer.get("estimator", UNBIASED)
-    return (
-        f"{answer.get('survey')} version {answer.get('version')}, {answer.get('n')} reports"
-        + (f", {answer['pending']} more pending" if answer.get("pending") else "")
-        + _released(answer)
-        + (f", estimator {estimator}" if estimator != UNBIASED else "")
-    )
-
-
-def _released(answer: Mapping[str, Any]) -> str:
-    """Say which release it is, of a survey that releases on a schedule."""
-    if not answer.get("released_at"):
-        return ""
-    following = answer.get("next_release")
-    return f", released at {answer['released_at']}" + (
-        f"; the next {following}" if following else ""
-    )
-
-
-def _fakes(attribute: Mapping[str, Any]) -> str:
-    """Say what fake reports could do, which no interval takes into account."""
-    effect = attribute.get("poisoning")
-    if not isinstance(effect, dict):
-        return ""
-    return (
-        f"If {effect['fake_share']:.0%} of the reports were fake, an estimate could be up to "
-        f"{effect['raised_by']:.3f} too high or {abs(effect['lowered_by']):.3f} too low.\n"
-    )

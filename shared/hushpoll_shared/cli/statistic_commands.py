@@ -14,33 +14,18 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from hushpoll_shared.cli.estimates_text import cross_table_text, estimates_text
+from hushpoll_shared.cli.estimates_text import estimates_and_shape
 from hushpoll_shared.cli.fairness_text import fairness_text
-from hushpoll_shared.cli.ordered_text import (
-    answered_text,
-    means_text,
-    ordered_change_text,
-    ordered_text,
-)
+from hushpoll_shared.cli.joint_table_text import joint_table_text
 from hushpoll_shared.cli.out_file import replacing
-from hushpoll_shared.cli.relations_text import (
-    change_text,
-    dependencies_text,
-    independence_text,
-    joint_table_text,
-    shares_text,
-    together_text,
-)
 from hushpoll_shared.cli.table_out import table_bytes, table_out_option
 from hushpoll_shared.cli.terminal import check_answer, emit_answer, usable
 from hushpoll_shared.cli.weighting import weighted_shares_text
-from hushpoll_shared.estimators import CONFIDENCES, ESTIMATOR_TERMS, UNBIASED
-from hushpoll_shared.spelling.scores import (
-    Score,
-    parse_quantiles,
-    parse_scores,
-    parse_scores_of,
-)
+from hushpoll_shared.estimators import CONFIDENCES
+from hushpoll_shared.queries.estimates import Estimates
+from hushpoll_shared.querying.options import options_of
+from hushpoll_shared.querying.query import Query
+from hushpoll_shared.querying.result_text import text_of_query
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.tables.table_files import format_of
@@ -55,43 +40,6 @@ _CONFIDENCE: Final = click.option(
     show_default=True,
     help="Confidence of the intervals.",
 )
-_SIMULTANEOUS: Final = click.option(
-    "--simultaneous",
-    is_flag=True,
-    help="Widen the intervals so that all of them hold together with this confidence.",
-)
-_PAIR: Final = (click.argument("a"), click.argument("b"))
-_RATE: Final = click.option(
-    "--rate",
-    type=click.FloatRange(0, 0.5, min_open=True),
-    default=0.05,
-    show_default=True,
-    help="Part of the discoveries that is expected to be false, at most.",
-)
-
-
-def _scores(_ctx: click.Context, _option: click.Parameter, text: str | None) -> list[Score] | None:
-    return None if text is None else parse_scores(text)
-
-
-def _scores_of(
-    _ctx: click.Context, _option: click.Parameter, parts: tuple[str, ...]
-) -> dict[str, list[Score]]:
-    return parse_scores_of(";".join(parts)) if parts else {}
-
-
-def _quantiles(_ctx: click.Context, _option: click.Parameter, text: str) -> tuple[float, ...]:
-    return parse_quantiles(text)
-
-
-def _mapping(name: str, field: str, which: str) -> Option:
-    return click.option(
-        name,
-        field,
-        multiple=True,
-        metavar="CATEGORY=LABEL",
-        help=f"Label of a category of {which}; may be repeated.",
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +49,7 @@ class Statistic:
     Attributes
     ----------
     table : str
-        Of :data:`hushpoll_shared.tables.statistics.TABLES`.
+        As :func:`hushpoll_shared.tables.statistics.table_of` takes it.
     text : callable
         From the JSON form to lines of text.
     parameters : tuple of callable
@@ -180,74 +128,20 @@ class Statistic:
         return usable(lambda: table_bytes(answer, table, out))
 
 
-_SCORES: Final = click.option(
-    "--scores",
-    metavar="SCORE,SCORE...",
-    callback=_scores,
-    help="What each category stands for, in the order of the manifest: a number, or an "
-    "interval as LOW:HIGH.  [default: the categories' labels]",
-)
-_THRESHOLD: Final = click.option("--threshold", type=float, help="Show the share at or above it.")
-_GIVEN: Final = click.option(
-    "--given", help="Attribute whose categories are groups: show each of them."
-)
-_SINCE_ATTRIBUTE: Final = click.option(
-    "--since-attribute", help="Attribute before.  [default: ATTRIBUTE]"
-)
+def statistic_of(query: type[Query[Any]], *, on_file: bool) -> Statistic:
+    """Return what commands show of a query, of a server or of a file."""
+    options = options_of(query, on_file=on_file)
+    return Statistic(query.file_name, text_of_query(query), options)
+
 
 ESTIMATES: Final = Statistic(
     "estimates",
-    estimates_text,
+    estimates_and_shape,
     (
         click.option(
             "--attribute", "attributes", multiple=True, help="Only this one; may be repeated."
         ),
-        click.option(
-            "--estimator",
-            type=click.Choice(list(ESTIMATOR_TERMS)),
-            default=UNBIASED,
-            show_default=True,
-            help="unbiased has an interval; shrunk is usually nearest to the whole distribution.",
-        ),
-        _CONFIDENCE,
-    ),
-)
-CROSS_TABLE: Final = Statistic("cross-table", cross_table_text, (*_PAIR, _CONFIDENCE))
-SHARES: Final = Statistic(
-    "conditional-shares",
-    shares_text,
-    (
-        click.option("--of", required=True, help="Attribute whose shares are shown."),
-        click.option("--given", required=True, help="Attribute whose categories are the groups."),
-        click.option("--reference", help="Category of --given: compare every other group with it."),
-        _CONFIDENCE,
-        _SIMULTANEOUS,
-    ),
-)
-INDEPENDENCE: Final = Statistic(
-    "independence",
-    independence_text,
-    (
-        *_PAIR,
-        click.option(
-            "--alpha",
-            type=click.FloatRange(1e-9, 0.5),
-            default=0.05,
-            show_default=True,
-            help="Level of the test.",
-        ),
-    ),
-)
-CHANGE: Final = Statistic(
-    "changes",
-    change_text,
-    (
-        click.argument("attribute"),
-        _SINCE_ATTRIBUTE,
-        _mapping("--map", "mapping", "the later version"),
-        _mapping("--since-map", "since_mapping", "the version to compare with"),
-        _CONFIDENCE,
-        _SIMULTANEOUS,
+        *options_of(Estimates, on_file=False),
     ),
 )
 JOINT_TABLE: Final = Statistic(
@@ -264,22 +158,6 @@ JOINT_TABLE: Final = Statistic(
         ),
     ),
 )
-TOGETHER: Final = Statistic(
-    "simultaneous-estimates",
-    together_text,
-    (
-        click.option("--attribute", help="Only this one, with narrower intervals."),
-        click.option(
-            "--method",
-            type=click.Choice(["max-t", "bonferroni", "anytime"]),
-            default="max-t",
-            show_default=True,
-            help="anytime: they hold at all looks together, however often you look.",
-        ),
-        _CONFIDENCE,
-    ),
-)
-DEPENDENCIES: Final = Statistic("dependencies", dependencies_text, (_RATE,))
 WEIGHTED_SHARES: Final = Statistic(
     "weighted-shares",
     weighted_shares_text,
@@ -296,77 +174,6 @@ WEIGHTED_SHARES: Final = Statistic(
             help="CSV with the weights of a design: a column for each attribute in clear, named "
             "after it, and last a column of weights; a row for each cell.",
         ),
-        _CONFIDENCE,
-    ),
-)
-ORDERED: Final = Statistic(
-    "ordered-answers",
-    ordered_text,
-    (
-        click.argument("attribute"),
-        _SCORES,
-        click.option(
-            "--quantiles",
-            default="0.25,0.5,0.75",
-            show_default=True,
-            metavar="Q,Q...",
-            callback=_quantiles,
-            help="Numbers between 0 and 1.",
-        ),
-        _THRESHOLD,
-        _GIVEN,
-        click.option("--reference", help="Category of --given: compare every other group with it."),
-        click.option(
-            "--interpolation",
-            type=click.Choice(["none", "linear"]),
-            default="none",
-            show_default=True,
-            help="linear: take answers of an interval for evenly spread over it, for quantiles.",
-        ),
-        _CONFIDENCE,
-        _SIMULTANEOUS,
-    ),
-)
-ORDERED_CHANGE: Final = Statistic(
-    "ordered-changes",
-    ordered_change_text,
-    (
-        click.argument("attribute"),
-        _SINCE_ATTRIBUTE,
-        _SCORES,
-        click.option(
-            "--since-scores",
-            metavar="SCORE,SCORE...",
-            callback=_scores,
-            help="The same of the version to compare with.  [default: --scores]",
-        ),
-        _THRESHOLD,
-        _CONFIDENCE,
-        _SIMULTANEOUS,
-    ),
-)
-MEANS: Final = Statistic(
-    "simultaneous-means",
-    means_text,
-    (
-        click.argument("attributes", nargs=-1),
-        _GIVEN,
-        click.option(
-            "--scores",
-            multiple=True,
-            metavar="NAME=SCORE,SCORE...",
-            callback=_scores_of,
-            help="What the categories of an attribute stand for; may be repeated.  "
-            "[default: the categories' labels]",
-        ),
-        _CONFIDENCE,
-    ),
-)
-ANSWERED: Final = Statistic(
-    "answered-shares",
-    answered_text,
-    (
-        click.option("--attribute", help="Only this one.  [default: all that can be skipped]"),
         _CONFIDENCE,
     ),
 )

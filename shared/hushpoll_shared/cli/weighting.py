@@ -9,8 +9,8 @@ from typing import Any, Final
 from rich.table import Table
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.cli.estimates_text import heading
 from hushpoll_shared.cli.terminal import rendered
+from hushpoll_shared.querying.headings import heading
 from hushpoll_shared.reading.documents import read_document
 from hushpoll_shared.reading.table_reader import NumberColumn, Row, TableReader, open_table
 from hushpoll_shared.reading.text_files import named

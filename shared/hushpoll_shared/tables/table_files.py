@@ -57,6 +57,8 @@ def xlsx_bytes(table: ResultTable) -> bytes:
         For more rows or longer texts than a sheet holds.
     MissingExtra
         Without XlsxWriter.
+    ValueError
+        If a text is no Unicode.
     """
     try:
         from xlsxwriter import Workbook
@@ -77,6 +79,9 @@ def xlsx_bytes(table: ResultTable) -> bytes:
     }
     methods = [("statistic", table.title), *table.methods]
     header = [column.name for column in table.columns]
+    for cell in (*header, *(cell for row in (*table.rows, *methods) for cell in row)):
+        if isinstance(cell, str):
+            cell.encode()  # the library would notice too late, with the file half written
     with Workbook(file, options) as book:
         bold = book.add_format({"bold": True})
         for title, head, rows in (

@@ -18,7 +18,8 @@ from hushpoll_analysis.auditing.predictions import (
     IN_CLEAR,
     AuditPredictions,
 )
-from hushpoll_analysis.auditing.report import Compared, Interval
+from hushpoll_analysis.auditing.report import Compared
+from hushpoll_analysis.estimates.intervals import Interval
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord

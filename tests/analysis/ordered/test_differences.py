@@ -10,6 +10,7 @@ from hushpoll_analysis.ordered.correlations import correlations
 from hushpoll_analysis.ordered.scales import scale_of
 from hushpoll_analysis.ordered.statistics import Block
 from hushpoll_analysis.ordered.summary import answers_of
+from hushpoll_analysis.records.source import OfRecords
 from hushpoll_protocols.errors import InvalidParameter
 from ordered_survey import falling
 from relations_survey import draw, survey
@@ -78,7 +79,7 @@ def test_correlation_is_that_of_all_truths_and_reports():
         )
         square += chance * np.outer(each, each)
     exact = square[:, 0] / np.sqrt(np.diag(square) * square[0, 0])
-    answers = answers_of(records, "a", "b")
+    answers = answers_of(OfRecords(records), "a", "b")
     scale = scale_of(records.published.attribute("a"), scores.tolist())
     block = Block.of_means(answers, scale, ["mean"])
     side = block.ratios, block.scores, block.ratios.sets(2.0).value

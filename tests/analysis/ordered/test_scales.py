@@ -4,6 +4,7 @@ import pytest
 
 from hushpoll_analysis.ordered.scales import is_ordered, scale_of
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.querying.rows import Score
 from ordered_survey import ordered
 
 
@@ -17,7 +18,7 @@ def test_numbers_and_intervals_are_read_from_labels():
     assert scale.high.tolist() == [0, 4, 9, 14, 15.5]
     assert scale.middle.tolist() == [0, 2.5, 7, 12, 15.5]
     assert scale.has_intervals
-    assert scale.to_list()[1] == {"category": "1-4", "low": 1.0, "high": 4.0}
+    assert scale.rows()[1] == Score(category="1-4", low=1.0, high=4.0)
 
 
 def test_words_ask_for_as_many_scores_as_there_are_answers():

@@ -6,8 +6,8 @@ import pytest
 from hushpoll_analysis import Records
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.predictions import AuditPredictions
-from hushpoll_analysis.auditing.report import Interval
 from hushpoll_analysis.auditing.sets import disparate, metric_set
+from hushpoll_analysis.estimates.intervals import Interval
 from hushpoll_analysis.planning.power import (
     AuditAssumptions,
     audit_powers,

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import Records, RecordStream
-from hushpoll_analysis.estimates.cross_table import joint_counts
 from hushpoll_analysis.records import counts as counting
 from hushpoll_analysis.records.counts import PairCounts, count, count_pairs, paired
+from hushpoll_analysis.records.pairs import joint_counts
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared import Manifest

@@ -8,7 +8,7 @@ from hushpoll_analysis.auditing.moments import excess_shares, weights
 from hushpoll_analysis.records.records import Channel
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.cli.relations_text import independence_text
+from hushpoll_shared.querying.result_text import text_of_result
 from relations_survey import draw, survey
 
 MARGINS = np.array([0.3, 0.7]), np.array([0.5, 0.2, 0.3])
@@ -72,11 +72,11 @@ def test_no_dependence_is_promised_that_is_stronger_than_any():
     _, records = draw(survey(("GRR", 2, "0.1"), (None, 2, "")), np.full((2, 2), 0.25), 40, 3)
     tested = independence(records, "a", "b")
     assert (tested.detectable, tested.largest_possible) == (None, 1.0)
-    answer = tested.to_dict() | {"survey": "sample", "version": 1, "digest": "", "pending": None}
+    answer = tested.to_dict()
     assert answer["smallest_detectable"] is answer["largest_detectable"] is None
     assert (
         "No dependence between these two, however strong (phi is at most 1.000), would be found "
-        "with a chance of 0.8." in " ".join(independence_text(answer).split())
+        "with a chance of 0.8." in " ".join(text_of_result(tested.result()).split())
     )
 
 

@@ -7,15 +7,17 @@ import pytest
 from scipy.stats import chi2
 
 from hushpoll_analysis import dependencies, independence
-from hushpoll_analysis.estimates.cross_table import joint_counts
 from hushpoll_analysis.multiplicity.dependencies import MOST_TABLES, rare_pairs, tables_for
-from hushpoll_analysis.records.counts import JointCounts, count_pairs
+from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, count_pairs
+from hushpoll_analysis.records.pairs import joint_counts
+from hushpoll_analysis.records.source import OfCounts
 from hushpoll_analysis.relations import reference_distribution
 from hushpoll_analysis.relations.drawn_supports import draw_supports
-from hushpoll_analysis.relations.independence import independence_from_counts
+from hushpoll_analysis.relations.independence import outcome_of_test
 from hushpoll_analysis.relations.reference_distribution import ENOUGH, TABLES
 from hushpoll_protocols import create
 from hushpoll_protocols.kernels import indicators, perturb
+from hushpoll_shared.queries.independence import Independence
 from relations_survey import draw, survey
 
 STEEP = np.array([0.9, 0.05, 0.03, 0.015, 0.005]), np.array([0.9, 0.06, 0.03, 0.01])
@@ -72,7 +74,14 @@ def test_p_value_of_a_small_table_is_that_of_enumeration(monkeypatch, counts, by
 def independence_of(table, most=TABLES):
     published = survey((None, len(table), ""), (None, table.shape[1], ""))
     counts = JointCounts(int(table.sum()), table.sum(axis=1), table.sum(axis=0), table)
-    return independence_from_counts(published, counts, "a", "b", most_tables=most)
+    return outcome_of(published, counts, most)
+
+
+def outcome_of(published, counts, most=TABLES):
+    support = {"a": counts.first, "b": counts.second}
+    kept = PairCounts(Counts(counts.n, support), {("a", "b"): counts.both})
+    source = OfCounts(published, kept)
+    return outcome_of_test(Independence(a="a", b="b"), source, most_tables=most)
 
 
 def test_no_table_at_least_as_far_gives_the_smallest_p_value():
@@ -166,6 +175,6 @@ def test_observed_counts_are_not_changed():
     _, records = draw(published, APART, 200, 9)
     counts = joint_counts(records, "a", "b")
     before = counts.both.copy(), counts.first.copy(), counts.second.copy()
-    independence_from_counts(published, counts, "a", "b")
+    outcome_of(published, counts)
     for one, two in zip(before, (counts.both, counts.first, counts.second), strict=True):
         assert (one == two).all()

@@ -8,29 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from sample_survey import VERSION
+from asked_queries import ASKED, MARGIN, SECOND
 
 pytestmark = pytest.mark.sqlite
 
 OPENAPI = Path(__file__).parents[3] / "docs" / "reference" / "openapi.json"
-SECOND = VERSION.removesuffix("1") + "2"
 PREFIX = "/api/v1/surveys/{name}/versions/{version}/"
-MARGIN = {"attributes": ["gender"], "shares": {"Female": 0.5, "Male": 0.5}}
-# A query, or the body of a statistic that is posted, that version 2 answers.
-ASKED = {
-    "answered-shares": {},
-    "changes": {"attribute": "age", "since_version": 1},
-    "conditional-shares": {"of": "income", "given": "gender"},
-    "cross-tables": {"a": "gender", "b": "income"},
-    "dependencies": {},
-    "estimates": {},
-    "independence": {"a": "gender", "b": "income"},
-    "ordered-answers": {"attribute": "country", "given": "gender"},
-    "ordered-changes": {"attribute": "country", "since_version": 1},
-    "simultaneous-estimates": {"attribute": "gender"},
-    "simultaneous-means": {"attributes": "country", "given": "gender"},
-    "weighted-shares": {"attribute": "income", "design": {"margins": [MARGIN]}},
-}
 # Parameters that name an attribute; a refusal of each names it, or another one of the request.
 NAMES = ("a", "attribute", "attributes", "b", "given", "of", "since_attribute")
 

@@ -141,11 +141,15 @@ def test_answers_of_another_form_are_refused():
 def test_columns_of_a_cross_table_have_the_names_of_its_questions():
     numbers = {"frequency": 0.5, "standard_error": 0.1, "lower": 0.3, "upper": 0.7}
     cell = {"a": "yes", "b": "x", **numbers}
-    table = table_of("cross-table", {"a": "smoker", "b": "b", "cells": [cell]})
+    fakes = dict.fromkeys(
+        ("one_fake_adds", "one_fake_removes", "fake_share", "raised_by", "lowered_by"), 0.0
+    )
+    about = {"n": 9, "confidence": 0.95, "intervals": "", "poisoning": fakes}
+    table = table_of("cross-table", {"a": "smoker", "b": "b", "cells": [cell], **about})
     assert csv_bytes(table).splitlines()[0].startswith(b'"smoker","b","frequency"')
     assert table.rows[0][:3] == ("yes", "x", 0.5)
     # A question may be called as another column is.
-    table = table_of("cross-table", {"a": "b", "b": "lower", "cells": [cell]})
+    table = table_of("cross-table", {"a": "b", "b": "lower", "cells": [cell], **about})
     assert [column.name for column in table.columns][:3] == ["b", "b: lower", "frequency"]
     assert table.rows[0] == ("yes", "x", 0.5, 0.1, 0.3, 0.7)
     answer = {
@@ -157,3 +161,9 @@ def test_columns_of_a_cross_table_have_the_names_of_its_questions():
     names = [column.name for column in table.columns]
     assert names == ["c", "a", "c: likelihood", *numbers, "likelihood"]
     assert table.rows[0] == ("p", "q", "r", *numbers.values(), 0.4)
+
+
+@pytest.mark.parametrize("encode", [csv_bytes, xlsx_bytes])
+def test_a_text_that_is_no_unicode_is_refused_before_a_file_is_begun(encode):
+    with pytest.raises(ValueError, match="surrogates"):
+        encode(ResultTable("a", columns(b="text"), (("\ud800",),)))

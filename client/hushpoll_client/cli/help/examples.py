@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
-EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
+from hushpoll_shared.querying.registry import all_queries
+
+_BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     "answer": (
         "hushpoll answer https://polls.example.org/s/work-and-health",
         "hushpoll answer https://polls.example.org/s/panel --token hr_... --max-epsilon 4",
     ),
-    "answered": ("hushpoll answered work-and-health --attribute health --out answered.csv",),
     "audit": ("hushpoll audit --sdk python --protocols GRR,OUE --epsilons 1,4 --draws 20000",),
     "card": ("hushpoll card run --out card.html",),
-    "cross-table": ("hushpoll cross-table work-and-health gender health --out table.xlsx",),
     "data": ("hushpoll data adult --out adult.csv",),
     "demo": ("hushpoll demo", "hushpoll demo --look"),
     "draft begin": ("hushpoll draft begin work-and-health",),
@@ -71,35 +72,12 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "model learners": ("hushpoll model learners work-and-health",),
     "model list": ("hushpoll model list work-and-health",),
     "model show": ("hushpoll model show 7f3c2a...",),
-    "ordered": (
-        "hushpoll ordered work-and-health age --quantiles 0.25,0.5,0.75",
-        "hushpoll ordered work-and-health age --given gender --threshold 65",
-    ),
     "plan": ("hushpoll plan survey.yaml --n 20000",),
     "predict": ("hushpoll predict --model run --data people.csv --out predicted.csv",),
-    "records all": ("hushpoll records all survey.records --out tests.csv",),
-    "records answered": ("hushpoll records answered survey.records",),
-    "records change": ("hushpoll records change june.records health --since may.records",),
-    "records cross-table": ("hushpoll records cross-table survey.records gender health",),
     "records estimate": ("hushpoll records estimate survey.records --check-shape",),
-    "records independence": ("hushpoll records independence survey.records gender health",),
-    "records means": ("hushpoll records means survey.records age hours",),
-    "records ordered": ("hushpoll records ordered survey.records age",),
-    "records ordered-change": (
-        "hushpoll records ordered-change june.records age --since may.records",
-    ),
-    "records shares": ("hushpoll records shares survey.records --of health --given gender",),
     "records table": ("hushpoll records table survey.records gender health income",),
-    "records together": ("hushpoll records together survey.records",),
     "records weight": ("hushpoll records weight survey.records health --design design.yaml",),
-    "relate all": ("hushpoll relate all work-and-health --out tests.xlsx",),
-    "relate change": ("hushpoll relate change work-and-health health --since 1",),
-    "relate independence": ("hushpoll relate independence work-and-health gender health",),
-    "relate means": ("hushpoll relate means work-and-health age hours",),
-    "relate ordered-change": ("hushpoll relate ordered-change work-and-health age --since 1",),
-    "relate shares": ("hushpoll relate shares work-and-health --of health --given gender",),
     "relate table": ("hushpoll relate table work-and-health gender health income",),
-    "relate together": ("hushpoll relate together work-and-health",),
     "report": (
         "hushpoll report work-and-health --cross health,gender --out results.html",
         "hushpoll report work-and-health --out results.html --bundle results.zip",
@@ -153,3 +131,25 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "worker": ("hushpoll worker --config hushpoll.toml",),
 }
 """By the whole name of the command."""
+
+
+def _of_queries() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield an example of each query's commands, of a server and of a file."""
+    for query in all_queries().values():
+        on_file = f"records {query.command.rpartition(' ')[2]}"
+        for name, subject, since in (
+            (query.command, "work-and-health", "1"),
+            (on_file, "survey.records", "earlier.records"),
+        ):
+            words = (
+                "hushpoll",
+                name,
+                subject,
+                query.example,
+                *(query.compares * ("--since", since)),
+            )
+            yield name, (" ".join(filter(None, words)),)
+
+
+EXAMPLES: Final = {**dict(_of_queries()), **_BY_HAND}
+"""By the name of the command."""

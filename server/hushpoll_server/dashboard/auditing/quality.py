@@ -20,6 +20,7 @@ from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.results.quality import NOTHING
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import DONE, QUEUED, RUNNING
+from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.tables.result_table import ResultTable, columns
 from hushpoll_shared.tables.statistics import table_of
@@ -136,7 +137,7 @@ def _why_no_days(row: VersionRow) -> str:
 def _fakes(row: VersionRow) -> tuple[list[dict[str, Any]], str | None]:
     """Return what fake reports can do to each attribute's estimates, or why that is not said."""
     try:
-        answer = services().analysis.estimates(row)
+        answer = services().analysis.result(row, Estimates()).to_dict()
     except Refused as refusal:
         if refusal.code not in NOTHING:
             raise

@@ -26,11 +26,13 @@ from hushpoll_server.dashboard.frame import (
     words_of_refusal,
 )
 from hushpoll_server.dashboard.results import NOTHING_YET
-from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.dashboard.surveys import answered, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.queries.changes import Change
+from hushpoll_shared.queries.conditional_shares import ConditionalShares
 from hushpoll_shared.tables.statistics import table_of
 
 PAGE: Final = "/surveys/<name>/versions/<int:version>/comparison"
@@ -142,13 +144,16 @@ def _answer(row: VersionRow, chosen: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _of_groups(row: VersionRow, chosen: Mapping[str, str], given: str) -> dict[str, Any]:
-    parts, group, reference = services(), chosen["group"], chosen["reference"]
+    group, reference = chosen["group"], chosen["reference"]
     if group == reference:
         raise InvalidParameter("the two groups are the same one; choose another", field="reference")
-    document = parts.relations.conditional_shares(
-        row, chosen["of"], given, reference=reference, confidence=float(chosen["confidence"])
+    query = ConditionalShares(
+        of=chosen["of"],
+        given=given,
+        reference=reference,
+        confidence=float(chosen["confidence"]),
     )
-    parts.actions.looked(member().actor, "conditional-shares", row.name, row.version)
+    document = answered(row, query).to_dict()
     shares = {(one["group"], one["category"]): one for one in document["shares"]}
     rows = [
         {
@@ -172,17 +177,13 @@ def _of_groups(row: VersionRow, chosen: Mapping[str, str], given: str) -> dict[s
 
 
 def _of_waves(row: VersionRow, chosen: Mapping[str, str], since: VersionRow) -> dict[str, Any]:
-    parts = services()
-    document = parts.relations.change(
-        since,
-        row,
-        (chosen["of"], chosen["of"]),
-        ({}, {}),
+    query = Change(
+        attribute=chosen["of"],
+        since_version=since.version,
+        since_survey=since.name,
         confidence=float(chosen["confidence"]),
-        simultaneous=False,
     )
-    for seen in (since, row):
-        parts.actions.looked(member().actor, "changes", seen.name, seen.version)
+    document = answered(row, query, since).to_dict()
     rows = [
         {
             "label": one["label"],

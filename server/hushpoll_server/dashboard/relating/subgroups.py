@@ -9,10 +9,13 @@ from typing import Any
 
 from flask import request
 
-from hushpoll_server.dashboard.frame import choice, member
+from hushpoll_server.dashboard.frame import choice
+from hushpoll_server.dashboard.surveys import answered
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import UNBIASED
+from hushpoll_shared.queries.conditional_shares import ConditionalShares
+from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.survey.published import Published
 
 
@@ -49,10 +52,10 @@ def shares_among(
         If there is no release yet, or records are deleted.
     """
     attribute = published.attribute(chosen["attribute"])
-    document = services().relations.conditional_shares(
-        row, attribute.name, chosen["among"], confidence=float(chosen["confidence"])
+    query = ConditionalShares(
+        of=attribute.name, given=chosen["among"], confidence=float(chosen["confidence"])
     )
-    services().actions.looked(member().actor, "conditional-shares", row.name, row.version)
+    document = answered(row, query).to_dict()
     shares = [share for share in document["shares"] if share["group"] == chosen["group"]]
     categories = [
         share | {"frequency": share["value"] if share["bound"] == "bounded" else None}
@@ -70,7 +73,8 @@ def shares_among(
 
 def size_of_group(row: VersionRow, chosen: dict[str, str]) -> dict[str, Any]:
     """Return the group's share of all people, as the API estimates that of a category."""
-    answer = services().analysis.estimates(row, confidence=float(chosen["confidence"]))
+    query = Estimates(confidence=float(chosen["confidence"]))
+    answer = services().analysis.result(row, query).to_dict()
     (question,) = (entry for entry in answer["attributes"] if entry["name"] == chosen["among"])
     (size,) = (one for one in question["categories"] if one["category"] == chosen["group"])
     return dict(size)

@@ -1,4 +1,4 @@
-"""Requests and answers about a survey's results: estimates, cross-tables, counts."""
+"""Answers about a survey version: its counts, its overview, and what each result says of it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from hushpoll_server.http.models.common import Answer, Digest, Name, TableQuery
+from hushpoll_server.http.models.common import Answer, Digest, Name
 from hushpoll_server.http.models.plans import ShuffledAnswer
 from hushpoll_server.http.models.surveys import PublishWarning
-from hushpoll_shared.estimators import CONFIDENCES
 
 Pending = Field(
     None,
@@ -37,33 +36,6 @@ class VersionResult(Answer):
     )
 
 
-class ConfidenceQuery(TableQuery):
-    """Confidence of the intervals, and the form of the answer."""
-
-    confidence: float = Field(
-        0.95,
-        ge=CONFIDENCES[0],
-        le=CONFIDENCES[1],
-        description="Of the intervals, in [0.01, 0.999999].",
-    )
-
-
-class EstimatesQuery(ConfidenceQuery):
-    """Confidence of the intervals, and the estimator."""
-
-    estimator: Literal["unbiased", "projected", "likelihood", "shrunk"] = Field(
-        "unbiased",
-        description="All but unbiased have no interval. likelihood reads the records themselves.",
-    )
-
-
-class CrossTableQuery(ConfidenceQuery):
-    """The two attributes of a cross-table."""
-
-    a: str = Field(description="Attribute of the rows.")
-    b: str = Field(description="Attribute of the columns.")
-
-
 class DeletionAnswer(Answer):
     """The number of deleted records, and when."""
 
@@ -71,91 +43,6 @@ class DeletionAnswer(Answer):
     version: int
     deleted: int = Field(description="Records; 0 if there were none.")
     deleted_at: str = Field(description="UTC; when records were last deleted.")
-
-
-class CategoryEstimate(Answer):
-    """The estimated share of one category."""
-
-    category: str
-    frequency: float = Field(description="May fall outside [0, 1] if unbiased.")
-    standard_error: float | None = Field(description="None: the estimator has no interval.")
-    lower: float | None
-    upper: float | None
-
-
-class PoisoningModel(Answer):
-    """What fake reports can do to estimates of categories or cells; no interval knows of fakes."""
-
-    one_fake_adds: float = Field(
-        description="People of a category (or cell) that one fake report can stand for, at most."
-    )
-    one_fake_removes: float = Field(
-        description="People of a category (or cell) that one fake report can hide, at most."
-    )
-    fake_share: float = Field(description="Share of fake reports that the shifts are about.")
-    raised_by: float = Field(
-        description="Largest rise of a category (or cell) of nobody, if so many reports are fake."
-    )
-    lowered_by: float = Field(
-        description="Largest fall of a category (or cell) of all, if so many reports are fake."
-    )
-
-
-class AttributeEstimates(Answer):
-    """The estimated distribution of one attribute."""
-
-    name: str
-    role: Literal["sensitive", "plain", "target"]
-    protocol: str | None = Field(description="None: sent in clear.")
-    epsilon: str | None
-    categories: list[CategoryEstimate]
-    poisoning: PoisoningModel | None = Field(
-        description="Of the unbiased estimate; None for another estimator."
-    )
-
-
-class EstimatesAnswer(VersionResult):
-    """The estimated distributions of every attribute."""
-
-    n: int = Field(description="Reports behind the estimates.")
-    pending: int | None = Pending
-    confidence: float
-    estimator: str
-    intervals: str = Field(
-        description="How many of the intervals are expected to miss, and what looking at results "
-        "again and again does to them; or that the estimator has no interval, and why."
-    )
-    attributes: list[AttributeEstimates]
-
-
-class Cell(Answer):
-    """The estimated share of the population in two categories."""
-
-    a: str = Field(description="Category of attribute a.")
-    b: str = Field(description="Category of attribute b.")
-    frequency: float = Field(description="Unbiased; may fall outside [0, 1].")
-    standard_error: float
-    lower: float
-    upper: float
-
-
-class CrossTableAnswer(VersionResult):
-    """The estimated joint distribution of two attributes."""
-
-    a: str
-    b: str
-    n: int
-    pending: int | None = Pending
-    confidence: float
-    intervals: str = Field(
-        description="How many of the intervals are expected to miss, and what looking at results "
-        "again and again does to them."
-    )
-    cells: list[Cell] = Field(
-        description="One per pair of categories, row by row. The cells of a row and of a column "
-        "sum to the estimate of its category, and all to 1."
-    )
-    poisoning: PoisoningModel = Field(description="Of the worst cell.")
 
 
 class RefusedDay(Answer):

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from hushpoll_server.body_size import BodySize
-from hushpoll_server.http.models.common import Strict
-from hushpoll_server.http.models.relations import BoundedEstimate, HowToRead
+from hushpoll_server.http.models.common import Answer, Strict
 from hushpoll_server.http.models.results import Pending, VersionResult
 from hushpoll_server.jobs.design_parameters import DesignModel
+from hushpoll_shared.querying.rows import HOW_TO_READ
+
+HowToRead = Field(description=HOW_TO_READ)
+
+
+class BoundedEstimate(Answer):
+    """An estimate with its confidence set."""
+
+    value: float | None = Field(
+        description="May fall outside [0, 1]; null where the set has no bound: cannot conclude."
+    )
+    standard_error: float | None
+    lower: float | None
+    upper: float | None
+    bound: Literal["bounded", "no lower bound", "no upper bound", "no bound"]
 
 
 class WeightedSharesBody(Strict):

@@ -1,4 +1,4 @@
-"""What an analyst reads: estimates, cross-tables, records, counts."""
+"""What an analyst reads of a version beside results: records, counts, an overview."""
 
 from __future__ import annotations
 
@@ -10,15 +10,10 @@ from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, 
 from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.results import (
     CountsAnswer,
-    CrossTableAnswer,
-    CrossTableQuery,
     DeletionAnswer,
-    EstimatesAnswer,
-    EstimatesQuery,
     OverviewAnswer,
 )
 from hushpoll_server.http.openapi import BEARER, problems
-from hushpoll_server.http.tables import statistic_answer
 from hushpoll_server.jobs.parameters import ExportParameters
 from hushpoll_server.services.results.exports import MEDIA_TYPES, Export
 from hushpoll_server.services.surveys.surveys import timestamp
@@ -30,50 +25,6 @@ api = APIBlueprint(
     abp_tags=[Tag(name="analysis")],
     abp_security=BEARER,
 )
-
-
-@api.get(
-    "/estimates", responses={200: EstimatesAnswer, **problems(401, 403, 404, 409, 410, 422, 503)}
-)
-@endpoint("read")
-def estimates(path: VersionPath, query: EstimatesQuery) -> Response:
-    """Estimate the frequencies of every attribute, with standard errors and intervals.
-
-    Unbiased values, unless another estimator is named: one may fall outside [0, 1]. They are about
-    the last release. Refused before the first, and below the survey's minimum batch.
-    """
-    parts = services()
-    row = parts.surveys.version(path.name, path.version)
-    answer = parts.analysis.estimates(row, confidence=query.confidence, estimator=query.estimator)
-    parts.actions.looked(current_grant().actor, "estimates", row.name, row.version)
-    return statistic_answer(
-        EstimatesAnswer.model_validate(answer),
-        "estimates",
-        form=query.format,
-        published=parts.surveys.published(row),
-    )
-
-
-@api.get(
-    "/cross-tables",
-    responses={200: CrossTableAnswer, **problems(401, 403, 404, 409, 410, 422, 503)},
-)
-@endpoint("read")
-def cross_tables(path: VersionPath, query: CrossTableQuery) -> Response:
-    """Estimate the shares of the population in each pair of categories of two attributes.
-
-    They are about the last release. Refused before the first, and below the survey's minimum batch.
-    """
-    parts = services()
-    row = parts.surveys.version(path.name, path.version)
-    answer = parts.analysis.cross_table(row, query.a, query.b, confidence=query.confidence)
-    parts.actions.looked(current_grant().actor, "cross-tables", row.name, row.version)
-    return statistic_answer(
-        CrossTableAnswer.model_validate(answer),
-        "cross-table",
-        form=query.format,
-        published=parts.surveys.published(row),
-    )
 
 
 @api.get(

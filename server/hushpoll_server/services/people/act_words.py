@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from hushpoll_server.services.people.roles import ORDER
+from hushpoll_shared.querying.registry import all_queries
 
 _JOBS: Final = {
     "dependencies": "tests of all pairs of questions",
@@ -21,23 +22,13 @@ _JOBS: Final = {
     "weight": "weighted shares",
 }
 _VIEWS: Final = {
-    "answered-shares": "the shares among those who answered",
+    **{query.name: query.looked_at for query in all_queries().values()},
     "audits": "the fairness audits",
-    "changes": "the changes between two versions or surveys",
-    "conditional-shares": "the shares in groups",
     "counts": "the numbers of reports",
-    "cross-tables": "a cross-table",
-    "dependencies": "tests of independence of all pairs of questions",
-    "estimates": "the estimates",
-    "independence": "tests of independence",
     "joint-tables": "a table of several questions",
     "models": "the models",
-    "ordered-answers": "the means and quantiles",
-    "ordered-changes": "the changes of a mean between two versions or surveys",
     "overview": "the overview of a survey",
     "report": "a report of results",
-    "simultaneous-estimates": "the estimates whose intervals hold together",
-    "simultaneous-means": "the means whose intervals hold together",
     "weighted-shares": "the weighted shares",
 }
 

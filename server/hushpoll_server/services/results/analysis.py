@@ -9,26 +9,21 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from hushpoll_analysis.estimates.cross_table import (
-    CrossTable,
-    cross_table_from_counts,
-    joint_counts,
-    pair,
-)
-from hushpoll_analysis.estimates.estimators import terms_of
-from hushpoll_analysis.estimates.frequencies import (
-    Estimates,
-    frequencies,
-    frequencies_from_counts,
-)
-from hushpoll_analysis.records.counts import JointCounts, PairCounts, count_pairs
+from hushpoll_analysis.estimates.cross_table import CrossTable, joint_shares
+from hushpoll_analysis.multiplicity.dependencies import check_pairs, rare_pairs
+from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, count_pairs
+from hushpoll_analysis.records.pairs import joint_counts, pair
 from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.records.source import Held, Source
+from hushpoll_analysis.results import result_of
 from hushpoll_protocols import InvalidParameter, SecureBits
 from hushpoll_protocols.estimation.likelihood import NotConverged
 from hushpoll_protocols.registry import PROTOCOLS
@@ -39,18 +34,46 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.counts import Aggregate, Aggregator
 from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_server.store.segments import Rows
-from hushpoll_shared.estimators import UNBIASED
+from hushpoll_shared.queries.cross_tables import CrossTable as JointShares
+from hushpoll_shared.queries.dependencies import Dependencies
+from hushpoll_shared.querying.query import Query
+from hushpoll_shared.querying.result import OfRelease, Result
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
+
+R = TypeVar("R", bound=Result)
 
 # Questions that may wait for the one being answered. Each holds a thread of the web process.
 WAITING_QUESTIONS: Final = 4
 RETRY_AFTER_SECONDS: Final = 5
 # Indicators, one byte each, that an estimator may hold and pass through some hundred times.
-LARGEST_LIKELIHOOD: Final = 1 << 25
+LARGEST_HELD: Final = 1 << 25
 # Cross-tables of so many cells at most are kept, about 32 bytes for each cell.
 KEPT_TABLES: Final = 16
 LARGEST_KEPT: Final = 1 << 16
+
+
+MOST_RARE_PAIRS: Final = 10
+"""Pairs with rare answers that are tested for one answer: each takes up to a second."""
+
+
+def require_few_rare_pairs(query: Dependencies, source: Source) -> None:
+    """Refuse tests of pairs that take too long to wait for.
+
+    Raises
+    ------
+    InvalidParameter
+        If more than `MOST_RARE_PAIRS` have rare answers, of which tables are drawn.
+    """
+    check_pairs(source.published, query.rate)
+    rare = rare_pairs(source.published, source.pairs(), query.rate)
+    if rare > MOST_RARE_PAIRS:
+        raise InvalidParameter(
+            f"{rare} pairs of attributes have rare answers, of which tables are drawn, and more "
+            f"than {MOST_RARE_PAIRS} take too long to wait for: ask for the job dependencies "
+            "(hushpoll relate all --job), or test single pairs by independence",
+            field="survey",
+        )
 
 
 def counted(published_of: Callable[[int], Published]) -> Aggregator:
@@ -110,115 +133,62 @@ class Analysis:
         self._tables: dict[tuple[object, ...], CrossTable] = {}
         self._tables_lock = threading.Lock()
 
-    def estimates(
-        self, row: VersionRow, *, confidence: float = 0.95, estimator: str = UNBIASED
-    ) -> dict[str, Any]:
-        """Estimate the frequencies of every attribute, by an estimator of `ESTIMATOR_TERMS`.
-
-        Raises
-        ------
-        InvalidParameter
-            Another estimator; or one that needs the records, of which there are too many.
-        Refused
-            ``not-released``, ``not-enough-reports``; where counts are not kept yet, or do not
-            suffice, also ``unavailable`` and ``records-deleted``.
-        """
-        terms = terms_of(estimator)
-        release = self.release(row)
-        published = self._surveys.published(row)
-        if terms.needs_records:
-            estimates = self._from_records(row, release, confidence=confidence, estimator=estimator)
-        else:
-            counts = release.counts
-            if counts is None:
-                with self.scanning(row, release) as records:
-                    counts = count_pairs(records)
-            estimates = frequencies_from_counts(
-                published, counts.counts, confidence=confidence, estimator=estimator
-            )
-        return {**self.heading(row, release), **estimates.to_dict()}
-
-    def _from_records(
-        self, row: VersionRow, release: Release, *, confidence: float, estimator: str
-    ) -> Estimates:
-        published = self._surveys.published(row)
-        widest = max((attribute.k for attribute in published.perturbed), default=1)
-        if release.reports * widest > LARGEST_LIKELIHOOD:
-            raise InvalidParameter(
-                f"estimator is {estimator!r}, which works through {release.reports} records of up "
-                f"to {widest} categories many times; a server does so up to {LARGEST_LIKELIHOOD} "
-                "indicators: export the records and use hushpoll records estimate, or choose "
-                "another estimator",
-                field="estimator",
-            )
-        with self.scanning(row, release) as records:
-            try:
-                return frequencies(records, confidence=confidence, estimator=estimator)
-            except NotConverged as error:
-                raise InvalidParameter(
-                    f"estimator is {estimator!r}: {error}; choose another estimator",
-                    field="estimator",
-                ) from error
-
-    def cross_table(
-        self, row: VersionRow, a: str, b: str, *, confidence: float = 0.95
-    ) -> dict[str, Any]:
-        """Estimate the cross-table of two attributes.
-
-        Raises
-        ------
-        InvalidParameter
-            Unknown attribute, the same twice, or a table too large to read.
-        Refused
-            ``not-released``, ``not-enough-reports``; where the pair's counts are not kept also
-            ``unavailable``, and ``records-deleted``.
-        """
-        release, table = self.table(row, a, b, confidence=confidence)
-        return {**self.heading(row, release), **table.to_dict()}
-
     def table(
         self, row: VersionRow, a: str, b: str, *, confidence: float
-    ) -> tuple[Release, CrossTable]:
-        """Return the cross-table of two attributes as arrays; raises as `cross_table`.
+    ) -> tuple[OfRelease, CrossTable]:
+        """Return the cross-table of two attributes as arrays; raises as `result`.
 
         The newest tables are kept, as an analyst looks at one as a page, a picture and a file.
         """
-        published = self._surveys.published(row)
-        pair(published, a, b)
-        release, counts = self.pair_counts(row, a, b)
+        source = self.source(row)
+        pair(source.published, a, b)
+        counts = source.pair(a, b)
         arrays = (counts.first, counts.second, counts.both)
         seen = hashlib.sha256(b"".join(array.tobytes() for array in arrays)).digest()
         key = (row.id, a, b, confidence, counts.n, seen)
         with self._tables_lock:
             table = self._tables.pop(key, None)
         if table is None:
-            table = cross_table_from_counts(published, counts, a, b, confidence=confidence)
+            table = joint_shares(JointShares(a=a, b=b, confidence=confidence), source)
         if table.frequency.size <= LARGEST_KEPT:
             with self._tables_lock:
                 self._tables[key] = table
                 while len(self._tables) > KEPT_TABLES:
                     del self._tables[next(iter(self._tables))]
-        return release, table
+        return self.about(row, source.release), table
 
-    def pair_counts(self, row: VersionRow, a: str, b: str) -> tuple[Release, JointCounts]:
-        """Return the joint counts of two attributes, kept or counted now; raises as `cross_table`.
+    def result(self, row: VersionRow, query: Query[R], before: VersionRow | None = None) -> R:
+        """Return the result of a query about a version, or about it and an earlier one.
 
-        The pair is one of the survey's, which the caller has checked.
+        Raises
+        ------
+        InvalidParameter
+            For what the query's function refuses; a version that is compared with itself.
+        Refused
+            ``not-released``, ``not-enough-reports``; where counts are not kept, or do not suffice,
+            also ``unavailable`` and ``records-deleted``.
         """
-        release = self.release(row)
-        counts = None if release.counts is None else release.counts.of_pair(a, b)
-        if counts is None:
-            with self.scanning(row, release) as records:
-                counts = joint_counts(records, a, b)
-        return release, counts
+        source = self.source(row)
+        if before is not None:
+            require_two_versions(before, row)
+            return result_of(query, source, self.source(before))
+        if isinstance(query, Dependencies):
+            require_few_rare_pairs(query, source)
+        try:
+            result = result_of(query, source)
+        except NotConverged as error:
+            raise InvalidParameter(
+                f"estimator is 'likelihood': {error}; choose another estimator", field="estimator"
+            ) from error
+        return replace(result, about=self.about(row, source.release))
 
-    def all_counts(self, row: VersionRow) -> tuple[Release, PairCounts]:
-        """Return support counts and those of pairs, kept or counted now; raises as `estimates`."""
-        release = self.release(row)
-        if release.counts is not None:
-            return release, release.counts
-        with self.scanning(row, release) as records:
-            return release, count_pairs(records)
+    def about(self, row: VersionRow, release: Release) -> OfRelease:
+        """Return what every result says of its version and release."""
+        return OfRelease(**self.heading(row, release))
+
+    def source(self, row: VersionRow) -> ReleaseSource:
+        """Return the counts of a version's release, as queries ask for them."""
+        return ReleaseSource(self, row, self._surveys.published(row))
 
     def heading(self, row: VersionRow, release: Release) -> dict[str, Any]:
         """Return what every answer says of its version and release."""
@@ -273,6 +243,78 @@ class Analysis:
                 yield RecordStream.trusted(self._surveys.published(row), blocks)
         finally:
             self._places.release()
+
+
+@dataclass(frozen=True)
+class ReleaseSource:
+    """The counts of one release of a version; it is looked up once a query has been checked."""
+
+    analysis: Analysis
+    row: VersionRow
+    published: Published
+
+    @cached_property
+    def release(self) -> Release:
+        """What analysts may learn of the version now."""
+        return self.analysis.release(self.row)
+
+    def questions(self, only: Collection[str] | None = None) -> Counts:
+        """Return the support counts of all questions, kept or counted now."""
+        del only
+        return self.pairs().counts
+
+    def pair(self, a: str, b: str) -> JointCounts:
+        """Return the joint counts of two questions, kept or counted now."""
+        counts = None if self.release.counts is None else self.release.counts.of_pair(a, b)
+        if counts is None:
+            with self._scanning() as records:
+                counts = joint_counts(records, a, b)
+        return counts
+
+    def pairs(self) -> PairCounts:
+        """Return the counts of all pairs that are kept, or count them now."""
+        if self.release.counts is not None:
+            return self.release.counts
+        with self._scanning() as records:
+            return count_pairs(records)
+
+    def records(self, held: Held) -> AbstractContextManager[RecordStream]:
+        """Let the block hold the release's records, when it is its turn.
+
+        Raises
+        ------
+        InvalidParameter
+            If they are too many.
+        """
+        reports = self.release.reports
+        if reports * held.widest > LARGEST_HELD:
+            raise InvalidParameter(
+                f"{held.field} is {held.value!r}, which works through {reports} records of up to "
+                f"{held.widest} categories many times; a server does so up to {LARGEST_HELD} "
+                "indicators: export the records and use hushpoll records estimate, or choose "
+                f"another {held.field}",
+                field=held.field,
+            )
+        return self._scanning()
+
+    def _scanning(self) -> AbstractContextManager[RecordStream]:
+        return self.analysis.scanning(self.row, self.release)
+
+
+def require_two_versions(before: VersionRow, after: VersionRow) -> None:
+    """Refuse to compare a version with itself.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is the same one.
+    """
+    if before.id == after.id:
+        raise InvalidParameter(
+            f"{after.name} version {after.version} is compared with itself; name an earlier "
+            "version, or another survey",
+            field="since_version",
+        )
 
 
 def _gone(row: VersionRow, when: str) -> Refused:

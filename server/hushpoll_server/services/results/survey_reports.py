@@ -144,19 +144,21 @@ class SurveyReports:
         return self._drawing.draw(specification, "svg")
 
     def _basis(self, row: VersionRow, choices: Choices) -> Basis:
-        release, counts = self._analysis.all_counts(row)
-        joint = {names: self._joint(row, release, *names) for names in choices.cross_tables}
+        source = self._analysis.source(row)
+        counts = source.questions(choices.attributes)
+        joint = {names: self._joint(row, source.release, *names) for names in choices.cross_tables}
         return Basis(
             published=self._surveys.published(row),
             choices=choices,
-            n=counts.counts.n,
-            support={name: counts.counts.support[name] for name in choices.attributes},
+            n=counts.n,
+            support={name: counts.support[name] for name in choices.attributes},
             joint=joint,
             facts=self._facts(row, choices),
         )
 
     def _joint(self, row: VersionRow, release: Release, a: str, b: str) -> JointCounts:
-        later, counts = self._analysis.pair_counts(row, a, b)
+        source = self._analysis.source(row)
+        later, counts = source.release, source.pair(a, b)
         if later.reports != release.reports or later.released_at != release.released_at:
             raise Refused(
                 "unavailable",

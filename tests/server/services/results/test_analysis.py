@@ -86,7 +86,7 @@ def test_an_unknown_estimator_is_refused(site, loud):
 
 
 def test_records_too_many_for_the_likelihood_are_refused(site, loud, monkeypatch):
-    monkeypatch.setattr(analysis, "LARGEST_LIKELIHOOD", 10)
+    monkeypatch.setattr(analysis, "LARGEST_HELD", 10)
     answer = site.get(f"{VERSION}/estimates", query_string={"estimator": "likelihood"})
     assert site.problem(answer) == (422, "invalid-request", "estimator")
 

@@ -9,13 +9,10 @@ from hushpoll_analysis import (
     change,
     conditional_shares,
     dependencies,
-    independence,
     simultaneous_estimates,
 )
 from hushpoll_server.jobs.kinds import dependencies as dependencies_job
-from hushpoll_server.services.results import relations
-from hushpoll_shared.tables.statistics import table_of
-from hushpoll_shared.tables.table_files import csv_bytes
+from hushpoll_server.services.results import analysis
 from sample_survey import VERSION, bearer, make_report
 
 pytestmark = pytest.mark.sqlite
@@ -61,13 +58,6 @@ def test_intervals_that_hold_together_say_so(site, published):
     assert (body["simultaneous"], body["differences"]) == (True, None)
 
 
-def test_independence_is_that_of_the_function(site, published):
-    query = {"a": "gender", "b": "income"}
-    body = site.get(f"{VERSION}/independence", query_string=query).json
-    expected = independence(records_of(site, published), "gender", "income").to_dict()
-    assert {name: body[name] for name in expected} == expected
-
-
 def test_dependencies_job_finds_what_the_route_does_and_tells_how_far_it_is(site, published):
     at_once = site.get(f"{VERSION}/dependencies", query_string={"rate": 0.2}).json
     found = site.run_job("dependencies", {"rate": 0.2})
@@ -80,7 +70,7 @@ def test_dependencies_job_finds_what_the_route_does_and_tells_how_far_it_is(site
 
 
 def test_many_pairs_of_rare_answers_are_left_to_the_job(site, published, monkeypatch):
-    monkeypatch.setattr(relations, "MOST_RARE_PAIRS", 0)
+    monkeypatch.setattr(analysis, "MOST_RARE_PAIRS", 0)
     answer = site.get(f"{VERSION}/dependencies")
     assert site.problem(answer) == (422, "invalid-request", "survey")
     assert "hushpoll relate all --job" in answer.json["detail"]
@@ -192,32 +182,6 @@ def test_bad_question_about_many_answers_is_refused_by_field(site, published, wh
     assert site.problem(answer) == (422, "invalid-request", field)
 
 
-TABLES = {
-    "estimates": ("estimates", {}),
-    "cross-tables": ("cross-table", {"a": "gender", "b": "income"}),
-    "conditional-shares": ("conditional-shares", {"of": "income", "given": "gender"}),
-    "independence": ("independence", {"a": "gender", "b": "income"}),
-    "simultaneous-estimates": ("simultaneous-estimates", {}),
-    "dependencies": ("dependencies", {}),
-    "ordered-answers": ("ordered-answers", {"attribute": "country", "threshold": 3}),
-    "answered-shares": ("answered-shares", {}),
-}
-
-
-@pytest.mark.parametrize("what", TABLES)
-def test_tables_are_those_of_the_answer(site, published, what):
-    statistic, query = TABLES[what]
-    table = table_of(statistic, site.get(f"{VERSION}/{what}", query_string=query).json)
-    asked = {**query, "format": "csv"}
-    answer = site.get(f"{VERSION}/{what}", query_string=asked)
-    assert (answer.status_code, answer.mimetype) == (200, "text/csv")
-    assert answer.data == csv_bytes(table)
-    assert answer.headers["Content-Disposition"] == f'attachment; filename="work-1-{statistic}.csv"'
-    book = site.get(f"{VERSION}/{what}", query_string={**query, "format": "xlsx"})
-    assert book.data.startswith(b"PK")
-    assert book.headers["Cache-Control"] == "no-store"
-
-
 def test_accept_names_the_form_where_no_format_does(site, published):
     path, key = f"{VERSION}/estimates", dict(site.admin)
     for accept, form in (
@@ -231,13 +195,6 @@ def test_accept_names_the_form_where_no_format_does(site, published):
     named = site.get(f"{path}?format=json", headers={**key, "Accept": "text/csv"})
     assert named.mimetype == "application/json"
     assert site.problem(site.get(f"{path}?format=xml")) == (422, "invalid-request", "format")
-
-
-def test_table_of_a_change(site, published):
-    site.fill(site.publish(version=2, epsilon="2"), 30, gender="Female")
-    query = {"attribute": "gender", "since_version": 1, "format": "csv"}
-    answer = site.get("/api/v1/surveys/work/versions/2/changes", query_string=query)
-    assert answer.text.startswith('"label","before","before_standard_error"')
 
 
 def test_sheet_of_too_many_rows_is_refused(site, published, monkeypatch):

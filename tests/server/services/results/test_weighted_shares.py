@@ -126,7 +126,7 @@ def test_a_design_that_cannot_be_is_refused_by_field(site, published, body, fiel
 def test_too_many_records_for_a_design_of_two_attributes_are_left_to_the_command(
     site, published, monkeypatch, limit, most
 ):
-    limits = "hushpoll_server.services.results.relations"
+    limits = "hushpoll_server.services.results.weighting"
     monkeypatch.setattr(f"{limits}.{limit}", most)
     body = {"attribute": "age", "design": {"margins": [INCOME, GENDER]}}
     answer = site.post(ASKED, json=body)

@@ -1,17 +1,17 @@
-"""The words beside changes and weighted shares speak of the intervals that stand there."""
+"""The words beside a result speak of the intervals that stand there."""
 
 import pytest
 
-from hushpoll_shared.cli.relations_text import (
-    change_text,
-    dependencies_text,
-    independence_text,
-)
-from hushpoll_shared.cli.weighting import weighted_shares_text
+from hushpoll_shared.queries.changes import Change
+from hushpoll_shared.queries.dependencies import Dependencies
+from hushpoll_shared.queries.independence import Independence
+from hushpoll_shared.querying.result_text import text_of_query
 
-SHARE = {"value": 0.5, "standard_error": 0.1, "lower": 0.3, "upper": 0.7}
-UNKNOWN = dict.fromkeys(SHARE)
-SIDE = {"survey": "sample", "version": 1, "n": 90}
+SHARE = {"value": 0.5, "standard_error": 0.1, "lower": 0.3, "upper": 0.7, "bound": "bounded"}
+SIDE = {"survey": "sample", "version": 1, "digest": "0" * 64, "attribute": "age", "n": 90}
+change_text = text_of_query(Change)
+independence_text = text_of_query(Independence)
+dependencies_text = text_of_query(Dependencies)
 
 
 def changes(*, simultaneous):
@@ -33,32 +33,10 @@ def test_a_change_shows_one_interval_per_line():
     assert "All hold together." in change_text(changes(simultaneous=True))
 
 
-@pytest.mark.parametrize(("value", "words"), [(SHARE, "of these 3 at"), (UNKNOWN, "no margin")])
-def test_weighted_shares_show_no_interval_of_the_unweighted(value, words):
-    text = weighted_shares_text(
-        SIDE
-        | {
-            "attribute": "region",
-            "confidence": 0.95,
-            "shares": [
-                {"category": name, **value, "unweighted": SHARE, "total": None} for name in "abc"
-            ],
-            "cannot_conclude": None if value is SHARE else "there is no margin",
-            "effective_n": 80.0,
-            "smallest_factor": 1.0,
-            "largest_factor": 1.0,
-            "intervals": "of these 6 at 95 %",
-            "assumption": "",
-        }
-    )
-    assert words in " ".join(text.split())
-    assert ("at 95 %" in text) is (value is SHARE)
-
-
 @pytest.mark.parametrize(("degrees", "words"), [(1, "1 degree of"), (2, "2 degrees of")])
 def test_a_test_of_two_yes_or_no_questions_has_one_degree_of_freedom(degrees, words):
     answer = {
-        **SIDE,
+        "n": 90,
         "a": "gender",
         "b": "income",
         "conclusion": "no dependence found",
@@ -109,7 +87,16 @@ def test_rare_answers_are_told_with_the_tables_that_were_drawn(p_value, words):
 
 
 def test_table_of_all_pairs_says_of_how_many_answers_are_rare():
-    pair = {"a": "x", "b": "y", "adjusted_p_value": 0.2, "conclusion": "no dependence found"}
+    pair = {
+        "a": "x",
+        "b": "y",
+        "statistic": 1.0,
+        "degrees": 1,
+        "smallest_expected": 0.5,
+        "adjusted_p_value": 0.2,
+        "conclusion": "no dependence found",
+        "reference": "chi-square",
+    }
     pairs = [
         {**pair, "p_value": 0.0001, "tables": 9999},
         {**pair, "p_value": 0.1, "tables": None},

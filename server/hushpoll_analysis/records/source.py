@@ -1,0 +1,136 @@
+"""Where the counts of a query come from: records, counts that are kept, or a release of a server.
+
+A function that answers a query asks its source and never the records, so it is written once. Only
+the source knows which counts belong together; nothing is counted before it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Protocol
+
+from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, count, count_pairs
+from hushpoll_analysis.records.pairs import joint_counts
+from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.published import Published
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The value of a parameter for which all records are held, and read many times.
+
+    Attributes
+    ----------
+    field, value : str
+        The parameter's name and value, which a refusal names.
+    widest : int
+        Numbers of one byte that are held for each record.
+    """
+
+    field: str
+    value: str
+    widest: int
+
+
+class Source(Protocol):
+    """The records of one survey version, as counts."""
+
+    @property
+    def published(self) -> Published:
+        """The survey."""
+
+    def questions(self, only: Collection[str] | None = None) -> Counts:
+        """Return the support counts of all questions, or at least of those named."""
+
+    def pair(self, a: str, b: str) -> JointCounts:
+        """Return the joint counts of two different questions, which the caller has checked."""
+
+    def pairs(self) -> PairCounts:
+        """Return the support counts, and the joint counts of all pairs that are kept."""
+
+    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+        """Let the block hold the records themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfRecords:
+    """Counts of records in memory, or of a stream that is read once."""
+
+    given: Records | RecordStream
+
+    @property
+    def published(self) -> Published:
+        """The survey."""
+        return self.given.published
+
+    def questions(self, only: Collection[str] | None = None) -> Counts:
+        """Count the support of questions."""
+        return count(self.given, only=only)
+
+    def pair(self, a: str, b: str) -> JointCounts:
+        """Count two questions, alone and together."""
+        return joint_counts(self.given, a, b)
+
+    def pairs(self) -> PairCounts:
+        """Count all pairs that a server would keep."""
+        return count_pairs(self.given)
+
+    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+        """Return the records."""
+        del held
+        return nullcontext(self.given)
+
+
+@dataclass(frozen=True, slots=True)
+class OfCounts:
+    """Counts that were kept or simulated, without the records."""
+
+    published: Published
+    kept: PairCounts
+
+    @classmethod
+    def alone(cls, published: Published, counts: Counts) -> OfCounts:
+        """Return the source of support counts without those of pairs."""
+        return cls(published, PairCounts(counts, {}))
+
+    def questions(self, only: Collection[str] | None = None) -> Counts:
+        """Return the support counts."""
+        del only
+        return self.kept.counts
+
+    def pair(self, a: str, b: str) -> JointCounts:
+        """Return the joint counts of two questions.
+
+        Raises
+        ------
+        InvalidParameter
+            If they are not kept.
+        """
+        counts = self.kept.of_pair(a, b)
+        if counts is None:
+            raise InvalidParameter(
+                f"the joint counts of {a} and {b} are not kept; compute them from the records",
+                field="records",
+            )
+        return counts
+
+    def pairs(self) -> PairCounts:
+        """Return all counts."""
+        return self.kept
+
+    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+        """Refuse: there are counts alone.
+
+        Raises
+        ------
+        InvalidParameter
+            Always.
+        """
+        raise InvalidParameter(
+            f"{held.field} is {held.value!r}, which needs the records themselves, and there are "
+            "counts alone; give the records",
+            field=held.field,
+        )

@@ -1,0 +1,72 @@
+"""Which function answers which query: from counts or records, on a server and on a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+from hushpoll_analysis.estimates.cross_table import joint_shares
+from hushpoll_analysis.estimates.frequencies import estimated
+from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.multiplicity.dependencies import outcomes_of_pairs
+from hushpoll_analysis.multiplicity.simultaneous import shares_together
+from hushpoll_analysis.ordered.answered import shares_of_answered
+from hushpoll_analysis.ordered.changes import change_of_statistics
+from hushpoll_analysis.ordered.summary import summary
+from hushpoll_analysis.ordered.together import means_together
+from hushpoll_analysis.records.source import Source
+from hushpoll_analysis.relations.changes import change_of_shares
+from hushpoll_analysis.relations.conditional import shares_in_groups
+from hushpoll_analysis.relations.independence import outcome_of_test
+from hushpoll_shared.queries.answered_shares import Answered
+from hushpoll_shared.queries.changes import Change
+from hushpoll_shared.queries.conditional_shares import ConditionalShares
+from hushpoll_shared.queries.cross_tables import CrossTable
+from hushpoll_shared.queries.dependencies import Dependencies
+from hushpoll_shared.queries.estimates import Estimates
+from hushpoll_shared.queries.independence import Independence
+from hushpoll_shared.queries.ordered_answers import Ordered
+from hushpoll_shared.queries.ordered_changes import OrderedChange
+from hushpoll_shared.queries.simultaneous_estimates import Simultaneous
+from hushpoll_shared.queries.simultaneous_means import SimultaneousMeans
+from hushpoll_shared.querying.query import Query
+from hushpoll_shared.querying.result import Result
+
+R = TypeVar("R", bound=Result)
+
+RESULTS: Final[Mapping[type[Query[Any]], Callable[..., Found | Result]]] = {
+    Answered: shares_of_answered,
+    Change: change_of_shares,
+    ConditionalShares: shares_in_groups,
+    CrossTable: joint_shares,
+    Dependencies: outcomes_of_pairs,
+    Estimates: estimated,
+    Independence: outcome_of_test,
+    Ordered: summary,
+    OrderedChange: change_of_statistics,
+    Simultaneous: shares_together,
+    SimultaneousMeans: means_together,
+}
+"""By the query: a function of it and of its source; of two versions, of the earlier source too."""
+
+
+def result_of(query: Query[R], source: Source, before: Source | None = None) -> R:
+    """Return the result of a query.
+
+    Parameters
+    ----------
+    query : Query
+        One of `RESULTS`.
+    source : Source
+        Of the version that it is about.
+    before : Source, optional
+        Of the version that it is compared with.
+
+    Raises
+    ------
+    InvalidParameter
+        For what the query's function refuses.
+    """
+    found = RESULTS[type(query)](query, *((source,) if before is None else (source, before)))
+    result: Any = found.result() if isinstance(found, Found) else found
+    return result  # type: ignore[no-any-return]  # Query[R] has results of R

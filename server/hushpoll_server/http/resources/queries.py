@@ -1,0 +1,59 @@
+"""A route for each query that an analyst may ask of a version's records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+
+from hushpoll_analysis.results import RESULTS
+from hushpoll_server.http.endpoint import current_grant, endpoint, services
+from hushpoll_server.http.models.common import VersionPath
+from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.schemas import answer_of, parameters_of
+from hushpoll_server.http.tables import result_answer
+from hushpoll_shared.querying.query import Query
+
+api = APIBlueprint(
+    "queries",
+    __name__,
+    url_prefix="/api/v1/surveys/<name>/versions/<int:version>",
+    abp_tags=[Tag(name="analysis")],
+    abp_security=BEARER,
+)
+SCOPE = "read"
+"""Of every query's route."""
+REFUSALS = problems(401, 403, 404, 409, 410, 422, 503)
+
+
+def _add_route(kind: type[Query[Any]]) -> None:
+    parameters = parameters_of(kind)
+
+    def ask(path: VersionPath, query: Any) -> Response:
+        parts = services()
+        given = query.model_dump(exclude={"format"})
+        other = given.get("since_survey") or path.name
+        current_grant().require_survey(other)
+        row = parts.surveys.version(path.name, path.version)
+        before = parts.surveys.version(other, given["since_version"]) if kind.compares else None
+        result = parts.analysis.result(row, kind.read(given), before)
+        for seen in filter(None, (before, row)):
+            parts.actions.looked(current_grant().actor, kind.name, seen.name, seen.version)
+        return result_answer(
+            result, kind.file_name, form=query.format, published=parts.surveys.published(row)
+        )
+
+    name = kind.name.replace("-", "_")
+    ask.__name__, ask.__doc__ = name, kind.__doc__
+    ask.__annotations__ = {"path": VersionPath, "query": parameters, "return": Response}
+    api.get(
+        f"/{kind.name}",
+        operation_id=f"{kind.family}_{name}_{name}_get",
+        responses={200: answer_of(kind), **REFUSALS},
+    )(endpoint(SCOPE)(ask))
+
+
+for _kind in RESULTS:
+    _add_route(_kind)

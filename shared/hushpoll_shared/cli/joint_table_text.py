@@ -1,0 +1,44 @@
+"""The joint table of two or three attributes as text (extra ``cli``).
+
+The text is made from the JSON of the machine that computes from a file, or of the client that asked
+a server. A server's answer is made printable before it comes here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.table import Table
+
+from hushpoll_shared.cli.terminal import rendered
+from hushpoll_shared.querying.headings import heading
+
+
+def joint_table_text(answer: Mapping[str, Any]) -> str:
+    """Return the joint table as a table with a line per cell.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If it is no such answer.
+    """
+    likely = answer["likelihood"]
+    shown = Table(title_justify="left")
+    for name in answer["attributes"]:
+        shown.add_column(str(name), overflow="fold")
+    level = f"{100 * float(answer['confidence']):g} % interval"
+    for column in ("estimate", "std. error", level, *(["likelihood"] if likely else [])):
+        shown.add_column(column, justify="right", no_wrap=True)
+    for cell in answer["cells"]:
+        shown.add_row(
+            *map(str, cell["categories"]),
+            f"{cell['frequency']:.4f}",
+            f"{cell['standard_error']:.4f}",
+            f"{cell['lower']:.4f} to {cell['upper']:.4f}",
+            *([f"{cell['likelihood']:.4f}"] if likely else []),
+        )
+    parts: list[Table | str] = [heading(answer), shown, str(answer["intervals"])]
+    if likely:
+        parts.append(str(likely["interval"]))
+    return rendered(*parts)

@@ -1,0 +1,107 @@
+"""The shares of each answer among those who answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hushpoll_shared.querying.query import Query, asked, confidence
+from hushpoll_shared.querying.result import Result, Section, told
+from hushpoll_shared.querying.rows import (
+    ESTIMATE,
+    HOW_TO_READ,
+    SummaryEstimate,
+    error_cell,
+    estimate_cell,
+    limits_cell,
+    says_nothing,
+)
+from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnsweredCategory(SummaryEstimate):
+    """The share of a category among those who answered."""
+
+    category: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnsweredAttribute:
+    """The distribution of an attribute among those who answered."""
+
+    name: str
+    missing: str = told("Category of skipped answers.")
+    answered: SummaryEstimate = told("Share of all people who answered.")
+    categories: tuple[AnsweredCategory, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharesOfAnswered(Result):
+    """Shares among those who answered."""
+
+    title: ClassVar[str] = "shares of those who answered"
+
+    n: int
+    confidence: float
+    intervals: str = told(HOW_TO_READ)
+    assumption: str = told("Whom the shares are about, in words.")
+    attributes: tuple[AnsweredAttribute, ...]
+
+    def sections(self) -> Iterator[Section]:
+        """Yield for each attribute the share who answered, and the shares among them."""
+        labels = {"attribute": "", "statistic": "", "category": "category"}
+        level = f"{100 * self.confidence:g} % interval"
+        for attribute in self.attributes:
+            whole = attribute.answered
+            yield Section(
+                of=SummaryEstimate,
+                rows=(whole,),
+                labels=labels,
+                fixed={"attribute": attribute.name, "statistic": "share who answered"},
+            )
+            yield Section(
+                of=AnsweredCategory,
+                rows=attribute.categories,
+                title=f"{attribute.name}, of those who answered",
+                words={"category": "category"},
+                shown=ESTIMATE,
+                labels=labels,
+                fixed={"attribute": attribute.name, "statistic": "share"},
+                below=(
+                    f"Share who answered: {estimate_cell(whole)} (std. error {error_cell(whole)}, "
+                    f"{level} {limits_cell(whole)}).\n",
+                ),
+            )
+
+    def notes(self) -> Iterator[str]:
+        """Yield how to read the intervals, and whom the shares are about."""
+        rows = [row for one in self.attributes for row in (one.answered, *one.categories)]
+        if says_nothing(rows):
+            yield CANNOT_CONCLUDE
+        yield self.intervals
+        yield self.assumption
+
+    def methods(self) -> Mapping[str, object]:
+        """Return whom the shares are about."""
+        return {"assumption": self.assumption}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered(Query[SharesOfAnswered]):
+    """Estimate the shares of each answer among those who answered a question.
+
+    Each has its confidence set (Fieller's). Where nobody may have answered, as far as the records
+    tell, the set has no bound: these reports cannot conclude.
+    """
+
+    name: ClassVar[str] = "answered-shares"
+    command: ClassVar[str] = "answered"
+    summary: ClassVar[str] = "Show the shares of each answer among those who answered."
+    example: ClassVar[str] = "--attribute health --out answered.csv"
+    looked_at: ClassVar[str] = "the shares among those who answered"
+    family: ClassVar[str] = "ordered"
+
+    attribute: str | None = asked("By default all attributes with such a category.", None)
+    confidence: float = confidence()

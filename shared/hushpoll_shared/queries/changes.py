@@ -1,0 +1,145 @@
+"""How the shares of an attribute have changed since another version or survey."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.querying.query import Query, Spelling, asked, confidence, simultaneous
+from hushpoll_shared.querying.result import Result, Section, Shown, told
+from hushpoll_shared.querying.rows import HOW_TO_READ, LEVEL, BoundedEstimate
+from hushpoll_shared.querying.sides import (
+    ASSUMED,
+    EpsilonOfBoth,
+    Wave,
+    both,
+    lines_about,
+    reading,
+    since_attribute,
+    since_survey,
+    since_version,
+)
+from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
+
+CHANGE: Final = (
+    Shown("before", lambda row: f"{row.before.value:.4f}"),
+    Shown("after", lambda row: f"{row.after.value:.4f}"),
+    Shown("change", lambda row: f"{row.difference.value:+.4f}"),
+    Shown(LEVEL, lambda row: f"{row.difference.lower:+.4f} to {row.difference.upper:+.4f}"),
+)
+
+
+def labels_of(text: str, field: str) -> dict[str, str]:
+    """Return the mapping of categories to labels that a text gives as JSON.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is no JSON object of texts.
+    """
+    try:
+        mapping = parse_json(text.encode())
+    except InvalidJson as error:
+        raise InvalidParameter(f"{field}: {error}", field=field) from error
+    if not isinstance(mapping, dict) or not all(isinstance(one, str) for one in mapping.values()):
+        raise InvalidParameter(
+            f'{field} is no object of texts; give such as {{"old": "new"}}', field=field
+        )
+    return mapping
+
+
+# Two of them fit into a request's head, where a character can take twelve bytes.
+LABELS: Final = Spelling(labels_of, json.dumps, "CATEGORY=LABEL", pairs=("attribute",))
+EARLIER_LABELS: Final = replace(LABELS, pairs=("since_attribute", "attribute"), earlier=True)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelChange:
+    """The share of one label before and after."""
+
+    label: str
+    before: BoundedEstimate
+    after: BoundedEstimate
+    difference: BoundedEstimate = told("After minus before.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeOfShares(Result):
+    """How the shares of an attribute have changed between two versions."""
+
+    title: ClassVar[str] = "change"
+
+    before: Wave
+    after: Wave
+    confidence: float
+    simultaneous: bool
+    intervals: str = told(HOW_TO_READ)
+    assumption: str = told(ASSUMED)
+    epsilon_of_both: EpsilonOfBoth
+    changes: tuple[LabelChange, ...]
+
+    def of_what(self) -> str:
+        """Return which reports are compared with which."""
+        return both(self.before, self.after)
+
+    def sections(self) -> Iterator[Section]:
+        """Yield a row for each label."""
+        yield Section(
+            of=LabelChange,
+            rows=self.changes,
+            words={"category": "label"},
+            shown=CHANGE,
+            labels={"label": "label"},
+        )
+
+    def notes(self) -> Iterator[str]:
+        """Yield how to read the intervals of the differences."""
+        together = self.intervals if self.simultaneous else None
+        spent = self.epsilon_of_both
+        yield from reading(len(self.changes), self.confidence, together, self.assumption, spent)
+
+    def methods(self) -> Mapping[str, object]:
+        """Return both sides, and what a person in both has spent."""
+        return lines_about(self.before, self.after, self.assumption, self.epsilon_of_both)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change(Query[ChangeOfShares]):
+    """Estimate how the shares of an attribute have changed since another version or survey.
+
+    Both groups of respondents are taken for independent. The answer says what a person who answered
+    both has spent.
+    """
+
+    name: ClassVar[str] = "changes"
+    command: ClassVar[str] = "relate change"
+    summary: ClassVar[str] = (
+        "Show how an attribute's shares have changed since another version or survey."
+    )
+    example: ClassVar[str] = "health"
+    looked_at: ClassVar[str] = "the changes between two versions or surveys"
+    family: ClassVar[str] = "relations"
+    compares: ClassVar[bool] = True
+
+    attribute: str = asked("Attribute of this version.", positional=True)
+    since_version: int = since_version()
+    since_survey: str | None = since_survey()
+    since_attribute: str | None = since_attribute()
+    mapping: Mapping[str, str] | None = asked(
+        "JSON object from categories of this version to labels; a category that is not named is "
+        "its own label. Both sides must have the same labels.",
+        None,
+        spelling=LABELS,
+        flag="map",
+    )
+    since_mapping: Mapping[str, str] | None = asked(
+        "The same for the version to compare with.",
+        None,
+        spelling=EARLIER_LABELS,
+        flag="since-map",
+    )
+    confidence: float = confidence()
+    simultaneous: bool = simultaneous("differences", "")

@@ -1,0 +1,90 @@
+"""The shares of one attribute's answers within each group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hushpoll_shared.querying.query import Query, asked, confidence, simultaneous
+from hushpoll_shared.querying.result import Result, Section, told
+from hushpoll_shared.querying.rows import ESTIMATE, HOW_TO_READ, BoundedEstimate, says_nothing
+from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroupEstimate(BoundedEstimate):
+    """An estimate for one category in one group."""
+
+    group: str = told("Category of `given`.")
+    category: str = told("Category of `of`.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharesInGroups(Result):
+    """The estimated distribution of one attribute within each category of another."""
+
+    title: ClassVar[str] = "conditional shares"
+
+    of: str
+    given: str
+    n: int
+    confidence: float
+    simultaneous: bool
+    intervals: str = told(HOW_TO_READ)
+    shares: tuple[GroupEstimate, ...] = told("Group by group.")
+    reference: str | None
+    differences: tuple[GroupEstimate, ...] | None = told(
+        "Share in the group minus share in the reference; null without a reference."
+    )
+
+    def sections(self) -> Iterator[Section]:
+        """Yield the shares, and the differences where there are some."""
+        kinds = [("share", f"{self.of}, given {self.given}", self.shares)]
+        if self.differences is not None:
+            title = f"{self.of}: share in each group minus share in {self.reference}"
+            kinds.append(("difference", title, self.differences))
+        for kind, title, rows in kinds:
+            yield Section(
+                of=GroupEstimate,
+                rows=rows,
+                title=title,
+                words={"group": "group", "category": "category"},
+                shown=ESTIMATE,
+                labels={"statistic": "", "group": "group", "category": "category"},
+                fixed={"statistic": kind},
+            )
+
+    def notes(self) -> Iterator[str]:
+        """Yield what "cannot conclude" means where it is said, and how to read the intervals."""
+        if says_nothing((*self.shares, *(self.differences or ()))):
+            yield CANNOT_CONCLUDE
+        yield self.intervals
+
+    def methods(self) -> Mapping[str, object]:
+        """Return what was asked."""
+        return {"of": self.of, "given": self.given, "reference": self.reference}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConditionalShares(Query[SharesInGroups]):
+    """Estimate the shares of one attribute's categories within each category of another.
+
+    Each has its confidence set (Fieller's). Of a group that may be empty, as far as the records
+    tell, the set has no bound: these reports cannot conclude.
+    """
+
+    name: ClassVar[str] = "conditional-shares"
+    command: ClassVar[str] = "relate shares"
+    summary: ClassVar[str] = "Show the shares of one attribute's answers within each group."
+    example: ClassVar[str] = "--of health --given gender"
+    looked_at: ClassVar[str] = "the shares in groups"
+    family: ClassVar[str] = "relations"
+
+    of: str = asked("Attribute whose shares are estimated.")
+    given: str = asked("Attribute whose categories are the groups.")
+    reference: str | None = asked(
+        "A category of `given`; every other group is compared with it.", None
+    )
+    confidence: float = confidence()
+    simultaneous: bool = simultaneous()

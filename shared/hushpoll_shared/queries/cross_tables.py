@@ -1,0 +1,88 @@
+"""The joint shares of two attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from hushpoll_shared.querying.query import Query, asked, confidence
+from hushpoll_shared.querying.result import Result, Section, told
+from hushpoll_shared.querying.rows import FREQUENCY, Poisoning
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell:
+    """The estimated share of the population in two categories."""
+
+    a: str = told("Category of attribute a.")
+    b: str = told("Category of attribute b.")
+    frequency: float = told("Unbiased; may fall outside [0, 1].")
+    standard_error: float
+    lower: float
+    upper: float
+
+
+def cells_section(a: str, b: str, of: type, cells: Iterable[Any], *below: str) -> Section:
+    """Return cells with the names of their attributes, unless another column has that name."""
+    taken = ("frequency", "standard_error", "lower", "upper")
+    return Section(
+        of=of,
+        rows=cells,
+        words={a: "a", b: "b"},
+        shown=FREQUENCY,
+        labels={
+            f"{side}: {name}" if name in taken else name: side
+            for side, name in (("a", a), ("b", b))
+        },
+        below=below,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointShares(Result):
+    """The estimated joint distribution of two attributes."""
+
+    title: ClassVar[str] = "cross-table"
+
+    a: str
+    b: str
+    n: int
+    confidence: float
+    intervals: str = told(
+        "How many of the intervals are expected to miss, and what looking at results again and "
+        "again does to them."
+    )
+    cells: tuple[Cell, ...] = told(
+        "One per pair of categories, row by row. The cells of a row and of a column sum to the "
+        "estimate of its category, and all to 1."
+    )
+    poisoning: Poisoning = told("Of the worst cell.")
+
+    def sections(self) -> Iterator[Section]:
+        """Yield the cells."""
+        yield cells_section(self.a, self.b, Cell, self.cells, self.poisoning.sentence())
+
+    def methods(self) -> Mapping[str, object]:
+        """Return what was asked."""
+        return {"a": self.a, "b": self.b}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossTable(Query[JointShares]):
+    """Estimate the shares of the population in each pair of categories of two attributes.
+
+    They are about the last release. Refused before the first, and below the survey's minimum batch.
+    """
+
+    name: ClassVar[str] = "cross-tables"
+    command: ClassVar[str] = "cross-table"
+    summary: ClassVar[str] = "Show the joint shares of two attributes."
+    example: ClassVar[str] = "gender health"
+    looked_at: ClassVar[str] = "a cross-table"
+    file_name: ClassVar[str] = "cross-table"
+    family: ClassVar[str] = "analysis"
+
+    a: str = asked("Attribute of the rows.", positional=True)
+    b: str = asked("Attribute of the columns.", positional=True)
+    confidence: float = confidence()

@@ -1,0 +1,93 @@
+"""Which pairs of attributes depend on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal
+
+from hushpoll_shared.queries.independence import (
+    REFERENCE,
+    SMALLEST_EXPECTED,
+    TABLES,
+    Conclusion,
+    Reference,
+    p_in_words,
+)
+from hushpoll_shared.querying.query import Query, asked
+from hushpoll_shared.querying.result import Result, Section, Shown, told
+
+TESTS: Final = (
+    Shown("p", lambda row: p_in_words(row.p_value, row.tables).removeprefix("= ")),
+    Shown("adjusted p", lambda row: f"{row.adjusted_p_value:.2g}"),
+    Shown("conclusion", lambda row: str(row.conclusion)),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairTest:
+    """A test that two attributes are independent, among many."""
+
+    a: str
+    b: str
+    statistic: float
+    degrees: int
+    p_value: float
+    adjusted_p_value: float = told("By Benjamini and Yekutieli.")
+    conclusion: Conclusion
+    smallest_expected: float = told(SMALLEST_EXPECTED)
+    reference: Reference = told(REFERENCE)
+    tables: int | None = told(TABLES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutcomesOfTests(Result):
+    """Which pairs of attributes depend on each other; tests have no interval."""
+
+    title: ClassVar[str] = "dependencies"
+
+    n: int
+    rate: float
+    reading: str = told("What the rate means, in words.")
+    pairs: tuple[PairTest, ...] = told("By rising p-value.")
+
+    def sections(self) -> Iterator[Section]:
+        """Yield the tests."""
+        names = {"a": "a", "b": "b"}
+        yield Section(of=PairTest, rows=self.pairs, words=names, shown=TESTS, labels=names)
+
+    def notes(self) -> Iterator[str]:
+        """Yield what the rate means."""
+        yield self.reading.replace("`rate`", f"{self.rate:g}")
+        rare = sum(row.tables is not None for row in self.pairs)
+        if rare:
+            yield (
+                f"Of {rare} of the {len(self.pairs)} pairs some answers are rare; their p-values "
+                "come from tables drawn under independence, not from the chi-square distribution."
+            )
+
+    def methods(self) -> Mapping[str, object]:
+        """Return what the rate means."""
+        return {"reading": self.reading}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dependencies(Query[OutcomesOfTests]):
+    """Test pairs of attributes for independence, with few false discoveries among them.
+
+    The tests have no interval.
+    """
+
+    name: ClassVar[str] = "dependencies"
+    command: ClassVar[str] = "relate all"
+    summary: ClassVar[str] = (
+        "Test all pairs of attributes for independence, with few false discoveries."
+    )
+    example: ClassVar[str] = "--out tests.xlsx"
+    looked_at: ClassVar[str] = "tests of independence of all pairs of questions"
+    family: ClassVar[str] = "relations"
+    own_command: ClassVar[tuple[Literal["server", "file"], ...]] = ("server",)
+
+    rate: float = asked(
+        "Part of the discoveries that is expected to be false.", 0.05, above=0, most=0.5
+    )

@@ -1,0 +1,267 @@
+"""Mean, quantiles, share at a threshold and NPS of ordered answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal
+
+from hushpoll_shared.querying.query import Query, Spelling, asked, confidence, simultaneous
+from hushpoll_shared.querying.result import Line, Result, Section, Shown, told
+from hushpoll_shared.querying.rows import (
+    ESTIMATE,
+    HOW_TO_READ,
+    UNKNOWN,
+    Bound,
+    SummaryEstimate,
+    has_intervals,
+    says_nothing,
+    spelled_scale,
+)
+from hushpoll_shared.querying.rows import (
+    Score as ScoreRow,
+)
+from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
+from hushpoll_shared.spelling.scores import Score, parse_quantiles, parse_scores, spelled_scores
+
+SCORES: Final = Spelling(lambda text, _: parse_scores(text), spelled_scores, "SCORE,SCORE...")
+QUANTILES: Final = Spelling(
+    lambda text, _: parse_quantiles(text), spelled_scores, "Q,Q...", longest=200
+)
+StatisticName = Literal["mean", "least", "greatest", "at_least", "nps"]
+STATISTICS: Final[tuple[StatisticName, ...]] = ("mean", "least", "greatest", "at_least", "nps")
+"""Members of a summary that are estimates, in the order in which they are shown."""
+WORDS: Final = {
+    "mean": ("mean", "mean"),
+    "least": (
+        "mean, if all lie at the lower ends",
+        "mean, least (its lower ends, the other's upper ends)",
+    ),
+    "greatest": (
+        "mean, if all lie at the upper ends",
+        "mean, greatest (its upper ends, the other's lower ends)",
+    ),
+    "nps": ("net promoter score", "net promoter score"),
+}
+"""What a statistic is called, and what its difference is."""
+
+
+def _quantile_or(cell: Shown, text: Callable[[QuantileEstimate], str]) -> Shown:
+    """Return a column of estimates that has quantiles too, which have no standard error."""
+    return Shown(
+        cell.heading,
+        lambda row: text(row) if isinstance(row, QuantileEstimate) else cell.cell(row),
+    )
+
+
+def name_of(
+    statistic: str, threshold: float | None, *, difference: bool, by_middle: bool = False
+) -> str:
+    """Return what a statistic is called in a text."""
+    if statistic == "at_least":
+        return f"share at or above {threshold:g}"
+    middle = ", intervals by their middle" if statistic == "mean" and by_middle else ""
+    return WORDS[statistic][difference] + middle
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QuantileEstimate:
+    """A quantile with the set of the compatible scores."""
+
+    schema: ClassVar[str] = "QuantileModel"
+
+    q: float
+    category: str | None = told("That the estimate is in.")
+    lowest: str | None = told("First compatible category.")
+    highest: str | None = told("Last compatible category.")
+    value: float | None = told("Of an interval the middle, unless `interpolation` is `linear`.")
+    lower: float | None
+    upper: float | None
+    bound: Bound
+
+
+def _limits(row: QuantileEstimate) -> str:
+    return UNKNOWN if row.value is None else f"{row.lower:g} to {row.upper:g}"
+
+
+NUMBERS: Final = (
+    _quantile_or(ESTIMATE[0], lambda row: "" if row.value is None else f"{row.value:g}"),
+    _quantile_or(ESTIMATE[1], lambda _: ""),
+    _quantile_or(ESTIMATE[2], _limits),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StatisticsOfGroup:
+    """Mean, share at a threshold and NPS."""
+
+    mean: SummaryEstimate = told("Intervals count with their middle.")
+    least: SummaryEstimate | None = told(
+        "The mean if every answer lay at the lower end of its interval; null where each category "
+        "is a number."
+    )
+    greatest: SummaryEstimate | None = told("The same at the upper end.")
+    at_least: SummaryEstimate | None = told("Share at or above the threshold; null without one.")
+    nps: SummaryEstimate | None = told(
+        "Net promoter score in [-100, 100]; null unless the scale is 0 to 10."
+    )
+
+    def there(self) -> Iterator[tuple[str, SummaryEstimate]]:
+        """Yield the statistics that the scale has, by name."""
+        for name in STATISTICS:
+            estimate = getattr(self, name)
+            if estimate is not None:
+                yield name, estimate
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroupSummary(StatisticsOfGroup):
+    """What the answers of a group, or of everybody, come to."""
+
+    schema: ClassVar[str] = "GroupSummaryModel"
+
+    group: str | None = told("Category of `given`; null for everybody.")
+    quantiles: tuple[QuantileEstimate, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroupDifference(StatisticsOfGroup):
+    """What the answers of a group come to, minus those of the reference.
+
+    `least` is the least mean of the group minus the greatest of the reference, `greatest` the
+    reverse. Quantiles have no difference with an interval.
+    """
+
+    schema: ClassVar[str] = "GroupDifferenceModel"
+
+    group: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderedSummary(Result):
+    """Mean, quantiles, share at a threshold and NPS of those who answered."""
+
+    title: ClassVar[str] = "ordered answers"
+
+    attribute: str
+    given: str | None
+    n: int
+    confidence: float
+    simultaneous: bool
+    intervals: str = told(HOW_TO_READ)
+    threshold: float | None
+    interpolation: Literal["none", "linear"]
+    scale: tuple[ScoreRow, ...] = told("The scores that were used.")
+    groups: tuple[GroupSummary, ...] = told("One per category of `given`, or one of everybody.")
+    reference: str | None
+    differences: tuple[GroupDifference, ...] | None = told(
+        "One per other group; null without a reference."
+    )
+
+    def sections(self) -> Iterator[Section]:
+        """Yield a section for each group, and for each difference."""
+        for group in self.groups:
+            title = self.attribute
+            if self.given is not None:
+                title += f", given {self.given} {group.group}"
+            yield self._section(title, "of those who answered", group, group.quantiles, None)
+        for one in self.differences or ():
+            title = f"{self.attribute}: {one.group} minus {self.reference}"
+            yield self._section(title, "difference", one, (), self.reference)
+
+    def _section(
+        self,
+        title: str,
+        heading: str,
+        group: GroupSummary | GroupDifference,
+        quantiles: Sequence[QuantileEstimate],
+        compared_with: str | None,
+    ) -> Section:
+        apart, by_middle = compared_with is not None, has_intervals(self.scale)
+        lines = [
+            Line(
+                estimate,
+                (name_of(name, self.threshold, difference=apart, by_middle=by_middle),),
+                {"statistic": name},
+            )
+            for name, estimate in group.there()
+        ]
+        for one in quantiles:
+            word = "median" if one.q == 0.5 else f"quantile {one.q:g}"
+            lines.append(Line(one, (word,), {"statistic": "quantile"}))
+        return Section(
+            of=SummaryEstimate,
+            also=QuantileEstimate,
+            rows=lines,
+            title=title,
+            words={heading: ""},
+            shown=NUMBERS,
+            labels={"compared_with": "", "group": "", "statistic": "", "q": "q"},
+            fixed={"compared_with": compared_with, "group": group.group},
+        )
+
+    def notes(self) -> Iterator[str]:
+        """Yield how to read the intervals, and what is not known."""
+        groups = (*self.groups, *(self.differences or ()))
+        rows: list[Any] = [estimate for group in groups for _, estimate in group.there()]
+        rows += [quantile for group in self.groups for quantile in group.quantiles]
+        if says_nothing(rows):
+            yield CANNOT_CONCLUDE
+        yield self.intervals
+        if self.differences is not None and any(one.quantiles for one in self.groups):
+            yield "Quantiles have no difference with an interval."
+        if has_intervals(self.scale):
+            yield (
+                "The interval of the mean is about who was asked, and about noise. Where answers "
+                "lie within their intervals is not known: the true mean lies between the two other "
+                "means."
+            )
+
+    def methods(self) -> Mapping[str, object]:
+        """Return what was asked, and the scores."""
+        names = ("attribute", "given", "threshold", "interpolation")
+        return {**self._named(*names), "scale": spelled_scale(self.scale)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ordered(Query[OrderedSummary]):
+    """Estimate mean, quantiles, share at a threshold and NPS of ordered answers.
+
+    All are about those who answered, alone or within each category of another attribute, and with
+    differences to one of these groups.
+    """
+
+    name: ClassVar[str] = "ordered-answers"
+    command: ClassVar[str] = "ordered"
+    summary: ClassVar[str] = "Show mean, quantiles and net promoter score of ordered answers."
+    example: ClassVar[str] = "age --given gender --threshold 65"
+    looked_at: ClassVar[str] = "the means and quantiles"
+    family: ClassVar[str] = "ordered"
+
+    attribute: str = asked("Attribute whose answers are summarised.", positional=True)
+    scores: Sequence[Score] | None = asked(
+        "One per category but the missing one, in the order of the manifest, with commas between "
+        "them: a number, or an interval as LOW:HIGH. By default the categories' labels are read as "
+        "numbers, or as intervals such as 18-24. Such as 18:25,25:35,35:50.",
+        None,
+        spelling=SCORES,
+    )
+    quantiles: Sequence[float] = asked(
+        "Numbers in the open interval (0, 1), with commas between them.",
+        (0.25, 0.5, 0.75),
+        spelling=QUANTILES,
+    )
+    threshold: float | None = asked(
+        "For the share at or above it: in (lowest score, highest score].", None
+    )
+    given: str | None = asked(
+        "Another attribute; all is estimated within each of its categories.", None
+    )
+    interpolation: Literal["none", "linear"] = asked(
+        "`linear` spreads the answers of an interval evenly over it, for quantiles.", "none"
+    )
+    reference: str | None = asked(
+        "A category of `given`; every other group is compared with it.", None
+    )
+    confidence: float = confidence()
+    simultaneous: bool = simultaneous()

@@ -1,0 +1,156 @@
+"""How mean, share at a threshold and NPS have changed since another version or survey."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from hushpoll_shared.queries.ordered_answers import SCORES, StatisticName, name_of
+from hushpoll_shared.querying.query import Query, asked, confidence, simultaneous
+from hushpoll_shared.querying.result import Line, Result, Section, Shown, told
+from hushpoll_shared.querying.rows import (
+    HOW_TO_READ,
+    LEVEL,
+    UNKNOWN,
+    SummaryEstimate,
+    estimate_cell,
+    limits_cell,
+    says_nothing,
+    spelled_scale,
+)
+from hushpoll_shared.querying.rows import (
+    Score as ScoreRow,
+)
+from hushpoll_shared.querying.sides import (
+    ASSUMED,
+    NO_TEXT,
+    EpsilonOfBoth,
+    Wave,
+    both,
+    lines_about,
+    reading,
+    since_attribute,
+    since_survey,
+    since_version,
+)
+from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
+from hushpoll_shared.spelling.scores import Score
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScaledWave(Wave):
+    """One side of a comparison, and its scores."""
+
+    schema: ClassVar[str] = "ScaledWave"
+
+    scale: tuple[ScoreRow, ...] = told("The scores that were used.")
+
+    def lines(self) -> Iterator[tuple[str, object]]:
+        """Yield what the sheet of methods says of the side."""
+        for name, value in super(ScaledWave, self).lines():
+            yield name, spelled_scale(self.scale) if name == "scale" else value
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StatisticChange:
+    """A statistic before and after."""
+
+    statistic: StatisticName
+    before: SummaryEstimate
+    after: SummaryEstimate
+    difference: SummaryEstimate = told(
+        "After minus before; of `least` the least mean after minus the greatest before, and of "
+        "`greatest` the reverse."
+    )
+
+
+def _signed(row: StatisticChange) -> str:
+    return "" if row.difference.value is None else f"{row.difference.value:+.4f}"
+
+
+CHANGE: Final = (
+    Shown("before", lambda row: estimate_cell(row.before) or UNKNOWN),
+    Shown("after", lambda row: estimate_cell(row.after) or UNKNOWN),
+    Shown("change", _signed),
+    Shown(LEVEL, lambda row: limits_cell(row.difference)),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeOfStatistics(Result):
+    """How mean, share at a threshold and NPS have changed between two versions."""
+
+    title: ClassVar[str] = "change of ordered answers"
+
+    before: ScaledWave
+    after: ScaledWave
+    threshold: float | None
+    confidence: float
+    simultaneous: bool
+    intervals: str = told(HOW_TO_READ)
+    assumption: str = told(ASSUMED)
+    epsilon_of_both: EpsilonOfBoth
+    changes: tuple[StatisticChange, ...]
+
+    def of_what(self) -> str:
+        """Return which reports are compared with which."""
+        return both(self.before, self.after)
+
+    def sections(self) -> Iterator[Section]:
+        """Yield a row for each statistic."""
+        yield Section(
+            of=StatisticChange,
+            rows=[
+                Line(one, (name_of(one.statistic, self.threshold, difference=True),))
+                for one in self.changes
+            ],
+            words={"of those who answered": ""},
+            shown=CHANGE,
+            labels={"statistic": "statistic"},
+            hidden=NO_TEXT,
+        )
+
+    def notes(self) -> Iterator[str]:
+        """Yield how to read the intervals of the differences."""
+        sides = [side for one in self.changes for side in (one.before, one.after, one.difference)]
+        if says_nothing(sides):
+            yield CANNOT_CONCLUDE
+        together = self.intervals if self.simultaneous else None
+        spent = self.epsilon_of_both
+        yield from reading(len(self.changes), self.confidence, together, self.assumption, spent)
+
+    def methods(self) -> Mapping[str, object]:
+        """Return both sides, and what a person in both has spent."""
+        return lines_about(
+            self.before, self.after, self.assumption, self.epsilon_of_both, self.threshold
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderedChange(Query[ChangeOfStatistics]):
+    """Estimate how mean, share at a threshold and NPS have changed since another version or survey.
+
+    Both groups of respondents are taken for independent. The answer says what a person who answered
+    both has spent.
+    """
+
+    name: ClassVar[str] = "ordered-changes"
+    command: ClassVar[str] = "relate ordered-change"
+    summary: ClassVar[str] = "Show how mean, share at a threshold and NPS have changed."
+    example: ClassVar[str] = "age"
+    looked_at: ClassVar[str] = "the changes of a mean between two versions or surveys"
+    family: ClassVar[str] = "ordered"
+    compares: ClassVar[bool] = True
+
+    attribute: str = asked("Attribute of this version.", positional=True)
+    since_version: int = since_version()
+    since_survey: str | None = since_survey()
+    since_attribute: str | None = since_attribute()
+    scores: Sequence[Score] | None = asked("As of `ordered-answers`.", None, spelling=SCORES)
+    since_scores: Sequence[Score] | None = asked(
+        "The same for the version to compare with; by default `scores`.", None, spelling=SCORES
+    )
+    threshold: float | None = asked("For the share at or above it; it must fit both scales.", None)
+    confidence: float = confidence()
+    simultaneous: bool = simultaneous("differences", "")

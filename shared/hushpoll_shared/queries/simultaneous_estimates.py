@@ -1,0 +1,71 @@
+"""Estimates whose intervals all hold together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal
+
+from hushpoll_shared.querying.query import Query, asked, confidence
+from hushpoll_shared.querying.result import Result, Section, Shown, told
+from hushpoll_shared.querying.rows import FREQUENCY, HOW_TO_READ, CategoryEstimate
+
+Method = Literal["max-t", "bonferroni", "anytime"]
+TOGETHER: Final = "{level} % together"
+FREQUENCY_TOGETHER: Final = (*FREQUENCY[:2], Shown(TOGETHER, FREQUENCY[2].cell))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TogetherAttribute:
+    """The estimates of one attribute."""
+
+    name: str
+    categories: tuple[CategoryEstimate, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharesTogether(Result):
+    """Estimates whose intervals hold together."""
+
+    title: ClassVar[str] = "estimates together"
+
+    method: Method
+    n: int
+    confidence: float = told("That all intervals hold.")
+    intervals: str = told(HOW_TO_READ)
+    attributes: tuple[TogetherAttribute, ...]
+
+    def sections(self) -> Iterator[Section]:
+        """Yield a section for each attribute."""
+        for attribute in self.attributes:
+            yield Section(
+                of=CategoryEstimate,
+                rows=attribute.categories,
+                title=attribute.name,
+                words={"category": "category"},
+                shown=FREQUENCY_TOGETHER,
+                labels={"attribute": "", "category": "category"},
+                fixed={"attribute": attribute.name},
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simultaneous(Query[SharesTogether]):
+    """Estimate the frequencies of one attribute, or of all, with intervals that hold together."""
+
+    name: ClassVar[str] = "simultaneous-estimates"
+    command: ClassVar[str] = "relate together"
+    summary: ClassVar[str] = "Show estimates whose intervals hold together, or at every look."
+    example: ClassVar[str] = ""
+    looked_at: ClassVar[str] = "the estimates whose intervals hold together"
+    family: ClassVar[str] = "relations"
+
+    attribute: str | None = asked(
+        "One attribute; by default all of them, with wider intervals.", None
+    )
+    method: Method = asked(
+        "`max-t` uses the known covariance of the estimates; `anytime` holds at all looks at the "
+        "results together, with unweighted estimates.",
+        "max-t",
+    )
+    confidence: float = confidence()

@@ -1,0 +1,127 @@
+"""Means of several attributes or groups whose intervals all hold together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal
+
+from hushpoll_shared.queries.simultaneous_estimates import TOGETHER
+from hushpoll_shared.querying.query import Query, Spelling, asked, confidence
+from hushpoll_shared.querying.result import Line, Result, Section, Shown, told
+from hushpoll_shared.querying.rows import (
+    ESTIMATE,
+    HOW_TO_READ,
+    SummaryEstimate,
+    has_intervals,
+    says_nothing,
+    spelled_scale,
+)
+from hushpoll_shared.querying.rows import (
+    Score as ScoreRow,
+)
+from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
+from hushpoll_shared.spelling.scores import Score, parse_scores_of, spelled_scores
+
+
+def _spelled(scores: Mapping[str, Sequence[Score]]) -> str:
+    return ";".join(f"{of}={spelled_scores(each)}" for of, each in scores.items())
+
+
+NAMES: Final = Spelling(lambda text, _: tuple(text.split(",")), ",".join, "NAME", joiner=",")
+SCORES_OF: Final = Spelling(
+    lambda text, _: parse_scores_of(text), _spelled, "NAME=SCORE,SCORE...", joiner=";"
+)
+MEANS: Final = (
+    Shown("mean", ESTIMATE[0].cell),
+    ESTIMATE[1],
+    Shown(TOGETHER, ESTIMATE[2].cell),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScaleOf:
+    """The scores of one attribute."""
+
+    attribute: str
+    scale: tuple[ScoreRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeanEstimate(SummaryEstimate):
+    """The mean of an attribute, in a group or of everybody."""
+
+    schema: ClassVar[str] = "MeanModel"
+
+    attribute: str
+    group: str | None = told("Category of `given`; null for everybody.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeansTogether(Result):
+    """Means whose intervals hold together."""
+
+    title: ClassVar[str] = "means together"
+
+    given: str | None
+    n: int
+    method: Literal["bonferroni"]
+    confidence: float = told("That all intervals hold.")
+    intervals: str = told(HOW_TO_READ)
+    scales: tuple[ScaleOf, ...] = told("The scores that were used.")
+    means: tuple[MeanEstimate, ...]
+
+    def sections(self) -> Iterator[Section]:
+        """Yield the means."""
+        words = ("attribute",) if self.given is None else ("attribute", self.given)
+        yield Section(
+            of=MeanEstimate,
+            rows=[Line(one, (one.attribute, str(one.group))[: len(words)]) for one in self.means],
+            words=dict.fromkeys(words, ""),
+            shown=MEANS,
+            labels={"attribute": "attribute", "group": "group"},
+        )
+
+    def notes(self) -> Iterator[str]:
+        """Yield how to read the intervals."""
+        if says_nothing(self.means):
+            yield CANNOT_CONCLUDE
+        yield self.intervals
+        if any(has_intervals(one.scale) for one in self.scales):
+            yield "Answers that are intervals of numbers count with their middle."
+
+    def methods(self) -> Mapping[str, object]:
+        """Return what was asked, and the scores."""
+        scales = {f"scale of {one.attribute}": spelled_scale(one.scale) for one in self.scales}
+        return {"given": self.given, **scales}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimultaneousMeans(Query[MeansTogether]):
+    """Estimate the means of several attributes or groups, with intervals that hold together."""
+
+    name: ClassVar[str] = "simultaneous-means"
+    command: ClassVar[str] = "relate means"
+    summary: ClassVar[str] = (
+        "Show means of several attributes or groups whose intervals hold together."
+    )
+    example: ClassVar[str] = "age hours"
+    looked_at: ClassVar[str] = "the means whose intervals hold together"
+    family: ClassVar[str] = "ordered"
+
+    attributes: Sequence[str] | None = asked(
+        "Names with commas between them; by default all that have a scale.",
+        None,
+        spelling=NAMES,
+        positional=True,
+    )
+    given: str | None = asked(
+        "Another attribute; all is estimated within each of its categories.", None
+    )
+    scores: Mapping[str, Sequence[Score]] | None = asked(
+        "Of attributes whose labels are no numbers: NAME=SCORE,SCORE with semicolons between them. "
+        "Such as pain=0,1,2;commute=0:10,10:30,30:60.",
+        None,
+        spelling=SCORES_OF,
+    )
+    confidence: float = confidence()

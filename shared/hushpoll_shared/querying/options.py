@@ -1,0 +1,105 @@
+"""The parameters of a query as the arguments and options of a command (extra ``cli``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import click
+
+from hushpoll_shared.querying.query import Parameter, Query
+from hushpoll_shared.reading.category_labels import labels
+from hushpoll_shared.survey.published import Published
+
+Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+_NAMED: Final = re.compile(r"`([^`]+)`")
+
+
+def options_of(query: type[Query[Any]], *, on_file: bool) -> tuple[Option, ...]:
+    """Return what adds the parameters to a command, in the order of its help.
+
+    On a file there is no other version to name; its command takes a second file.
+    """
+    parameters = query.parameters()
+    return tuple(_option(one, parameters) for one in parameters if not (on_file and one.elsewhere))
+
+
+def _option(one: Parameter, others: Sequence[Parameter]) -> Option:
+    spelling = one.spelling
+    repeated = spelling is not None and (spelling.pairs != () or spelling.joiner is not None)
+    if one.positional:
+        several = {"nargs": -1, "callback": _joined(one)} if repeated else {}
+        return click.argument(one.name, required=one.required, **several)  # type: ignore[arg-type]
+    flag, means = f"--{one.flag}", _NAMED.sub(lambda name: _word(name[1], others), one.means)
+    if one.kind is bool:
+        return click.option(flag, one.name, is_flag=True, help=means)
+    settings: dict[str, Any] = {"type": _kind(one), "help": means, "required": one.required}
+    if spelling is not None:
+        settings |= {"metavar": spelling.metavar, "multiple": repeated}
+        settings["callback"] = _joined(one) if repeated else None
+    if not one.required and one.default is not None:
+        settings |= {"default": one.write(one.default), "show_default": True}
+    return click.option(flag, one.name, **settings)
+
+
+def _word(name: str, others: Sequence[Parameter]) -> str:
+    for one in others:
+        if one.name == name:
+            return one.name.upper() if one.positional else f"--{one.flag}"
+    return name
+
+
+def _kind(one: Parameter) -> Any:
+    if one.choices:
+        return click.Choice(one.choices)
+    if one.kind in (int, float) and (one.least, one.most, one.above) != (None, None, None):
+        bounded: Any = click.IntRange if one.kind is int else click.FloatRange
+        least = one.least if one.above is None else one.above
+        return bounded(min=least, max=one.most, min_open=one.above is not None)
+    return one.kind
+
+
+def _joined(one: Parameter) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], Any]:
+    """Return what makes a value of the texts of a repeated option; None where there are none."""
+
+    def value(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> Any:
+        if not texts or one.spelling is None:
+            return None
+        if one.spelling.pairs:
+            return texts
+        return one.spelling.read(str(one.spelling.joiner).join(texts), one.name)
+
+    return value
+
+
+def with_labels(
+    query: type[Query[Any]],
+    given: Mapping[str, Any],
+    survey: Callable[[], Published],
+    before: Callable[[], Published],
+) -> dict[str, Any]:
+    """Return the parameters that a command was given, with its CATEGORY=LABEL as mappings.
+
+    Parameters
+    ----------
+    query : type of Query
+        Whose parameters they are.
+    given : mapping
+        By name; an option that was repeated has its texts.
+    survey, before : callable
+        Give the survey, and the one that it is compared with; called only for categories.
+
+    Raises
+    ------
+    InvalidParameter
+        See :func:`hushpoll_shared.reading.category_labels.labels`.
+    """
+    found = dict(given)
+    for one in query.parameters():
+        spelling, texts = one.spelling, given.get(one.name)
+        if spelling is not None and spelling.pairs and texts:
+            attribute = next(given[name] for name in spelling.pairs if given.get(name))
+            of = before if spelling.earlier else survey
+            found[one.name] = labels(texts, f"--{one.flag}", of, attribute)
+    return found

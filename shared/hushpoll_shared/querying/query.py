@@ -1,0 +1,236 @@
+"""A query: what is asked of the records of a survey version, declared once as a frozen dataclass.
+
+Each field is a parameter with a type, a default, bounds and one sentence. The route and its OpenAPI
+entry, the client's call, the options of both commands and the action log read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import cache
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    Self,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from hushpoll_shared.estimators import CONFIDENCES
+from hushpoll_shared.querying.result import Result
+
+R = TypeVar("R", bound=Result)
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a value that is no word, number or switch is written.
+
+    Attributes
+    ----------
+    read : callable
+        From the text of an address and the parameter's name; raises `InvalidParameter`.
+    write : callable
+        Its inverse, to a text.
+    metavar : str
+        In the help of a command.
+    longest : int
+        Characters of the text in an address.
+    joiner : str or None
+        Between the texts of an option, or argument, that is repeated; None where it is not.
+    pairs : tuple of str
+        Of an option that is repeated, each time as CATEGORY=LABEL of a mapping: the parameters of
+        which the first that is given names the attribute with these categories.
+    earlier : bool
+        Whether that is an attribute of the version to compare with.
+    """
+
+    read: Callable[[str, str], Any]
+    write: Callable[[Any], str]
+    metavar: str
+    longest: int = 2000
+    joiner: str | None = None
+    pairs: tuple[str, ...] = ()
+    earlier: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One field of a query, as routes, commands and forms need it; see `asked`."""
+
+    name: str
+    kind: type
+    choices: tuple[str, ...]
+    default: Any
+    means: str
+    least: float | None
+    most: float | None
+    above: float | None
+    spelling: Spelling | None
+    positional: bool
+    flag: str
+    common: bool
+    elsewhere: bool
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is MISSING
+
+    def write(self, value: Any) -> str:
+        """Return a value as an address has it."""
+        if self.spelling is not None:
+            return self.spelling.write(value)
+        if self.kind is float:
+            return repr(float(value))
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def asked(
+    means: str,
+    default: Any = MISSING,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+    spelling: Spelling | None = None,
+    positional: bool = False,
+    flag: str | None = None,
+    common: bool = False,
+    elsewhere: bool = False,
+) -> Any:
+    """Return a field of a query.
+
+    Parameters
+    ----------
+    means : str
+        What it is, in a sentence; another parameter is named in backticks.
+    default
+        None where there need not be one, or where it depends on the others.
+    least, most, above : float, optional
+        Bounds of a number: at least, at most, more than.
+    spelling : Spelling, optional
+        Of lists and mappings.
+    positional : bool
+        Whether it is an argument of a command, without a name.
+    flag : str, optional
+        The option of a command, where it is not the field's name.
+    common : bool
+        Whether queries share it: then it stands before a query's own in the API's document.
+    elsewhere : bool
+        Whether it names other records on a server; on a file a second file is named instead.
+    """
+    facts = {
+        "means": means, "least": least, "most": most, "above": above, "spelling": spelling,
+        "positional": positional, "flag": flag, "common": common, "elsewhere": elsewhere,
+    }  # fmt: skip
+    return field(default=default, metadata=facts)
+
+
+def confidence() -> Any:
+    """Return the field that says how sure the intervals are."""
+    least, most = CONFIDENCES
+    return asked(
+        "Of the intervals, in [0.01, 0.999999].", 0.95, least=least, most=most, common=True
+    )
+
+
+def simultaneous(what: str = "intervals", detail: str = " with this confidence") -> Any:
+    """Return the field that says whether all intervals, or differences, hold at once."""
+    return asked(f"Whether all {what} hold together{detail} (Bonferroni).", False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query(Generic[R]):
+    """What is asked of one version of a survey; its docstring is what the API says of it."""
+
+    name: ClassVar[str]
+    """In addresses and in the action log."""
+    command: ClassVar[str]
+    """Of a server; its last word is the command's on a file, after ``records``."""
+    summary: ClassVar[str]
+    """One line for the list of commands."""
+    example: ClassVar[str]
+    """Arguments and options of an example in the command's help."""
+    looked_at: ClassVar[str]
+    """What the action log says was looked at."""
+    file_name: ClassVar[str] = ""
+    """In the names of table files; by default `name`."""
+    family: ClassVar[str] = "queries"
+    """First word of the operation's id in the API's document."""
+    compares: ClassVar[bool] = False
+    """Whether it is about two sources: this version, and the one of the `elsewhere` parameters."""
+    own_command: ClassVar[tuple[Literal["server", "file"], ...]] = ()
+    """Where its command does more than ask, and is written by hand: of a server, on a file."""
+    result_type: ClassVar[type[Result]]
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        cls.file_name = cls.file_name or cls.name
+        for base in cls.__dict__.get("__orig_bases__", ()):
+            if get_origin(base) is Query:
+                cls.result_type = get_args(base)[0]
+
+    @classmethod
+    def parameters(cls) -> tuple[Parameter, ...]:
+        """Return its fields."""
+        kind: Any = cls  # to mypy, a class with instances that have a hash is none that has one
+        return _parameters(kind)
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> Self:
+        """Return the query of parameters, lists and mappings still as texts; None is the default.
+
+        Raises
+        ------
+        InvalidParameter
+            If a text cannot be read.
+        """
+        spelled = {one.name: one.spelling for one in cls.parameters() if one.spelling}
+        return cls(
+            **{
+                name: spelled[name].read(value, name)
+                if name in spelled and isinstance(value, str)
+                else value
+                for name, value in given.items()
+                if value is not None
+            }
+        )
+
+    def spelled(self) -> dict[str, str]:
+        """Return the parameters that differ from their defaults, as an address has them."""
+        values = ((one, getattr(self, one.name)) for one in self.parameters())
+        return {
+            one.name: one.write(value)
+            for one, value in values
+            if value is not None and value != one.default
+        }
+
+    @classmethod
+    def result_of(cls, document: Mapping[str, Any]) -> R:
+        """Return the result that is in a document; raises as `Result.read`."""
+        found: R = cls.result_type.read(document)  # type: ignore[assignment]  # Query[R] said so
+        return found
+
+
+@cache
+def _parameters(query: type) -> tuple[Parameter, ...]:
+    hints = get_type_hints(query)
+    return tuple(_parameter(one, hints[one.name]) for one in fields(query))
+
+
+def _parameter(declared: Field[Any], hint: Any) -> Parameter:
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    kind = next(one for one in kinds if one is not NoneType)
+    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    facts = dict(declared.metadata)
+    facts["flag"] = facts["flag"] or declared.name.replace("_", "-")
+    plain = str if choices or facts["spelling"] else kind
+    return Parameter(declared.name, plain, choices, declared.default, **facts)

@@ -1,0 +1,177 @@
+"""A result: what a query comes to, a frozen dataclass whose fields are the members of its JSON.
+
+Its table, its text and its schema follow from its fields and from the sections that it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Self
+
+from hushpoll_shared.querying.documents import read_members, to_json
+from hushpoll_shared.querying.headings import heading
+from hushpoll_shared.tables.result_table import Cell
+
+
+def told(description: str, **more: str) -> Any:
+    """Return a field of a result with what the API's document says of it."""
+    return field(metadata={"description": description, **more})
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfRelease:
+    """The survey version, and the release of it, that a server's result is about."""
+
+    survey: str
+    version: int
+    digest: str
+    pending: int | None
+    release: Literal["daily", "weekly", "end", "immediate"]
+    released_at: str | None
+    next_release: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfFile:
+    """The survey version, and the file of records, that a result is about."""
+
+    survey: str
+    version: int
+    digest: str
+    inputs: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A column of a section's text: its heading, where ``{level}`` is the confidence, and cells."""
+
+    heading: str
+    cell: Callable[[Any], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row that other words name than its own members."""
+
+    row: Any
+    words: tuple[str, ...]
+    labels: Mapping[str, Cell] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Section:
+    """Rows of a result that belong together.
+
+    Attributes
+    ----------
+    of : type
+        Dataclass of the rows; each of its members is a column of a table file.
+    also : type, optional
+        Another one that rows may have.
+    rows : iterable
+        Of `of`, or of `Line`.
+    title : str
+        Of the text.
+    words : mapping of str to str
+        The headings of what names a row in the text, each with the member that has it.
+    shown : tuple of Shown
+        The numbers in the text; a section without is in table files alone.
+    labels : mapping of str to str
+        Columns that stand first in a table file, each with the member that has it. A column without
+        such a member takes it from `fixed` or from the `Line`.
+    fixed : mapping
+        Labels that are the same in all rows.
+    hidden : collection of str
+        Columns that a table file does not have.
+    below : tuple of str
+        Sentences below the rows in the text.
+    """
+
+    of: type
+    also: type | None = None
+    rows: Iterable[Any]
+    title: str = ""
+    words: Mapping[str, str] = field(default_factory=dict)
+    shown: tuple[Shown, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    fixed: Mapping[str, Cell] = field(default_factory=dict)
+    hidden: Collection[str] = ()
+    below: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What a query comes to.
+
+    Attributes
+    ----------
+    about : OfRelease, OfFile or None
+        Which survey and release; None of a result that was computed in Python.
+    """
+
+    title: ClassVar[str]
+    """Of its table, in a few words."""
+
+    about: OfRelease | OfFile | None = None
+
+    def sections(self) -> Iterator[Section]:
+        """Yield what is shown, in order."""
+        raise NotImplementedError
+
+    def notes(self) -> Iterator[str]:
+        """Yield the sentences below all sections."""
+        intervals = getattr(self, "intervals", None)
+        if intervals is not None:
+            yield intervals
+
+    def methods(self) -> Mapping[str, object]:
+        """Return more lines for the sheet of methods of a table file."""
+        return {}
+
+    def of_what(self) -> str:
+        """Return the line that says which reports it is about."""
+        return heading({**self._about(), **self._named("n", "estimator")})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as HTTP and ``--json`` give it; what there is no number of is null."""
+        members: dict[str, Any] = to_json(self)
+        del members["about"]
+        return {**self._about(), **members}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Self:
+        """Return the result that a document has.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If it is no such document.
+        """
+        about: OfRelease | OfFile | None = None
+        if "release" in document:
+            about = OfRelease(**read_members(OfRelease, document))
+        elif "survey" in document:
+            about = OfFile(**read_members(OfFile, document))
+        return cls(about=about, **read_members(cls, document, without=("about",)))
+
+    def _about(self) -> dict[str, Any]:
+        return {} if self.about is None else dict(to_json(self.about))
+
+    def _named(self, *names: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
+
+    def about_and_how(self) -> dict[str, object]:
+        """Return the lines of the sheet of methods, in words; what it lacks is None."""
+        about = self._about()
+        inputs = about.pop("inputs", {})
+        order = ("survey", "version", "digest", "release", "released_at", "next_release")
+        return {
+            **{name: about.get(name) for name in order},
+            **self._named("n"),
+            "pending": about.get("pending"),
+            **{f"file: {name}": value for name, value in inputs.items()},
+            **self._named("confidence", "simultaneous", "estimator", "method", "alpha", "rate"),
+            **self.methods(),
+            "how to read it": getattr(self, "intervals", None),
+        }

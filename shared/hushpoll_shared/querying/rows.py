@@ -1,0 +1,148 @@
+"""Rows that several results have: estimates with intervals, and how they are shown in a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal
+
+from hushpoll_shared.querying.result import Shown, told
+
+Bound = Literal["bounded", "no lower bound", "no upper bound", "no bound"]
+
+HOW_TO_READ: Final = (
+    "How many of the intervals are expected to miss, and what looking at results again and again "
+    "does to them; or that they hold together."
+)
+UNKNOWN: Final = "cannot conclude"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BoundedEstimate:
+    """An estimate with its confidence set."""
+
+    value: float | None = told(
+        "May fall outside [0, 1]; null where the set has no bound: cannot conclude."
+    )
+    standard_error: float | None
+    lower: float | None
+    upper: float | None
+    bound: Bound
+
+
+def says_nothing(rows: Iterable[Any]) -> bool:
+    """Return whether one of the estimates is none, or has a set that holds everything."""
+    return any(
+        row is not None and (row.value is None or getattr(row, "says_nothing", False))
+        for row in rows
+    )
+
+
+def estimate_cell(row: Any) -> str:
+    """Return an estimate as text; empty where there is none."""
+    return "" if row.value is None else f"{row.value:.4f}"
+
+
+def error_cell(row: Any) -> str:
+    """Return a standard error as text; empty where there is none."""
+    return "" if row.value is None else f"{row.standard_error:.4f}"
+
+
+def limits_cell(row: Any) -> str:
+    """Return an interval as text, or that nothing can be concluded."""
+    if row.value is None:
+        return UNKNOWN
+    nothing = f", {UNKNOWN}" if getattr(row, "says_nothing", False) else ""
+    return f"{row.lower:.4f} to {row.upper:.4f}{nothing}"
+
+
+LEVEL: Final = "{level} % interval"
+ERROR: Final = "std. error"
+
+ESTIMATE: Final = (
+    Shown("estimate", estimate_cell),
+    Shown(ERROR, error_cell),
+    Shown(LEVEL, limits_cell),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SummaryEstimate(BoundedEstimate):
+    """An estimate with its confidence set, in the unit of the scores."""
+
+    value: float | None = told(
+        "May fall outside the scale; null where the set has no bound: cannot conclude."
+    )
+    says_nothing: bool = told(
+        "Whether the set holds every value that there can be: cannot conclude."
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CategoryEstimate:
+    """The estimated share of one category."""
+
+    category: str
+    frequency: float = told("May fall outside [0, 1] if unbiased.")
+    standard_error: float | None = told("None: the estimator has no interval.")
+    lower: float | None
+    upper: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Poisoning:
+    """What fake reports can do to estimates of categories or cells; no interval knows of fakes."""
+
+    schema: ClassVar[str] = "PoisoningModel"
+
+    one_fake_adds: float = told(
+        "People of a category (or cell) that one fake report can stand for, at most."
+    )
+    one_fake_removes: float = told(
+        "People of a category (or cell) that one fake report can hide, at most."
+    )
+    fake_share: float = told("Share of fake reports that the shifts are about.")
+    raised_by: float = told(
+        "Largest rise of a category (or cell) of nobody, if so many reports are fake."
+    )
+    lowered_by: float = told(
+        "Largest fall of a category (or cell) of all, if so many reports are fake."
+    )
+
+    def sentence(self) -> str:
+        """Say what fake reports could do, which no interval takes into account."""
+        return (
+            f"If {self.fake_share:.0%} of the reports were fake, an estimate could be up to "
+            f"{self.raised_by:.3f} too high or {abs(self.lowered_by):.3f} too low.\n"
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Score:
+    """What a category stands for."""
+
+    schema: ClassVar[str] = "ScoreModel"
+
+    category: str
+    low: float
+    high: float = told("The same as `low` where it is a number.")
+
+
+def spelled_scale(scale: Iterable[Score]) -> str:
+    """Return a scale in one line, for the sheet of methods."""
+    return "; ".join(
+        f"{one.category}: {one.low:g}" + (f" to {one.high:g}" if one.high != one.low else "")
+        for one in scale
+    )
+
+
+def has_intervals(scale: Iterable[Score]) -> bool:
+    """Return whether a category of a scale stands for more than one number."""
+    return any(one.low != one.high for one in scale)
+
+
+FREQUENCY: Final = (
+    Shown("estimate", lambda row: f"{row.frequency:.4f}"),
+    Shown(ERROR, lambda row: f"{row.standard_error:.4f}"),
+    Shown(LEVEL, lambda row: f"{row.lower:.4f} to {row.upper:.4f}"),
+)

@@ -1,0 +1,77 @@
+"""The table of a result: the rows of all its sections, a column for each label and each number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import cache
+from operator import attrgetter
+from typing import Any, Final, get_origin, get_type_hints
+
+from hushpoll_shared.querying.documents import alternatives
+from hushpoll_shared.querying.result import Line, Result, Section
+from hushpoll_shared.tables.result_table import Column, Kind, ResultTable
+
+_KINDS: Final[Mapping[Any, Kind]] = {float: "number", int: "whole number"}
+_VALUE: Final = "value"
+"""Member of an estimate within a row that has the estimate's own name as its column."""
+
+
+def table_of_result(result: Result) -> ResultTable:
+    """Return the rows of a result, with lines about its methods.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a cell is of another kind than its column.
+    """
+    sections = list(result.sections())
+    rows = [one for section in sections for one in (section.of, section.also) if one is not None]
+    kinds: dict[str, Kind] = {}
+    for kind in rows:
+        kinds |= {name: cell for name, (_, cell) in _flat(kind).items()}
+    members = {label: member for one in sections for label, member in one.labels.items()}
+    columns = [Column(name, kinds.get(member, "text")) for name, member in members.items()]
+    taken = {*members, *members.values(), *(name for one in sections for name in one.hidden)}
+    for name in dict.fromkeys(name for kind in rows for name in _flat(kind)):
+        if name not in taken:
+            columns.append(Column(name, kinds[name]))
+    names = [column.name for column in columns]
+    entries = (entry for section in sections for entry in _entries(section, names))
+    return ResultTable.of(result.title, tuple(columns), entries, result.about_and_how())
+
+
+def _entries(section: Section, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    empty = {**dict.fromkeys(names), **section.fixed}
+    wanted = {**{name: name for name in names}, **section.labels}
+    for line in section.rows:
+        row, more = (line.row, line.labels) if isinstance(line, Line) else (line, {})
+        kind: Any = type(row)
+        cells = _cells(kind)
+        found = {name: cells[one](row) for name, one in wanted.items() if one in cells}
+        yield {**empty, **{name: _cell(value) for name, value in found.items()}, **more}
+
+
+def _cell(value: Any) -> Any:
+    return ("yes" if value else "no") if isinstance(value, bool) else value
+
+
+@cache
+def _cells(kind: type) -> dict[str, Callable[[Any], Any]]:
+    """Return for each column of a row what takes its cell from the row."""
+    return {name: attrgetter(path) for name, (path, _) in _flat(kind).items()}
+
+
+@cache
+def _flat(kind: type) -> dict[str, tuple[str, Kind]]:
+    """Return the columns of a row with their paths and kinds; an estimate within it has several."""
+    hints, found = get_type_hints(kind), {}
+    for one in fields(kind):
+        (inner, *others), _ = alternatives(hints[one.name])
+        if is_dataclass(inner) and isinstance(inner, type) and not others:
+            for name, (path, cell) in _flat(inner).items():
+                column = one.name if name == _VALUE else f"{one.name}_{name}"
+                found[column] = f"{one.name}.{path}", cell
+        elif get_origin(inner) is not tuple and not others:
+            found[one.name] = one.name, _KINDS.get(inner, "text")
+    return found

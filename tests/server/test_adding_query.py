@@ -1,0 +1,53 @@
+"""A statistic is added with the three files that CONTRIBUTING names, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import hushpoll_analysis
+import hushpoll_client
+import hushpoll_shared
+
+ADDED = Path(__file__).resolve().parent / "adding_query"
+TABLE = "    Answered: shares_of_answered,\n"
+IMPORTS = "from hushpoll_analysis.frames.tabular import Found\n"
+
+
+def test_a_new_statistic_works_everywhere_with_three_files(tmp_path: Path) -> None:
+    overlay = tmp_path / "overlay"
+    ignored = shutil.ignore_patterns("__pycache__")
+    for package in (hushpoll_shared, hushpoll_analysis):
+        folder = Path(package.__file__).parent
+        shutil.copytree(folder, overlay / folder.name, ignore=ignored)
+    shutil.copy(ADDED / "largest_share.py", overlay / "hushpoll_shared" / "queries")
+    shutil.copy(ADDED / "largest.py", overlay / "hushpoll_analysis" / "estimates")
+    registration = overlay / "hushpoll_analysis" / "results.py"
+    text = registration.read_text(encoding="utf-8")
+    assert text.count(TABLE) == text.count(IMPORTS) == 1
+    text = text.replace(TABLE, f"{TABLE}    Largest: largest,\n").replace(
+        IMPORTS,
+        "from hushpoll_analysis.estimates.largest import largest\n"
+        f"{IMPORTS}from hushpoll_shared.queries.largest_share import Largest\n",
+    )
+    registration.write_text(text, encoding="utf-8")
+    paths = [overlay, Path(hushpoll_client.__file__).parent.parent, *filter(None, sys.path)]
+    done = subprocess.run(
+        [sys.executable, str(ADDED / "walk.py"), str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    listed = subprocess.run(
+        [sys.executable, "-m", "hushpoll_shared.queries"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "largest_share.py:" in listed.stdout
