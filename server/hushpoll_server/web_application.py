@@ -92,7 +92,7 @@ def build(settings: Settings, services: Services, *, testing: bool = False) -> F
     # Otherwise a path with two slashes is redirected, to whatever host the request names.
     app.url_map.merge_slashes = False
     # Flask's documented place of WSGI middleware.
-    app.wsgi_app = placed(  # type: ignore[method-assign]
+    app.wsgi_app = placed(  # type: ignore[assignment, method-assign]
         app.wsgi_app, settings.path_prefix, behind_tls=settings.behind_tls
     )
     endpoint.init_app(app, services)

@@ -19,6 +19,7 @@ from hushpoll_client import (
     SurveyClient,
     TransportError,
 )
+from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.survey import published as module
 from hushpoll_shared.survey.manifest import Manifest
 
@@ -119,7 +120,7 @@ def test_a_manifest_that_lies_about_its_thresholds_is_refused(server, published,
     thresholds = document["attributes"][0]["thresholds"]
     name = next(iter(thresholds))
     thresholds[name] = "f" * 16
-    server.play(steps.respond(200, document))
+    server.play(steps.respond(200, canonical_json(document)))
     with (
         SurveyClient(server.url, SURVEY) as client,
         pytest.raises(ManifestRefused, match="gender"),

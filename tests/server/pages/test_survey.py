@@ -305,7 +305,7 @@ IN_MANY = {
         ("sr", "Anketa"),
         ("fr, *;q=0.1", "Pesquisa"),
         ("fr", "Pesquisa"),
-        ("pt;q=0", "Survey"),
+        ("pt;q=0", "استبيان"),  # the first that is allowed
         ("pt-BR;q=0, en;q=0, nb", "Undersøkelse"),
         ("en;q=0, *", "Pesquisa"),
         ("*;q=0", "Pesquisa"),

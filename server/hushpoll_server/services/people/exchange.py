@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 import httpx
 import requests
 from requests.adapters import BaseAdapter
-from requests.utils import select_proxy
+from requests.utils import DEFAULT_CA_BUNDLE_PATH, select_proxy
 
 # Of one answer. The keys of large providers have some 30 kB.
 ANSWER_BYTES: Final = 2**19
@@ -56,7 +56,7 @@ class BoundedAdapter(BaseAdapter):
             The server does not answer, or not in time, or with more than `ANSWER_BYTES`.
         """
         seconds = min(self._each, self._due - time.monotonic())
-        proxy = select_proxy(request.url, options.get("proxies") or {})
+        proxy = select_proxy(request.url or "", options.get("proxies") or {})
         try:
             status, headers, body = _ended(
                 _exchanged(request, seconds, httpx.AsyncHTTPTransport(
@@ -138,7 +138,7 @@ def _ended(work: Coroutine[Any, Any, _Result]) -> _Result:
 
 def _trust(verify: bool | str) -> ssl.SSLContext:
     """Return whose certificates are believed, as requests understands it; never nobody's."""
-    authorities = Path(requests.certs.where() if verify in (True, False) else str(verify))
+    authorities = Path(DEFAULT_CA_BUNDLE_PATH if verify in (True, False) else str(verify))
     if authorities.is_dir():
         return ssl.create_default_context(capath=authorities)
     return ssl.create_default_context(cafile=authorities)
