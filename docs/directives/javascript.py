@@ -20,6 +20,8 @@ PUBLIC: dict[str, dict[str, tuple[str, ...]]] = {
         "outbox.js": ("Receipt",),
         "published.js": ("readPublished", "Published"),
         "words.js": ("Words",),
+        "languages.js": ("direction", "languageFor"),
+        "wording.js": ("inLanguage",),
         "errors.js": (
             "HushpollError",
             "InvalidParameter",

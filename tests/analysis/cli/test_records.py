@@ -258,7 +258,7 @@ def test_estimate_without_an_interval_says_why(call, files, tmp_path, command):
 
 def test_mistakes_name_option_and_remedy(call, files):
     code, _, err = call("records", "change", files[0], "a", "--since", files[1], "--map", "3")
-    assert (code, "--map is '3'; give CATEGORY=LABEL" in err) == (2, True)
+    assert (code, "--map is '3'; give CATEGORY=LABEL" in err) == (1, True)
     code, _, err = call("records", "shares", files[0], "--of", "a", "--given", "b",
                         "--reference", "9")  # fmt: skip
     assert (code, "no category of b" in err) == (1, True)

@@ -56,8 +56,8 @@ def test_a_browser_that_has_the_page_is_not_sent_it_again(site):
     assert (again.status_code, again.data) == (304, b"")
 
 
-def test_the_page_is_rendered_once(site, monkeypatch):
-    rendered = []
+def test_the_page_is_rendered_once(make_site, monkeypatch):
+    site, rendered = make_site(own=True), []
 
     def counted(document):
         rendered.append(document)

@@ -61,7 +61,7 @@ def test_a_test_of_two_yes_or_no_questions_has_one_degree_of_freedom(degrees, wo
 )
 def test_rare_answers_are_told_with_the_tables_that_were_drawn(p_value, words):
     answer = {
-        **SIDE,
+        "n": 90,
         "a": "gender",
         "b": "income",
         "conclusion": "dependent",
@@ -101,7 +101,7 @@ def test_table_of_all_pairs_says_of_how_many_answers_are_rare():
         {**pair, "p_value": 0.0001, "tables": 9999},
         {**pair, "p_value": 0.1, "tables": None},
     ]
-    answer = {**SIDE, "rate": 0.05, "reading": "At most `rate`.", "pairs": pairs}
+    answer = {"n": 90, "rate": 0.05, "reading": "At most `rate`.", "pairs": pairs}
     text = " ".join(dependencies_text(answer).split())
     assert "<= 0.0001" in text
     assert "Of 1 of the 2 pairs some answers are rare;" in text

@@ -223,7 +223,11 @@ class Users:
         if row is None or row.password != NO_PASSWORD:
             return None
         bound = self._store.bind_account(row.id, password=NO_PASSWORD, **account)
-        return (replace(row, **account), True) if bound else None
+        return (
+            (replace(row, issuer=identity.issuer, subject=identity.subject), True)
+            if bound
+            else None
+        )
 
     @cached_property
     def _nobody(self) -> str:
