@@ -19,7 +19,8 @@ from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
 from hushpoll_analysis.ordered.record_law import RecordLaw
 from hushpoll_analysis.planning.expected_estimates import smallest_difference
-from hushpoll_analysis.planning.goals import PRECISE, Goal, outcome, sizes
+from hushpoll_analysis.planning.goals import Goal
+from hushpoll_analysis.planning.outcomes import PRECISE, outcome, sizes
 from hushpoll_analysis.planning.power import POWER, AuditAssumptions
 from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle

@@ -38,9 +38,12 @@ from hushpoll_shared.tables.plans import comparison_table, verdicts_table
     "wants",
     multiple=True,
     metavar="KIND:SUBJECT=VALUE",
-    help="What the survey has to answer: width:age=0.02, difference:age=0.05, change:age=0.05, "
-    "lead:age=0.05 (of one category over another), lead-width:age=0.05 or audit:SPD=0.1; ? as "
-    "VALUE asks which can be had. May be repeated.",
+    help="What the survey has to answer. Of one question: width:age=0.02, difference:age=0.05, "
+    "change:age=0.05, lead:age=0.05 (of one category over another), lead-width:age=0.05, "
+    "mean:age=2 (width of the interval of the mean). Of two: gap:smokes/gender=0.1 (of a share "
+    "of smokes between two groups of gender), association:smokes/gender=0.2 (phi), "
+    "mean-gap:age/gender=2. Of an audit: audit:SPD=0.1. ? as VALUE asks which can be had. May be "
+    "repeated.",
 )
 @click.option(
     "--share",
@@ -51,9 +54,8 @@ from hushpoll_shared.tables.plans import comparison_table, verdicts_table
 @click.option(
     "--group",
     type=float,
-    default=0.5,
-    show_default=True,
-    help="With --want difference: the smaller group's share of the respondents.",
+    help="With --want difference, gap or mean-gap: the smaller group's share of the respondents.  "
+    "[default: halves for difference, else all groups alike]",
 )
 @click.option("--epsilon", help="With --want: in place of the draft's.")
 @click.option(
@@ -106,7 +108,7 @@ def plan_command(
     n: int | None,
     wants: tuple[str, ...],
     share: float | None,
-    group: float,
+    group: float | None,
     epsilon: str | None,
     delta: float,
     crowd: int | None,

@@ -180,9 +180,14 @@ class RowMoments:
     @classmethod
     def of(cls, law: WeightLaw, debiased: Array, share: Array) -> RowMoments:
         """Return the moments at the means of D, f64[k], and the constants c, f64[k]."""
+        return cls.at(law, law.frequencies(debiased), share)
+
+    @classmethod
+    def at(cls, law: WeightLaw, frequency: Array, share: Array) -> RowMoments:
+        """Return the moments of categories of these frequencies, with their constants c."""
         spread = law.spread(share)
         return cls(
-            np.clip(law.frequencies(debiased), 0.0, 1.0),
+            np.clip(frequency, 0.0, 1.0),
             1.0 + spread.at_match,
             spread.elsewhere,
             1.0 + 3.0 * spread.at_match + spread.third_at_match,

@@ -168,7 +168,7 @@ def _of_one_size(pair: Pair, surveys: int, rng: np.random.Generator) -> tuple[Ar
     patterns, chances = [], []
     for truth in range(4):
         if share[truth]:
-            for pattern, chance in _patterns(oracle, pair.attribute.k, size, truth):
+            for pattern, chance in support_patterns(oracle, pair.attribute.k, size, truth):
                 patterns.append(pattern)
                 chances.append(share[truth] * chance)
     law = np.array(chances)
@@ -178,10 +178,22 @@ def _of_one_size(pair: Pair, surveys: int, rng: np.random.Generator) -> tuple[Ar
     return debiased.T, np.ones(surveys)
 
 
-def _patterns(
+def support_patterns(
     oracle: FrequencyOracle | None, k: int, size: npt.NDArray[np.int64], truth: int
-) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Yield which of first, second and missing a record supports, and the chance, given a truth."""
+) -> Iterator[tuple[tuple[int, int, int], float]]:
+    """Yield which of three categories a record supports, and the chance, given a truth.
+
+    Parameters
+    ----------
+    oracle : FrequencyOracle or None
+        A protocol whose supports have one size; None in clear.
+    k : int
+        Domain size.
+    size : int64[4]
+        1 for each of the three categories that there is, and the number of all others.
+    truth : int
+        Its place in `size`.
+    """
     p = Fraction(1) if oracle is None else oracle.p
     whole = 1 if oracle is None else oracle.support_size
     assert whole is not None  # noqa: S101  (of one size)
@@ -197,7 +209,7 @@ def _patterns(
             if truth < 3:
                 pattern[truth] = kept
             if chance:
-                yield tuple(pattern), float(chance)
+                yield (pattern[0], pattern[1], pattern[2]), float(chance)
 
 
 def _exactly(inside: int, given: int, drawn: int, among: int) -> Fraction:

@@ -16,23 +16,21 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from hushpoll_analysis.planning.expected_audits import SURVEYS
+from hushpoll_analysis.planning.goal_words import what, where
 from hushpoll_analysis.planning.goals import (
     DRAWN,
-    PRECISE,
     WIDTHS,
     Goal,
-    Outcome,
     check_goals,
-    outcome,
     resolved,
     rounded_up,
 )
+from hushpoll_analysis.planning.outcomes import PRECISE, Outcome, outcome
 from hushpoll_analysis.planning.power import POWER, AuditAssumptions
 from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.epsilon import EPSILON_MAX, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.protection import Level, survey_level
 from hushpoll_shared.survey.published import Published
@@ -102,31 +100,31 @@ class Verdict:
         if predicted is None or self.n is None:  # neither is there without the other
             if self.n_needed is None:
                 return (
-                    f"No: {self._what} cannot be had at epsilon {epsilon} with up to "
+                    f"No: {what(goal)} cannot be had at epsilon {epsilon} with up to "
                     f"{N_MAX:,} respondents."
                 )
             return _sentence(
-                f"{self._what} takes {_respondents(self.n_needed)}{self._each} at epsilon {epsilon}"
+                f"{what(goal)} takes {_respondents(self.n_needed)}{self._each} at epsilon {epsilon}"
             )
         size = f"with {_respondents(self.n)}{self._each} and epsilon {epsilon}"
         if goal.kind in WIDTHS:
             wide = "has no bound in some surveys"
             if predicted.value is not None:
                 wide = f"is {predicted.value:.3g} wide on average"
-            tells = f"{size}, {self._where} {wide}"
+            tells = f"{size}, {where(goal)} {wide}"
             if goal.value is None:
                 return _sentence(tells)
             tells += f", and {goal.value:g} is wanted"
         elif goal.value is None:
             if predicted.value is None:
-                return _sentence(f"{size}, {self._what} is never found with a power of {POWER:g}")
+                return _sentence(f"{size}, {what(goal)} is never found with a power of {POWER:g}")
             return _sentence(
-                f"{size}, {self._what} is found with a power of {POWER:g} if it is at least "
+                f"{size}, {what(goal)} is found with a power of {POWER:g} if it is at least "
                 f"{predicted.value:.3g}"
             )
         else:
             tells = (
-                f"{size}, {self._what} is found with a power of {predicted.value:.2f}, and "
+                f"{size}, {what(goal)} is found with a power of {predicted.value:.2f}, and "
                 f"{POWER:g} is wanted"
             )
         if predicted.met:
@@ -136,38 +134,6 @@ class Verdict:
     @property
     def _each(self) -> str:
         return " per version" if self.goal.kind == "change" else ""
-
-    @property
-    def _where(self) -> str:
-        of = self._share
-        if self.goal.kind == "lead-width":
-            each = f"{_percent(self.goal.share)} each"
-            of = f"the difference between two categories of {self.goal.subject} with {each}"
-        return f"the {_percent(self.goal.confidence)} interval of {of}"
-
-    @property
-    def _share(self) -> str:
-        return f"a share of {_percent(self.goal.share)} in {self.goal.subject}"
-
-    @property
-    def _what(self) -> str:
-        goal = self.goal
-        value = "" if goal.value is None else f" of {goal.value:g}"
-        match goal.kind:
-            case "width" | "lead-width":
-                return f"{self._where}, {goal.value:g} wide,"
-            case "difference":
-                groups = f"{_percent(goal.group)} and {_percent(1 - goal.group)}"
-                return f"a difference{value} from {self._share} between groups of {groups}"
-            case "change":
-                return f"a change{value} from {self._share}"
-            case "lead":
-                behind = "" if goal.share is None else f" with {_percent(goal.share)}"
-                return f"a lead{value} of a category of {goal.subject} over another{behind}"
-            case _:
-                ratio = METRICS[goal.subject].combination == "ratio"
-                of_rates = " (as the difference of the two rates, not their ratio)" if ratio else ""
-                return f"a disparity{value} in {goal.subject}{of_rates}"
 
     @property
     def _remedy(self) -> str:
@@ -299,8 +265,7 @@ def _verdict(
     n: int | None,
     given: AuditAssumptions,
 ) -> Verdict:
-    if goal.kind != "audit":
-        goal = resolved(goal, published.attribute(goal.subject))
+    goal = resolved(goal, published)
     if goal.value is None:
         if n is None:
             raise InvalidParameter(
@@ -322,7 +287,8 @@ def _verdict(
             changed = replace(manifest, epsilon=epsilon).resolve()
             return outcome(goal, changed, n, given, surveys=surveys).met
 
-        perturbed = goal.kind == "audit" or published.attribute(goal.subject).perturbed
+        asked = [published.attribute(name) for name in goal.names]
+        perturbed = not asked or any(attribute.perturbed for attribute in asked)
         least = _smallest_epsilon(goal, manifest.epsilon, enough_epsilon) if perturbed else None
         if least is None and goal.kind != "audit":
             sampling = outcome(goal, published, n, given, in_clear=True)
@@ -373,10 +339,6 @@ def _smallest_epsilon(
 
 def _spelled(epsilon: float) -> Decimal:
     return min(Decimal(f"{rounded_up(epsilon):.3g}"), EPSILON_MAX)
-
-
-def _percent(share: float | None) -> str:
-    return f"{100 * (share or 0.0):.3g} %"
 
 
 def _respondents(n: int) -> str:

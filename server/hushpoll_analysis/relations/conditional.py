@@ -177,7 +177,7 @@ def shares_in_groups(query: Query, source: Source) -> ConditionalShares:
         shown = outcome.k * (group.k + (0 if place is None else group.k - 1))
         normal_quantile(level)  # it refuses a confidence outside (0, 1)
         level = 1 - (1 - level) / shown
-    shares = _Shares.of(outcome, group, counts)
+    shares = SharesLaw.of(outcome, group, counts)
     sets = shares.sets(normal_quantile(level))
     return ConditionalShares(
         of=query.of,
@@ -211,8 +211,24 @@ def group_place(group: PublishedAttribute, reference: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shares:
-    """What the sets are computed from; rows are groups, columns categories."""
+class SharesLaw:
+    """What the sets are computed from; rows are groups, columns categories, or drawn surveys.
+
+    Attributes
+    ----------
+    n : int
+        Records.
+    joint : f64[groups, columns]
+        Of all people, in both.
+    weight : f64[groups, 1], or f64[groups, columns]
+        Of all people, in the group.
+    outcome, group : RowMoments
+        Of the weights, f64[columns] and of the form of `weight`.
+    covariances : WeightCovariances
+        Of the weights of two groups.
+    excess : f64
+        Of the form of `weight`: the constants c of the groups.
+    """
 
     n: int
     joint: Array
@@ -225,7 +241,8 @@ class _Shares:
     @classmethod
     def of(
         cls, outcome: PublishedAttribute, group: PublishedAttribute, counts: JointCounts
-    ) -> _Shares:
+    ) -> SharesLaw:
+        """Return what the sets of one survey are computed from."""
         first, second = Side.of(outcome.oracle), Side.of(group.oracle)
         cells, _, weight = joint_frequencies(counts, first, second)
         raw1 = debiased_means(counts.first, counts.n, first)
@@ -239,7 +256,7 @@ class _Shares:
             RowMoments.of(first.law, raw1, first.law.excess_shares(raw1)),
             RowMoments.of(second.law, raw2, excess).rows(every),
             WeightCovariances.of(group.oracle),
-            excess,
+            excess[:, None],
         )
 
     def variance(self) -> tuple[Array, Array, Array]:
@@ -265,6 +282,7 @@ class _Shares:
         )
 
     def sets(self, z: float) -> Sets:
+        """Return the shares with their sets at a normal quantile z."""
         v0, v1, v2 = self.variance()
         rows, top, weight = self.n, self.joint, np.broadcast_to(self.weight, self.joint.shape)
         # beyond this quantile the quadratic has no bounded set
@@ -336,7 +354,7 @@ class _Shares:
         own, theirs = mixed(joint, f), mixed(joint[reference], f[reference])
         rest = mixed(a.frequency, np.ones_like(f)) - own - theirs
         at_own, at_theirs, elsewhere = self.covariances.given_truth(
-            self.excess[:, None], self.excess[reference]
+            self.excess, self.excess[reference]
         )
         covariance = at_own * own + at_theirs * theirs + elsewhere * rest
         v0, v1, v2 = self.variance()

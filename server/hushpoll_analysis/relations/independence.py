@@ -191,7 +191,7 @@ def outcome_of_test(query: Query, source: Source, *, most_tables: int = TABLES) 
             )
     cells, shares, others = joint_frequencies(counts, Side.of(first.oracle), Side.of(second.oracle))
     rest = cells - np.outer(shares, others)
-    left, right = _Whitened.of(first.oracle, shares), _Whitened.of(second.oracle, others)
+    left, right = Whitened.of(first.oracle, shares), Whitened.of(second.oracle, others)
     degrees = left.rank * right.rank
     statistic = counts.n * float(np.square(left.root @ rest @ right.root.T).sum())
     possible = float(np.sqrt(min(first.k, second.k) - 1))
@@ -229,7 +229,7 @@ def _p_value(
     published: Published,
     counts: JointCounts,
     attributes: tuple[PublishedAttribute, PublishedAttribute],
-    sides: tuple[_Whitened, _Whitened],
+    sides: tuple[Whitened, Whitened],
     statistic: float,
     degrees: int,
     most_tables: int,
@@ -274,7 +274,7 @@ def _rarest(oracle: FrequencyOracle | None, support: npt.NDArray[np.int64], n: i
 
 
 @dataclass(frozen=True, slots=True)
-class _Whitened:
+class Whitened:
     """A square root of S^+, f64[rank, k], its rank, and the largest and smallest efficiency.
 
     `frequency` are the estimates at which they are, f64[k], at least 0 and summing to 1.
@@ -287,7 +287,8 @@ class _Whitened:
     efficiency: tuple[float, float]
 
     @classmethod
-    def of(cls, oracle: FrequencyOracle | None, estimated: Array) -> _Whitened:
+    def of(cls, oracle: FrequencyOracle | None, estimated: Array) -> Whitened:
+        """Return that of a protocol, None in clear, at estimated shares f64[k]."""
         frequency = project_simplex(estimated)
         covariance = WeightCovariances.of(oracle).over_population(frequency)
         values, vectors = np.linalg.eigh(covariance)

@@ -6,13 +6,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from hushpoll_analysis.planning.goals import Kind
 from hushpoll_analysis.planning.verdicts import GOALS_MAX, N_MAX
 from hushpoll_analysis.shuffling.guarantee import DELTA
 from hushpoll_server.body_size import BodySize
 from hushpoll_server.http.models.common import Answer, Strict
 from hushpoll_shared.estimators import CONFIDENCES
-
-Kind = Literal["width", "difference", "change", "lead", "lead-width", "audit"]
 
 
 class GoalBody(Strict):
@@ -22,15 +21,20 @@ class GoalBody(Strict):
         description="Mean width of the interval of a category's share; difference of a share "
         "between two groups that are told apart in clear; change of it between two versions; lead "
         "of one category over another of the same attribute; mean width of the interval of a lead; "
-        "audit that finds a disparity from the records alone."
+        "gap of a share between two categories of another attribute; association of two "
+        "attributes; mean width of the interval of a mean; gap of means between two categories "
+        "of another attribute; audit that finds a disparity from the records alone."
     )
-    subject: str = Field(description="The attribute; the group metric of an audit.")
+    subject: str = Field(
+        description="The attribute; OF/GIVEN for a gap, an association or a mean-gap; the group "
+        "metric of an audit."
+    )
     value: float | None = Field(
         None,
         gt=0,
-        le=1,
-        description="Width, difference, lead or disparity that is wanted; null asks which can be "
-        "had.",
+        allow_inf_nan=False,
+        description="What is wanted; null asks which can be had. In the unit of the scale for a "
+        "mean and a mean-gap, phi for an association, otherwise in (0, 1].",
     )
     share: float | None = Field(
         None,
@@ -39,8 +43,12 @@ class GoalBody(Strict):
         description="The category's share, by default 1/categories; of a lead that of the category "
         "that is behind, by default as much as the others'.",
     )
-    group: float = Field(
-        0.5, gt=0, le=0.5, description="The smaller group's share, of a difference."
+    group: float | None = Field(
+        None,
+        gt=0,
+        le=0.5,
+        description="The smaller group's share of the respondents; by default 0.5 of a difference, "
+        "and of a gap or a mean-gap as much as the others'.",
     )
     confidence: float = Field(
         0.95,

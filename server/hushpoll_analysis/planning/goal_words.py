@@ -1,0 +1,56 @@
+"""Goals in words, as verdicts say them."""
+
+from __future__ import annotations
+
+from hushpoll_analysis.planning.goals import Goal
+from hushpoll_shared.group_metrics import METRICS
+
+
+def where(goal: Goal) -> str:
+    """Return whose interval's width is wanted."""
+    of = _share(goal)
+    if goal.kind == "lead-width":
+        each = f"{_percent(goal.share)} each"
+        of = f"the difference between two categories of {goal.subject} with {each}"
+    elif goal.kind == "mean":
+        of = f"the mean of {goal.subject}"
+    return f"the {_percent(goal.confidence)} interval of {of}"
+
+
+def what(goal: Goal) -> str:
+    """Return what is wanted."""
+    value = "" if goal.value is None else f" of {goal.value:g}"
+    match goal.kind:
+        case "width" | "lead-width" | "mean":
+            return f"{where(goal)}, {goal.value:g} wide,"
+        case "difference":
+            groups = f"{_percent(goal.group)} and {_percent(1 - (goal.group or 0.0))}"
+            return f"a difference{value} from {_share(goal)} between groups of {groups}"
+        case "change":
+            return f"a change{value} from {_share(goal)}"
+        case "lead":
+            behind = "" if goal.share is None else f" with {_percent(goal.share)}"
+            return f"a lead{value} of a category of {goal.subject} over another{behind}"
+        case "gap":
+            return f"a gap{value} from {_share(goal)} between {_groups(goal)}"
+        case "mean-gap":
+            return f"a gap{value} between the means of {goal.names[0]} in {_groups(goal)}"
+        case "association":
+            first, second = goal.names
+            return f"an association{value} (phi) between {first} and {second}"
+        case _:
+            ratio = METRICS[goal.subject].combination == "ratio"
+            of_rates = " (as the difference of the two rates, not their ratio)" if ratio else ""
+            return f"a disparity{value} in {goal.subject}{of_rates}"
+
+
+def _groups(goal: Goal) -> str:
+    return f"two groups of {goal.names[1]}, the smaller one with {_percent(goal.group)},"
+
+
+def _share(goal: Goal) -> str:
+    return f"a share of {_percent(goal.share)} in {goal.names[0] if goal.names else goal.subject}"
+
+
+def _percent(share: float | None) -> str:
+    return f"{100 * (share or 0.0):.3g} %"

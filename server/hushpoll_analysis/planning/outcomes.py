@@ -1,0 +1,257 @@
+"""Whether a survey of some size and epsilon would do for what an analyst wants of it.
+
+A width is met by the mean width over the surveys that may come of the plan, everything else by the
+chance to find what is wanted, which has to be `POWER`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from hushpoll_analysis.ordered.scales import scale_of
+from hushpoll_analysis.planning.expected_audits import SURVEYS, finds, share_of_surveys
+from hushpoll_analysis.planning.expected_estimates import (
+    Side,
+    difference_power,
+    expected_interval_width,
+    smallest_difference,
+    smallest_found,
+)
+from hushpoll_analysis.planning.expected_leads import Pair, expected_lead_width, lead_power
+from hushpoll_analysis.planning.expected_means import (
+    Means,
+    expected_mean_width,
+    mean_gap_power,
+)
+from hushpoll_analysis.planning.expected_pairs import Groups, association_power, gap_power
+from hushpoll_analysis.planning.goals import Goal, Kind, resolved, share_behind
+from hushpoll_analysis.planning.power import POWER, AuditAssumptions, smallest_gap
+from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+
+PRECISE: Final = 6_000
+"""Surveys drawn for a power that is shown, whose standard error is then at most .0065."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a survey of some size and epsilon has to say of a goal.
+
+    Attributes
+    ----------
+    met : bool
+        Whether it is enough; True where no value is wanted.
+    value : float or None
+        Mean width, or the chance to find what is wanted; where no value is wanted, the width, or
+        the smallest difference or disparity that is found with `POWER`, None if there is none. None
+        for a width, too, where some surveys' intervals have no bound.
+    """
+
+    met: bool
+    value: float | None
+
+
+def outcome(
+    goal: Goal,
+    published: Published,
+    n: int,
+    given: AuditAssumptions,
+    *,
+    in_clear: bool = False,
+    surveys: int = SURVEYS,
+) -> Outcome:
+    """Return what a survey with n respondents has to say of a goal.
+
+    Parameters
+    ----------
+    goal : Goal
+        Checked.
+    published : Published
+        The survey, with its epsilon.
+    n : int
+        Respondents, at least 1; of either version for a change.
+    given : AuditAssumptions
+        About the population of an audit; its gap plays no part.
+    in_clear : bool
+        Whether answers are taken as unperturbed, so that sampling alone is left; not for audits.
+    surveys : int
+        Drawn for goals of :data:`~hushpoll_analysis.planning.goals.DRAWN`.
+    """
+    if goal.kind == "audit":
+        return _audit(goal, published, n, given, surveys)
+    goal = resolved(goal, published)
+    attributes = [published.attribute(name) for name in goal.names]
+    asked = _Asked(goal, tuple(attributes), n, in_clear, surveys)
+    return _OUTCOMES[goal.kind](asked)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A goal with its share, its attributes, and the surveys that will say something of it."""
+
+    goal: Goal
+    attributes: tuple[PublishedAttribute, ...]
+    n: int
+    in_clear: bool
+    surveys: int
+
+    @property
+    def share(self) -> float:
+        """Of the category."""
+        share = self.goal.share
+        assert share is not None  # noqa: S101  (resolved)
+        return share
+
+    @property
+    def oracle(self) -> FrequencyOracle | None:
+        """Protocol of the first attribute; None in clear."""
+        return None if self.in_clear else self.attributes[0].oracle
+
+    @property
+    def group_sizes(self) -> tuple[float, float]:
+        """Parts of the respondents in the smaller group and in the larger one."""
+        group, others = self.goal.group or 0.5, self.attributes[-1].k - 1
+        return group, (1 - group) / others
+
+    def found(self, power: float) -> Outcome:
+        """Return the outcome of a power."""
+        return Outcome(power >= POWER, power)
+
+    def wide(self, width: float) -> Outcome:
+        """Return the outcome of a mean width."""
+        if math.isinf(width):
+            return Outcome(False, None)
+        return Outcome(self.goal.value is None or width <= self.goal.value, width)
+
+
+def _width(asked: _Asked) -> Outcome:
+    side = Side(asked.oracle, asked.n, asked.share)
+    return asked.wide(expected_interval_width(side, asked.goal.confidence))
+
+
+def sizes(goal: Goal, n: int) -> tuple[int, int]:
+    """Return the respondents of both sides of a difference or a change."""
+    if goal.kind == "change":
+        return n, n
+    small = max(round((goal.group or 0.5) * n), 1)
+    return small, max(n - small, 1)
+
+
+def _difference(asked: _Asked) -> Outcome:
+    goal, oracle, share = asked.goal, asked.oracle, asked.share
+    both = sizes(goal, asked.n)
+    if goal.value is None:
+        return Outcome(True, smallest_difference(oracle, share, both, goal.confidence, POWER))
+    power = difference_power(
+        Side(oracle, both[0], min(share + goal.value, 1.0)),
+        Side(oracle, both[1], share),
+        goal.confidence,
+    )
+    return asked.found(power)
+
+
+def _lead(asked: _Asked) -> Outcome:
+    goal, (attribute,) = asked.goal, asked.attributes
+
+    def pair(lead: float) -> Pair:
+        share = share_behind(goal, attribute, lead)
+        return Pair(attribute, asked.n, share + lead, share, asked.in_clear)
+
+    if goal.kind == "lead-width":
+        return asked.wide(expected_lead_width(pair(0.0), goal.confidence, asked.surveys))
+    if goal.value is not None:
+        return asked.found(lead_power(pair(goal.value), goal.confidence, asked.surveys))
+    most = 1.0 if goal.share is None else 1 - 2 * goal.share
+
+    def found(lead: float) -> float:
+        return lead_power(pair(lead), goal.confidence, PRECISE)
+
+    return Outcome(True, smallest_found(found, most, POWER))
+
+
+def _gap(asked: _Asked) -> Outcome:
+    goal, (of, given) = asked.goal, asked.attributes
+
+    def power(gap: float, surveys: int) -> float:
+        shares = min(asked.share + gap, 1.0), asked.share
+        groups = Groups(of, given, asked.n, asked.group_sizes, shares, asked.in_clear)
+        return gap_power(groups, goal.confidence, surveys)
+
+    if goal.value is not None:
+        return asked.found(power(goal.value, asked.surveys))
+    return Outcome(True, smallest_found(lambda gap: power(gap, PRECISE), 1 - asked.share, POWER))
+
+
+def _association(asked: _Asked) -> Outcome:
+    goal, (first, second) = asked.goal, asked.attributes
+
+    def power(phi: float) -> float:
+        return association_power(
+            first, second, asked.n, phi, alpha=1 - goal.confidence, in_clear=asked.in_clear
+        )
+
+    if goal.value is not None:
+        return asked.found(power(goal.value))
+    most = math.sqrt(min(first.k, second.k) - 1)
+    return Outcome(True, smallest_found(power, most, POWER))
+
+
+def _mean(asked: _Asked) -> Outcome:
+    means = _means(asked)
+    return asked.wide(expected_mean_width(means, asked.goal.confidence, asked.surveys))
+
+
+def _mean_gap(asked: _Asked) -> Outcome:
+    goal, means = asked.goal, _means(asked)
+
+    def power(gap: float, surveys: int) -> float:
+        given = asked.attributes[1]
+        return mean_gap_power(means, given, asked.group_sizes, gap, goal.confidence, surveys)
+
+    if goal.value is not None:
+        return asked.found(power(goal.value, asked.surveys))
+    # answers that all lie at one end have no tilt
+    most = (1 - 1e-3) * means.widest
+    return Outcome(True, smallest_found(lambda gap: power(gap, PRECISE), most, POWER))
+
+
+def _means(asked: _Asked) -> Means:
+    attribute = asked.attributes[0]
+    return Means(attribute, scale_of(attribute), asked.n, asked.in_clear)
+
+
+_OUTCOMES: Final[Mapping[Kind, Callable[[_Asked], Outcome]]] = {
+    "width": _width,
+    "difference": _difference,
+    "change": _difference,
+    "lead": _lead,
+    "lead-width": _lead,
+    "gap": _gap,
+    "association": _association,
+    "mean": _mean,
+    "mean-gap": _mean_gap,
+}
+
+
+def _audit(
+    goal: Goal, published: Published, n: int, given: AuditAssumptions, surveys: int
+) -> Outcome:
+    name, level = goal.subject, goal.confidence
+    if goal.value is None:
+        return Outcome(True, smallest_gap(published, n, given, name, confidence=level))
+    population = given.with_gap(goal.value, name) if goal.value < 1 else None
+    if population is None:
+        raise InvalidParameter(
+            f"{goal} wants a disparity of {goal.value}, for which a share predicted positive of "
+            f"{given.positive:g} and the other rates leave no room; want less, or give other rates",
+            field="want",
+        )
+    power = share_of_surveys(
+        finds, published, n, population, (name,), confidence=level, surveys=surveys
+    )[name]
+    return Outcome(power >= POWER, power)
