@@ -216,8 +216,8 @@ def mean_gap_sets(
     sets = ratios.sets(normal_quantile(confidence))
     true = float(means.scores.mean()) + np.array([gap, -gap]) / (2 * means.half)
     errors = ratios.moments[1] - true * ratios.moments[0]
-    apart = sets.column(0).minus(sets.column(1), float(np.corrcoef(errors.T)[0, 1]))
-    return _in_unit(means, apart)
+    correlations = np.asarray(np.corrcoef(errors.T))
+    return _in_unit(means, sets.column(0).minus(sets.column(1), float(correlations[0, 1])))
 
 
 def _in_unit(means: Means, sets: Sets) -> Sets:

@@ -233,7 +233,8 @@ def check_goals(goals: Sequence[Goal], published: Published) -> None:
             continue
         attributes = [published.attribute(name) for name in goal.names]
         if goal.kind in PAIRS:
-            pair(published, *goal.names)
+            of, given = goal.names
+            pair(published, of, given, ("want", "want"))
             _check_most(goal, attributes)
         if goal.kind in MEANS:
             _check_mean(goal, attributes[0])
