@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from rich.table import Table
 
-from hushpoll_shared.cli.estimates_text import estimates_text
 from hushpoll_shared.cli.terminal import rendered
+from hushpoll_shared.queries.estimates import Estimates
+from hushpoll_shared.querying.result_text import text_of_query
 from hushpoll_shared.tables.top_rows import MOST_ROWS, top_rows
 
 ROWS = [{"n": {"value": value}} for value in (0.1, None, -0.5, 0.3, 0.2)]
@@ -34,11 +35,12 @@ def test_terminal_shows_the_largest_shares_and_the_sum_of_the_others():
         {"category": str(v), "frequency": v / k, "standard_error": 0, "lower": 0, "upper": 1}
         for v in range(k)
     ]
+    income = {"name": "income", "role": "plain", "protocol": None, "epsilon": None}
     answer = {
-        "survey": "s", "version": 1, "n": 9, "confidence": 0.95,
-        "attributes": [{"name": "income", "categories": rows}],
-    }  # fmt: skip
-    text = estimates_text(answer)
+        **{"n": 9, "confidence": 0.95, "estimator": "unbiased", "intervals": "Each holds."},
+        "attributes": [{**income, "categories": rows, "poisoning": None}],
+    }
+    text = text_of_query(Estimates)(answer)
     lines = text.split("\n")
     assert len(lines) < MOST_ROWS + 20
     assert any(line.split()[1:2] == ["10000"] for line in lines)
