@@ -37,7 +37,10 @@ def test_terminal_shows_the_largest_shares_and_the_sum_of_the_others():
     ]
     income = {"name": "income", "role": "plain", "protocol": None, "epsilon": None}
     answer = {
-        **{"n": 9, "confidence": 0.95, "estimator": "unbiased", "intervals": "Each holds."},
+        "n": 9,
+        "confidence": 0.95,
+        "estimator": "unbiased",
+        "intervals": "Each holds.",
         "attributes": [{**income, "categories": rows, "poisoning": None}],
     }
     text = text_of_query(Estimates)(answer)
