@@ -333,7 +333,7 @@ BOMB = "name: x\na: &a [1,1,1,1,1,1,1,1,1,1]\n" + "".join(
         ("- a\n- b", "the manifest is no mapping"),
         ("name: A b", "name is &#39;A b&#39;"),
         ("title: x", "name is None"),
-        ("{" + '"name": "x"' + "\0", "not YAML"),
+        ("{" + '"name": "x"' + "\0", "is no UTF-8 text (byte 12 is 0x00)"),
         (BOMB, "values; declare fewer categories"),
         ("name: x\ndescription: " + "x" * 2**18, "at most 262,144 are read"),
     ],
