@@ -18,7 +18,9 @@ NUMBERS = itertools.count()
 
 @pytest.fixture(scope="session")
 def real_server(tmp_path_factory) -> Iterator[Server]:
-    with Server(tmp_path_factory.mktemp("server"), options=("--close-grace", "0")) as server:
+    with Server(
+        tmp_path_factory.mktemp("server"), options=("--close-grace", "0", "--no-worker")
+    ) as server:
         yield server
 
 

@@ -64,7 +64,7 @@ def test_weights_of_cells_are_read_from_a_table(run, records, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "its first row must name"),
+        ("", "is empty; give a header"),
         ("weight\n1\n", "its first row must name"),
         ("a,weight\n1,x\n", "line 2"),
         ("a,weight\n1\n", "line 2"),
@@ -123,9 +123,9 @@ def test_a_design_is_read_and_shown_in_words(run, records, tmp_path):
     ("name", "text", "message"),
     [
         ("weights.csv", "w\n1\n", "has no column 'weight'"),
-        ("weights.csv", "weight\n1\n\nx\n", "'x' is no weight"),
+        ("weights.csv", "weight\n1\n\nx\n", "row 2 (line 3), column weight: there is no number"),
         ("weights.csv", "weight\n1\n2\n", "there are 600 records"),
-        ("weights.txt", "weight\n", "must end in .csv or .parquet"),
+        ("weights.txt", "weight\n", "there are 600 records"),
     ],
 )
 def test_weights_that_cannot_be_read_are_refused(run, tmp_path, name, text, message):
@@ -142,12 +142,12 @@ def test_a_file_that_is_not_what_its_ending_says_is_refused(run, tmp_path, endin
     file.write_bytes(b"\xff\xfe\x00weight")
     result = run("--weights", file)
     assert result.exit_code == 1
-    assert "save the weights as one" in " ".join(result.output.split())
+    assert "save it as CSV in UTF-8" in " ".join(result.output.split())
 
 
 @pytest.mark.parametrize(
     ("column", "message"),
-    [(pa.array([1.0, None]), "1 rows have no weight"), (pa.array(["1"]), "give numbers")],
+    [(pa.array([1.0, None]), "there is no number"), (pa.array(["x"]), "'x' is no number")],
 )
 def test_parquet_weights_that_are_no_numbers_are_refused(run, tmp_path, column, message):
     file = tmp_path / "weights.parquet"
