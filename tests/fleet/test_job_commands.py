@@ -100,7 +100,7 @@ def test_a_job_that_nobody_takes_says_how_to_go_on(hushpoll, survey):
     assert (code, out.endswith(" is cancelled\n")) == (0, True)
     code, _, said = hushpoll("job", "wait", job_id)
     assert (code, "was cancelled" in said) == (1, True)
-    code, out, err = hushpoll("job", "result", err.split()[2], "--out", "never")
+    code, out, err = hushpoll("job", "result", job_id, "--out", "never")
     assert (code, "was cancelled" in err) == (1, True)
 
 

@@ -97,6 +97,8 @@ def test_a_page_in_place_of_an_answer_is_no_fault_of_a_manifest(
     monkeypatch.setenv("HUSHPOLL_LEDGER", str(tmp_path / "ledger.sqlite"))
     monkeypatch.setenv("HUSHPOLL_URL", f"{url}/page")
     code, err = call(*(word.format(url=f"{url}/page") for word in arguments))
-    assert code == 1
-    assert err.endswith("check that the address is a hushpoll server's\n")
+    # What is not the server's own answer may be a network's page, which ends sooner or later.
+    kept_trying = arguments[0] == "answer"
+    assert code == (4 if kept_trying else 1)
+    assert kept_trying or err.endswith("check that the address is a hushpoll server's\n")
     assert "correct it there" not in err
