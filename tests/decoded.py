@@ -19,11 +19,11 @@ def part_of(layout: Layout, record: bytes, name: str) -> bytes:
 def clear_answers(layout: Layout, record: bytes) -> dict[str, str]:
     """Return the categories that a record holds in clear, by attribute."""
     return {
-        field.name: field.attribute.domain[
-            int.from_bytes(part_of(layout, record, field.name), "little")
+        attribute.name: attribute.domain[
+            int.from_bytes(part_of(layout, record, attribute.name), "little")
         ]
-        for field in layout.fields
-        if field.oracle is None
+        for attribute in layout.attributes
+        if attribute.oracle is None
     }
 
 

@@ -14,11 +14,12 @@ from hushpoll_shared.drafts.attribute_fields import (
 )
 from hushpoll_shared.drafts.fields import ManifestField
 from hushpoll_shared.drafts.schema import BEYOND_THE_SCHEMA
-from hushpoll_shared.drafts.survey_fields import SURVEY
+from hushpoll_shared.drafts.survey_fields import BLOCK, SURVEY
 
 PARTS: tuple[tuple[str, str, tuple[ManifestField, ...]], ...] = (
     ("survey", "Fields of a survey", SURVEY),
     ("attribute", "Fields of an attribute", ATTRIBUTE),
+    ("block", "Fields of a block in `together`", BLOCK),
     ("protected", "Fields of `protected`", PROTECTED),
     ("translation", "Fields of a translation", TRANSLATION),
     (

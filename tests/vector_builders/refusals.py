@@ -26,7 +26,8 @@ from vector_builders.odd import (
 from vector_builders.surveys import SMALL
 
 PUBLISHED: list[tuple[str, str, list[Change]]] = [
-    ("another format", "format", [(["format"], 2)]),
+    ("a later format", "format", [(["format"], 3), (["draws"], [])]),
+    ("format 2 without together", "together", [(["format"], 2)]),
     ("no format", "format", [(["format"], REMOVE)]),
     ("unknown key", "population", [(["population"], {})]),
     ("no title", "title", [(["title"], REMOVE)]),

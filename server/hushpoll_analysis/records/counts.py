@@ -13,17 +13,29 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from threading import Lock
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.records.records import CELLS, Records, RecordStream
+from hushpoll_analysis.records.records import CELLS, Records, RecordStream, refuse_block
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import support_counts
 from hushpoll_protocols.kernels.blocks import run, spans
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+
+
+class Support(dict[str, npt.NDArray[np.int64]]):
+    """Support counts by attribute; an attribute that is randomised with others has none."""
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise InvalidParameter(
+            f"there are no counts of {name} alone: it is randomised in a block with other "
+            "questions, and this version computes no statistic of a block yet; ask about the "
+            "questions that are in no block, or export the records",
+            field="attribute",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +47,14 @@ class Counts:
     n : int
         Records counted.
     support : mapping of str to int64[k]
-        Per attribute, in manifest order.
+        Per attribute that is in no block with others, in manifest order.
     """
 
     n: int
     support: Mapping[str, npt.NDArray[np.int64]]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "support", Support(self.support))
 
     def __add__(self, other: Counts) -> Counts:
         if self.support.keys() != other.support.keys():
@@ -73,7 +88,12 @@ def count(records: Records | RecordStream, *, only: Collection[str] | None = Non
     records : Records or RecordStream
         Read in blocks.
     only : collection of str, optional
-        Attributes to count; all of them by default.
+        Attributes to count; by default all that are in no block with others.
+
+    Raises
+    ------
+    InvalidParameter
+        If one of those named is in a block with others.
     """
     total = Counts.none(records.published, only)
     for block in records.blocks(CELLS // records.published.layout.record_size):
@@ -82,9 +102,12 @@ def count(records: Records | RecordStream, *, only: Collection[str] | None = Non
 
 
 def _chosen(published: Published, only: Collection[str] | None) -> list[PublishedAttribute]:
-    return [
-        attribute for attribute in published.attributes if only is None or attribute.name in only
-    ]
+    if only is None:
+        return [attribute for attribute in published.attributes if attribute.block is None]
+    chosen = [attribute for attribute in published.attributes if attribute.name in only]
+    for attribute in chosen:
+        refuse_block(attribute)
+    return chosen
 
 
 def _count_block(records: Records, only: Collection[str] | None) -> Counts:
@@ -219,7 +242,7 @@ def paired(published: Published) -> tuple[PublishedAttribute, ...]:
     """
     chosen: set[str] = set()
     left = PAIRED_CATEGORIES
-    for attribute in sorted(published.attributes, key=lambda attribute: attribute.k):
+    for attribute in sorted(_chosen(published, None), key=lambda attribute: attribute.k):
         if attribute.k > left:
             break
         left -= attribute.k
@@ -270,7 +293,8 @@ def _count_block_in_pairs(records: Records) -> PairCounts:
             np.add(joint, both, out=joint)
 
     run(partial(block, rows) for rows in spans(len(records), ROWS))
-    alone = {attribute.name for attribute in published.attributes} - set(places)
+    counted = _chosen(published, None)
+    alone = {attribute.name for attribute in counted} - set(places)
     others = count(records, only=alone).support if alone else {}
     return PairCounts(
         Counts(
@@ -279,7 +303,7 @@ def _count_block_in_pairs(records: Records) -> PairCounts:
                 attribute.name: others[attribute.name]
                 if attribute.name in alone
                 else support[places[attribute.name]]
-                for attribute in published.attributes
+                for attribute in counted
             },
         ),
         {

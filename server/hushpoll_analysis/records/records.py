@@ -20,6 +20,7 @@ import numpy.typing as npt
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, ManifestRefused
 from hushpoll_protocols.kernels import indicators
+from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import MalformedRow, codes, column, malformed_many
 from hushpoll_shared.wire.records_file import read_records
@@ -166,11 +167,19 @@ class Records:
         return _unchecked(published, self.rows)
 
     def column(self, name: str) -> npt.NDArray[np.uint8]:
-        """Return an attribute's part of every record, uint8[n, size], a view."""
+        """Return an attribute's part of every record, uint8[n, size], a view.
+
+        Raises
+        ------
+        InvalidParameter
+            If the survey has no such attribute, or it is in a block with others.
+        """
+        refuse_block(self.published.attribute(name))
         return column(self.published.layout, self.rows, name)
 
     def codes(self, name: str) -> npt.NDArray[np.int64]:
         """Return the answers of an attribute in clear, int64[n] in [0, k)."""
+        refuse_block(self.published.attribute(name))
         values = codes(self.published.layout, self.rows, name)
         # they index arrays, also in compiled loops, so trusted ones are compared with the domain
         if len(values) and values.max() >= self.published.attribute(name).k:
@@ -313,6 +322,23 @@ def require_layout(published: Published, records: Records) -> None:
         )
 
 
+def refuse_block(attribute: PublishedAttribute) -> None:
+    """Refuse to read a question that is randomised with others as if it stood alone.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the question and its block.
+    """
+    if attribute.block is not None:
+        raise InvalidParameter(
+            f"{attribute.name} is randomised together with other questions, in the block "
+            f"{attribute.block}, and this version computes no statistic of a block yet; ask about "
+            "the questions that are in no block, or export the records",
+            field="attribute",
+        )
+
+
 def one_hot(values: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.uint8]:
     """Return uint8[n, k] with a single 1 per row, at its code in [0, k)."""
     matrix = np.zeros((len(values), k), dtype=np.uint8)
@@ -335,10 +361,8 @@ def _read_parquet(path: Path) -> Records:
 
 
 def _refuse_row(published: Published, start: int, row: MalformedRow) -> NoReturn:
-    attribute = published.attribute(row.field)
-    interval = (
-        "" if attribute.oracle is not None else f", whose codes lie in [0, {attribute.k - 1}]"
-    )
+    field = published.layout.field(row.field)
+    interval = "" if field.oracle is not None else f", whose codes lie in [0, {field.k - 1}]"
     raise MalformedRecord(
         f"records[{start + row.index}] has a malformed part of {row.field} ({row.reason})"
         f"{interval}; export the records again, or drop the rows that malformed_many names",

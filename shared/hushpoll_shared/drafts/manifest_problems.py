@@ -32,7 +32,7 @@ _RIGHT: Final[Mapping[str, Any]] = {
 }
 """What takes the place of a field that is refused; other fields are left out."""
 _RIGHT_QUESTION: Final = {"role": "sensitive", "protocol": "GRR", "categories": ["a", "b"]}
-_NAMES_QUESTIONS: Final = ("protected", "split", "translations")
+_NAMES_QUESTIONS: Final = ("protected", "split", "together", "translations")
 _TRANSLATION: Final = re.compile(r"translations\[([^\]]*)\].*", re.DOTALL)
 _PATH: Final = re.compile(r"attributes\[([^\]]*)\](?:\.([a-z_]+))?.*", re.DOTALL)
 
@@ -212,6 +212,9 @@ def _mend(draft: object, rest: dict[str, Any], field: str, position: int | None)
                 question["role"] = "plain"
                 question.pop("positive", None)
                 question.pop("protocol", None)
+            case "protocol" if question.get("protocol") is not None:
+                # Its block has another one.
+                del question["protocol"]
             case "protocol":
                 question["protocol"] = "GRR"
             case _:
@@ -229,6 +232,9 @@ def _mend(draft: object, rest: dict[str, Any], field: str, position: int | None)
             return False
         rest[part] = _RIGHT[part]
         return True
+    if part == "together":
+        # It names blocks that are no more.
+        rest.pop("split", None)
     for key in [key for key in rest if key == part or field == str(key)[:200]]:
         del rest[key]
         return True

@@ -18,7 +18,7 @@ from hushpoll_shared.drafts.attribute_fields import (
     TRANSLATION,
 )
 from hushpoll_shared.drafts.fields import ManifestField, required
-from hushpoll_shared.drafts.survey_fields import SURVEY
+from hushpoll_shared.drafts.survey_fields import BLOCK, SURVEY
 
 SCHEMA_FILE: Final = "manifest.schema.json"
 """The schema's file, beside this module."""
@@ -27,7 +27,11 @@ BEYOND_THE_SCHEMA: Final = (
     "Names of attributes differ, and a survey has at most one `target`.",
     "`missing` is none of the `categories`, and `positive` is one of them.",
     "A `range` [a, b] has a < b and at most 65536 numbers.",
-    "`split.weights` names each perturbed attribute and no other.",
+    "`split.weights` names each perturbed attribute that is in no block, each block, and nothing "
+    "else; `k-based` is refused with blocks.",
+    "Names of blocks and attributes differ; the attributes of a block are declared, perturbed, and "
+    "in no other block; a block has at most 65536 combinations of answers and one protocol.",
+    "With `together` a record has at most 1024 bytes.",
     "`protected.attribute` is declared and is not the target; both groups name its categories and "
     "share none.",
     "`closes` is after `opens`, and both are days of the calendar.",
@@ -45,6 +49,10 @@ BEYOND_THE_SCHEMA: Final = (
 """The rules that only the parser checks, in words."""
 
 _NAMES_PROTOCOL: Final = {"properties": {"protocol": {"type": "string"}}, "required": ["protocol"]}
+_HAS_BLOCKS: Final = {
+    "properties": {"together": {"type": "array", "minItems": 1}},
+    "required": ["together"],
+}
 _SENSITIVE: Final = {"properties": {"role": {"const": "sensitive"}}, "required": ["role"]}
 _PLAIN: Final = {"properties": {"role": {"const": "plain"}}, "required": ["role"]}
 _TARGET: Final = {"properties": {"role": {"const": "target"}}, "required": ["role"]}
@@ -68,7 +76,7 @@ def manifest_schema() -> dict[str, Any]:
                 }
             },
             {
-                "if": {"not": _NAMES_PROTOCOL},
+                "if": {"not": {"anyOf": [_NAMES_PROTOCOL, _HAS_BLOCKS]}},
                 "then": {
                     "properties": {
                         "attributes": {"items": {"if": _SENSITIVE, "then": _NAMES_PROTOCOL}}
@@ -100,6 +108,7 @@ def manifest_schema() -> dict[str, Any]:
                     },
                 ]
             },
+            "block": _mapping(BLOCK),
             "protected": _mapping(PROTECTED),
             "translation": _mapping(TRANSLATION),
             "translated_attribute": _mapping(TRANSLATED_ATTRIBUTE) | {"minProperties": 1},

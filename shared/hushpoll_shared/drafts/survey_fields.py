@@ -161,8 +161,9 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
             ]
         },
         allowed="`uniform`, `k-based`, `optimal`, or `{weights: {attribute: number}}` with a "
-        f"weight in (0, {LARGEST_WEIGHT}] for each perturbed attribute",
-        meaning="How epsilon is divided among the perturbed attributes.",
+        f"weight in (0, {LARGEST_WEIGHT}] for each perturbed attribute, or for its block under the "
+        "block's name; `k-based` is refused with blocks",
+        meaning="How epsilon is divided among the perturbed attributes and the blocks.",
         reason="`uniform` favours no question. `k-based` starves questions with few answers, "
         "`optimal` makes the intervals of all questions alike narrow, and weights put the budget "
         "where the survey needs it.",
@@ -193,6 +194,17 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         reason="The order fixes where each answer stands in a record, so it is part of the digest.",
         example=[{"name": "smoker", "role": "sensitive", "categories": ["no", "yes"]}],
         required=True,
+    ),
+    ManifestField(
+        name="together",
+        form={"type": "array", "items": {"$ref": "#/definitions/block"}},
+        allowed="a list of blocks, each with a name and two or more perturbed attributes; no "
+        "attribute is in two",
+        meaning="Questions whose answers are randomised as one value, each group with one epsilon.",
+        reason="What concerns several questions at once, such as a cross-table, is then paid for "
+        "once. A device without blocks refuses the survey, so the form is written where it is "
+        "used only.",
+        example=[{"name": "habits", "attributes": ["gender", "smoker"], "protocol": "SS"}],
     ),
     ManifestField(
         name="protected",
@@ -261,3 +273,38 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
     ),
 )
 """The fields of a survey, in the order in which an author writes them."""
+
+BLOCK: Final[tuple[ManifestField, ...]] = (
+    ManifestField(
+        name="name",
+        form=NAME,
+        allowed=f"1 to {NAME_LENGTH} characters out of `a-z`, `0-9`, `_` and `-`; no attribute and "
+        "no other block has it",
+        meaning="The block's name, by which `split.weights` names it.",
+        reason="A block has one epsilon and one place in the record, so it has one name.",
+        example="habits",
+        required=True,
+    ),
+    ManifestField(
+        name="attributes",
+        form={"type": "array", "items": NAME, "minItems": 2, "maxItems": MOST_ATTRIBUTES},
+        allowed="a list of two or more perturbed attributes with at most 65536 combinations of "
+        "answers",
+        meaning="The questions of the block, that whose code changes slowest first.",
+        reason="The order fixes which combination of answers has which code, so it is part of the "
+        "digest.",
+        example=["gender", "smoker"],
+        required=True,
+    ),
+    ManifestField(
+        name="protocol",
+        form=PROTOCOL,
+        allowed="a protocol, where no question of the block names one; a target must, and stands "
+        "for its block then",
+        meaning="The protocol of the block; without it that of its questions, or of the survey.",
+        reason="One value has one protocol. A target that leaves its device randomised says so "
+        "itself.",
+        example="SS",
+    ),
+)
+"""The fields of a block of several questions."""

@@ -237,24 +237,38 @@ class PublishedAttribute(Attribute):
     Parameters
     ----------
     oracle : FrequencyOracle or None
-        The protocol at this attribute's k and epsilon; None for an attribute in clear.
+        The protocol at this attribute's k and epsilon; that of its block, with the block's k and
+        epsilon, for a question that is randomised with others; None for an attribute in clear.
+    block : str or None
+        Name of the block of several questions that it is in, if it is in one.
     """
 
     oracle: FrequencyOracle | None = None
+    block: str | None = None
 
     @property
     def epsilon(self) -> Decimal | None:
-        """What one answer is charged, in [1e-6, 64]; None in clear."""
+        """What one answer, or the block that it is in, is charged, in [1e-6, 64]; None in clear."""
         return None if self.oracle is None else self.oracle.epsilon
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attribute as it stands in the published form."""
         document = super().to_dict()
-        if self.oracle is not None:
-            document["epsilon"] = format_epsilon(self.oracle.epsilon)
-            document["parameters"] = dict(self.oracle.parameters)
-            document["thresholds"] = hex_thresholds(self.oracle)
+        if self.block is not None:
+            # The block has one protocol, and states it once.
+            del document["protocol"]
+        elif self.oracle is not None:
+            document |= claims(self.oracle)
         return document
+
+
+def claims(oracle: FrequencyOracle) -> dict[str, Any]:
+    """Return what a published survey says of an oracle, and a device recomputes."""
+    return {
+        "epsilon": format_epsilon(oracle.epsilon),
+        "parameters": dict(oracle.parameters),
+        "thresholds": hex_thresholds(oracle),
+    }
 
 
 def hex_thresholds(oracle: FrequencyOracle) -> dict[str, str]:

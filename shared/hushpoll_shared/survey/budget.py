@@ -1,4 +1,4 @@
-"""How one epsilon is divided among the perturbed attributes of a survey.
+"""How one epsilon is divided among the blocks of a survey; a perturbed attribute alone is a block.
 
 Splits of Arcolezi, Makhlouf and Palamidessi (DBSec 2023, section 3.2): uniform and k-based; and
 explicit weights. A draft may also ask for `optimal`, which is published as the weights that result
@@ -8,7 +8,7 @@ places, so that they can never sum to more than the total (sequential compositio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -131,18 +131,24 @@ UNIFORM: Final = Split("uniform")
 
 
 def split_budget(
-    epsilon: Decimal, sizes: Mapping[str, int], split: Split | str
+    epsilon: Decimal,
+    sizes: Mapping[str, int],
+    split: Split | str,
+    *,
+    several: Collection[str] = (),
 ) -> dict[str, Decimal]:
-    """Divide `epsilon` among the perturbed attributes.
+    """Divide `epsilon` among the blocks.
 
     Parameters
     ----------
     epsilon : Decimal
         The survey's total, in [1e-6, 64].
     sizes : mapping of str to int
-        Domain size k of every perturbed attribute.
+        Domain size k of every block; a perturbed attribute alone is one.
     split : Split or str
         The rule.
+    several : collection of str
+        Names of the blocks of several questions: errors name their field.
 
     Returns
     -------
@@ -153,7 +159,7 @@ def split_budget(
     Raises
     ------
     InvalidParameter
-        If a part is under 1e-6, naming the attribute.
+        If a part is under 1e-6, naming the block.
     """
     if not sizes:
         raise InvalidParameter(
@@ -171,7 +177,7 @@ def split_budget(
                 f"the {rule.kind} split of epsilon {format_epsilon(epsilon)} leaves {name} with "
                 f"{format_epsilon(part)}, outside [1e-6, {EPSILON_MAX}]; raise epsilon, or choose "
                 f"a split that gives {name} more",
-                field=f"attributes[{name}].epsilon",
+                field=f"{'together' if name in several else 'attributes'}[{name}].epsilon",
             )
         parts[name] = part
     return parts

@@ -15,6 +15,7 @@ from hushpoll_shared.survey.attributes import (
     PublishedAttribute,
     check_protocol,
 )
+from hushpoll_shared.survey.blocks import common_protocol
 from hushpoll_shared.survey.budget import OPTIMAL, Split, split_budget
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import (
@@ -52,12 +53,12 @@ class Manifest(Terms):
         super().__post_init__()
         if self.protocol is not None:
             check_protocol(self.protocol, field="protocol")
-        for attribute in self.attributes:
-            if attribute.perturbed and attribute.protocol is None and self.protocol is None:
+        for name, protocol in self._protocols().items():
+            if protocol is None:
                 raise InvalidParameter(
-                    f"{attribute.name} is sensitive and names no protocol, and the survey names "
+                    f"{name} is sensitive and names no protocol, and the survey names "
                     "none either; give the attribute or the survey a protocol, such as OUE",
-                    field=f"attributes[{attribute.name}].protocol",
+                    field=f"{self._path(name)}.protocol",
                 )
         if self.population is not None:
             if not isinstance(self.population, Mapping):
@@ -132,17 +133,17 @@ class Manifest(Terms):
         return document
 
     def budget(self) -> dict[str, Decimal]:
-        """Return the epsilon of every perturbed attribute, in record order; see `split_budget`.
+        """Return the epsilon of every block, in record order; see `split_budget`.
 
         Raises
         ------
         InvalidParameter
-            If a part falls under 1e-6, naming the attribute.
+            If a part falls under 1e-6, naming the block.
         """
-        sizes = {
-            attribute.name: attribute.k for attribute in self.attributes if attribute.perturbed
-        }
-        return split_budget(self.epsilon, sizes, self.published_split())
+        several = [block.name for block in self.together]
+        return split_budget(
+            self.epsilon, self.domain_sizes, self.published_split(), several=several
+        )
 
     def published_split(self) -> Split:
         """Return the split as it will be published: `optimal` as the weights that it comes to.
@@ -150,7 +151,7 @@ class Manifest(Terms):
         Raises
         ------
         InvalidParameter
-            If the total is too small for so many attributes.
+            If the total is too small for so many blocks.
         """
         if self.split.kind != OPTIMAL:
             return self.split
@@ -160,13 +161,30 @@ class Manifest(Terms):
         return optimal_split(self.epsilon, self.perturbed())
 
     def perturbed(self) -> dict[str, tuple[str, int]]:
-        """Return the protocol and the domain size of every perturbed attribute."""
-        perturbed = {}
-        for attribute in self.attributes:
-            protocol = attribute.protocol or self.protocol
-            if attribute.perturbed and protocol is not None:
-                perturbed[attribute.name] = (protocol, attribute.k)
-        return perturbed
+        """Return the protocol and the domain size of every block, in record order."""
+        protocols = self._protocols()
+        return {
+            name: (protocol, k)
+            for name, k in self.domain_sizes.items()
+            if (protocol := protocols[name]) is not None
+        }
+
+    def _protocols(self) -> dict[str, str | None]:
+        """Return the protocol of every block, None where nothing names one."""
+        by_name = {attribute.name: attribute for attribute in self.attributes}
+        declared = {block.name: block for block in self.together}
+        protocols: dict[str, str | None] = {}
+        for name in self.domain_sizes:
+            block = declared.get(name)
+            questions = [by_name[one] for one in (block.attributes if block else (name,))]
+            own = block.protocol if block else None
+            protocols[name] = common_protocol(name, own, questions) or self.protocol
+        return protocols
+
+    def _path(self, name: str) -> str:
+        """Return the path of a block in the manifest."""
+        several = any(block.name == name for block in self.together)
+        return f"{'together' if several else 'attributes'}[{name}]"
 
     def resolve(self) -> Published:
         """Resolve the budget and the protocols' parameters into the form that is published.
@@ -175,26 +193,37 @@ class Manifest(Terms):
         ------
         InvalidParameter
             If a part of the budget is outside its interval or a protocol refuses its (k, epsilon),
-            naming the attribute.
+            naming the block.
         """
         split = self.published_split()
         budget = replace(self, split=split).budget()
+        oracles = {}
+        for name, (protocol, k) in self.perturbed().items():
+            try:
+                oracles[name] = create(protocol, k=k, epsilon=budget[name])
+            except InvalidParameter as error:
+                path = f"{self._path(name)}.{error.field}"
+                raise InvalidParameter(f"{name}: {error}", field=path) from None
+        owners = {name: block.name for block in self.together for name in block.attributes}
         attributes = []
         for attribute in self.attributes:
-            protocol = (attribute.protocol or self.protocol) if attribute.perturbed else None
-            oracle = None
-            if protocol is not None:
-                try:
-                    oracle = create(protocol, k=attribute.k, epsilon=budget[attribute.name])
-                except InvalidParameter as error:
-                    path = f"attributes[{attribute.name}].{error.field}"
-                    raise InvalidParameter(f"{attribute.name}: {error}", field=path) from None
+            oracle = oracles.get(owners.get(attribute.name, attribute.name))
+            values = {
+                **_values(attribute, Attribute),
+                "protocol": None if oracle is None else oracle.name,
+            }
             attributes.append(
-                PublishedAttribute(
-                    **{**_values(attribute, Attribute), "protocol": protocol}, oracle=oracle
-                )
+                PublishedAttribute(**values, oracle=oracle, block=owners.get(attribute.name))
             )
-        terms = {**_values(self, Terms), "split": split, "attributes": tuple(attributes)}
+        together = tuple(
+            replace(block, protocol=oracles[block.name].name) for block in self.together
+        )
+        terms = {
+            **_values(self, Terms),
+            "split": split,
+            "together": together,
+            "attributes": tuple(attributes),
+        }
         return Published(**terms)
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from hushpoll_protocols import (
     PROTOCOLS,
+    FrequencyOracle,
     InvalidParameter,
     ManifestRefused,
     create,
@@ -31,13 +32,27 @@ from hushpoll_shared.spelling.canonical import (
 )
 from hushpoll_shared.spelling.decimals import check_canonical
 from hushpoll_shared.spelling.text import check_name, is_name, show
-from hushpoll_shared.survey.attributes import TEXTS, PublishedAttribute, hex_thresholds
+from hushpoll_shared.survey.attributes import TEXTS, PublishedAttribute, claims, hex_thresholds
+from hushpoll_shared.survey.blocks import (
+    LARGEST_RECORD,
+    Block,
+    Together,
+    blocks_of,
+    check_together,
+    domain_sizes,
+)
 from hushpoll_shared.survey.budget import split_budget
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
 from hushpoll_shared.wire.codec import Layout
 
 FORMAT: Final = 1
-"""Version of the published form itself."""
+"""Version of the published form in which every question is randomised alone."""
+
+BLOCKS_FORMAT: Final = 2
+"""Version of the published form of a survey with blocks of several questions."""
+
+FORMATS: Final = (FORMAT, BLOCKS_FORMAT)
+"""What this version reads; a format is written only where a survey needs it."""
 
 _REQUIRED: Final = (
     "format",
@@ -51,6 +66,8 @@ _REQUIRED: Final = (
     "attributes",
 )
 _KEYS: Final = frozenset({*_REQUIRED, *OPTIONAL})
+_BLOCKS_REQUIRED: Final = (*_REQUIRED, "together")
+_BLOCKS_KEYS: Final = frozenset({*_BLOCKS_REQUIRED, *OPTIONAL})
 _CLEAR_REQUIRED: Final = ("name", "role", "categories")
 _CLEAR_KEYS: Final = frozenset({*_CLEAR_REQUIRED, *TEXTS})
 _PERTURBED_REQUIRED: Final = (*_CLEAR_REQUIRED, "protocol", "epsilon", "parameters", "thresholds")
@@ -128,15 +145,20 @@ class Published(Terms):
             raise InvalidParameter(
                 f"it is {show(document)}; it must be a JSON object", field="manifest"
             )
-        check_keys(document, _KEYS, _REQUIRED, where="")
-        _check_no_null(document, "")
-        _check_translations(document.get("translations"))
-        if document["format"] != FORMAT or isinstance(document["format"], bool):
+        form = document.get("format")
+        if form is not None and (type(form) is not int or form not in FORMATS):
+            # Before its keys: a later format has some that this version does not know.
             raise InvalidParameter(
-                f"format is {show(document['format'])}; this version reads format {FORMAT}: "
-                "update hushpoll",
+                f"format is {show(form)}; this version reads the formats "
+                f"{' and '.join(map(str, FORMATS))}: update hushpoll",
                 field="format",
             )
+        if form == BLOCKS_FORMAT:
+            check_keys(document, _BLOCKS_KEYS, _BLOCKS_REQUIRED, where="")
+        else:
+            check_keys(document, _KEYS, _REQUIRED, where="")
+        _check_no_null(document, "")
+        _check_translations(document.get("translations"))
         attributes = document["attributes"]
         if not isinstance(attributes, list | tuple):
             raise InvalidParameter(
@@ -149,15 +171,44 @@ class Published(Terms):
                 field="attributes",
             )
         parse_epsilon(check_canonical(document["epsilon"], field="epsilon"))
+        terms = read_terms(document, canonical=True)
+        owners = {name: block for block in terms["together"] for name in block.attributes}
+        declared = [
+            _read_attribute(attribute, f"attributes[{position}]", owners)
+            for position, attribute in enumerate(attributes)
+        ]
+        check_together(terms["together"], declared)
+        sizes = domain_sizes(declared, terms["together"])
+        oracles = {
+            block.name: _checked_oracle(
+                block.protocol, sizes[block.name], claimed, f"together[{block.name}]"
+            )
+            for block, claimed in zip(terms["together"], document.get("together", ()), strict=True)
+        }
         published = cls(
-            **read_terms(document, canonical=True),
+            **terms,
             attributes=tuple(
-                _read_attribute(attribute, f"attributes[{position}]")
-                for position, attribute in enumerate(attributes)
+                attribute
+                if attribute.block is None
+                else replace(attribute, oracle=oracles[attribute.block])
+                for attribute in declared
             ),
         )
         published._check_budget()
         return published
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        size = self.layout.record_size if self.together else 0
+        if size > LARGEST_RECORD:
+            widest = max(self.blocks, key=lambda block: block.oracle.record_size)
+            raise InvalidParameter(
+                f"a record of this survey has {size} bytes; with together it has at most "
+                f"{LARGEST_RECORD}: give {widest.name}, whose part has "
+                f"{widest.oracle.record_size} bytes, the protocol OLH, which sends 18 for any "
+                "number of answers, or fewer questions",
+                field="together",
+            )
 
     def _check_budget(self) -> None:
         spent = sum((Fraction(part) for part in self.budget.values()), Fraction(0))
@@ -169,14 +220,16 @@ class Published(Terms):
                 f"{format_epsilon(self.epsilon)}; do not answer this survey",
                 field="epsilon",
             )
-        sizes = {attribute.name: attribute.k for attribute in self.perturbed}
-        for name, part in split_budget(self.epsilon, sizes, self.split).items():
+        several = {block.name for block in self.together}
+        parts = split_budget(self.epsilon, self.domain_sizes, self.split, several=several)
+        for name, part in parts.items():
+            path = f"{'together' if name in several else 'attributes'}[{name}].epsilon"
             if self.budget[name] != part:
                 raise InvalidParameter(
-                    f"attributes[{name}].epsilon is {format_epsilon(self.budget[name])}, but the "
+                    f"{path} is {format_epsilon(self.budget[name])}, but the "
                     f"{self.split.kind} split of {format_epsilon(self.epsilon)} gives it "
                     f"{format_epsilon(part)}; do not answer this survey",
-                    field=f"attributes[{name}].epsilon",
+                    field=path,
                 )
 
     @property
@@ -198,12 +251,27 @@ class Published(Terms):
 
     @property
     def budget(self) -> dict[str, Decimal]:
-        """Epsilon of every perturbed attribute, in record order."""
-        return {
-            attribute.name: attribute.oracle.epsilon
-            for attribute in self.attributes
-            if attribute.oracle is not None
-        }
+        """Epsilon of every block, by its name, in record order."""
+        return {block.name: block.oracle.epsilon for block in self.blocks}
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """What is randomised, in record order; a perturbed question alone is a block of one."""
+        return blocks_of(self.attributes, self.together)
+
+    def block_of(self, name: str, *, field: str = "attribute") -> Block | None:
+        """Return the block that an attribute is in; None for one in clear.
+
+        Raises
+        ------
+        InvalidParameter
+            If the survey has no such attribute; it names `field`.
+        """
+        attribute = self.attribute(name, field=field)
+        if attribute.oracle is None:
+            return None
+        wanted = attribute.block or name
+        return next(block for block in self.blocks if block.name == wanted)
 
     def attribute(self, name: str, *, field: str = "attribute") -> PublishedAttribute:
         """Return the attribute of this name.
@@ -231,7 +299,11 @@ class Published(Terms):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the published form as JSON, without what is absent."""
-        return {"format": FORMAT, **self._terms_dict()}
+        document = {"format": BLOCKS_FORMAT if self.together else FORMAT, **self._terms_dict()}
+        oracles = {block.name: block.oracle for block in self.blocks}
+        for entry in document.get("together", ()):
+            entry |= claims(oracles[entry["name"]])
+        return document
 
     @cached_property
     def canonical(self) -> bytes:
@@ -246,18 +318,24 @@ class Published(Terms):
     @cached_property
     def layout(self) -> Layout:
         """Where each attribute stands in a record."""
-        return Layout.of(self.attributes)
+        return Layout.of(self.attributes, self.blocks)
 
 
-def _read_attribute(value: object, where: str) -> PublishedAttribute:
-    """Read one attribute of a published manifest; `where` is its path until its name is known."""
+def _read_attribute(
+    value: object, where: str, owners: Mapping[str, Together]
+) -> PublishedAttribute:
+    """Read one attribute of a published manifest; `where` is its path until its name is known.
+
+    A question of a block of several, by `owners`, gets the block's oracle from the caller.
+    """
     if not isinstance(value, Mapping):
         raise InvalidParameter(f"{where} is {show(value)}; it must be an object", field=where)
     if is_name(value.get("name")):
         where = f"attributes[{value['name']}]"
     # `protocol` is what tells the two kinds apart: a sensitive attribute without one is refused
     # below.
-    perturbed = value.get("role") == "sensitive" or "protocol" in value
+    owner = owners.get(value["name"]) if is_name(value.get("name")) else None
+    perturbed = owner is None and (value.get("role") == "sensitive" or "protocol" in value)
     keys, required = (
         (_PERTURBED_KEYS, _PERTURBED_REQUIRED) if perturbed else (_CLEAR_KEYS, _CLEAR_REQUIRED)
     )
@@ -269,14 +347,20 @@ def _read_attribute(value: object, where: str) -> PublishedAttribute:
             f"{where}.categories is {show(value['categories'])}; it must be a list of strings",
             field=f"{where}.categories",
         )
+    protocol = value.get("protocol")
+    if owner is not None and value["role"] != "plain":
+        protocol = owner.protocol
     declared = PublishedAttribute(
         name=value["name"],
         role=value["role"],
         categories=tuple(value["categories"]),
-        protocol=value.get("protocol"),
+        protocol=protocol,
+        block=None if owner is None else owner.name,
         **{key: value.get(key) for key in TEXTS},
     )
-    return _with_oracle(declared, value, where) if perturbed else declared
+    if not perturbed:
+        return declared
+    return replace(declared, oracle=_checked_oracle(declared.protocol, declared.k, value, where))
 
 
 def _check_no_null(value: Mapping[str, Any], where: str) -> None:
@@ -307,23 +391,23 @@ def _check_translations(translations: object) -> None:
                     _check_no_null(question, f"{where}.attributes[{name}]"[:200])
 
 
-def _with_oracle(
-    declared: PublishedAttribute, value: Mapping[str, Any], where: str
-) -> PublishedAttribute:
+def _checked_oracle(
+    protocol: str | None, k: int, value: Mapping[str, Any], where: str
+) -> FrequencyOracle:
     """Rebuild the oracle from what is declared and compare what is claimed of it."""
     epsilon = parse_epsilon(
         check_canonical(value["epsilon"], field=f"{where}.epsilon"), field=f"{where}.epsilon"
     )
     parameters = value["parameters"]
-    known = PROTOCOLS[declared.protocol].oracle.parameter_names if declared.protocol else ()
+    known = PROTOCOLS[protocol].oracle.parameter_names if protocol else ()
     if not isinstance(parameters, Mapping) or not set(parameters) <= set(known):
         raise InvalidParameter(
-            f"{where}.parameters is {show(parameters)}; {declared.protocol} has "
+            f"{where}.parameters is {show(parameters)}; {protocol} has "
             f"{', '.join(known) or 'none'}: resolve the manifest again",
             field=f"{where}.parameters",
         )
     try:
-        oracle = create(value["protocol"], k=declared.k, epsilon=epsilon, **parameters)
+        oracle = create(value["protocol"], k=k, epsilon=epsilon, **parameters)
     except InvalidParameter as error:
         path = f"{where}.parameters.{error.field}" if error.field in parameters else where
         raise InvalidParameter(f"{where}: {error}", field=path) from None
@@ -338,7 +422,7 @@ def _with_oracle(
                 "do not answer this survey",
                 field=f"{where}.{claim}",
             )
-    return replace(declared, oracle=oracle)
+    return oracle
 
 
 def _difference(document: Mapping[str, Any], published: Mapping[str, Any]) -> str:

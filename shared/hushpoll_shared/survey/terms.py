@@ -20,7 +20,14 @@ from hushpoll_shared.spelling.text import (
     show,
 )
 from hushpoll_shared.survey.attributes import Attribute
-from hushpoll_shared.survey.budget import OPTIMAL, UNIFORM, Split
+from hushpoll_shared.survey.blocks import (
+    Together,
+    check_split,
+    check_together,
+    domain_sizes,
+    read_together,
+)
+from hushpoll_shared.survey.budget import UNIFORM, Split
 from hushpoll_shared.survey.protected import Protected, read_protected
 from hushpoll_shared.survey.wording import (
     Translation,
@@ -69,7 +76,9 @@ class Terms:
     attributes : tuple of Attribute
         1 to 256, in the order of the record; names differ; at most one target.
     split : Split
-        How the budget is divided among the perturbed attributes.
+        How the budget is divided among the blocks; a perturbed attribute alone is one.
+    together : tuple of Together
+        Blocks of several questions.
     description : str or None
         Up to 5000 characters, with line feeds.
     operator : str or None
@@ -107,6 +116,7 @@ class Terms:
     epsilon: Decimal
     attributes: tuple[Attribute, ...]
     split: Split = UNIFORM
+    together: tuple[Together, ...] = ()
     description: str | None = None
     operator: str | None = None
     purpose: str | None = None
@@ -139,14 +149,8 @@ class Terms:
             description=self.description,
             purpose=self.purpose,
         )
-        if self.split.kind != OPTIMAL:
-            self.split.shares(
-                {
-                    attribute.name: attribute.k
-                    for attribute in self.attributes
-                    if attribute.perturbed
-                }
-            )
+        check_together(self.together, self.attributes)
+        check_split(self.split, self.domain_sizes, self.together)
         if self.protected is not None:
             self.protected.check(self.attributes)
         if self.submission not in SUBMISSIONS:
@@ -160,6 +164,11 @@ class Terms:
                 f"release is {show(self.release)}; it is one of {', '.join(RELEASES)}",
                 field="release",
             )
+
+    @property
+    def domain_sizes(self) -> dict[str, int]:
+        """Domain size of every block, by name, in record order."""
+        return domain_sizes(self.attributes, self.together)
 
     @property
     def opens_at(self) -> datetime | None:
@@ -266,6 +275,8 @@ class Terms:
             document["translations"] = {
                 translation.language: translation.to_dict() for translation in self.translations
             }
+        if self.together:
+            document["together"] = [block.to_dict() for block in self.together]
         if self.shared_device:
             document["shared_device"] = True
         if self.protected is not None:
@@ -300,6 +311,7 @@ def read_terms(document: Mapping[str, Any], *, canonical: bool) -> dict[str, Any
     terms = {key: document[key] for key in _READ_AS_THEY_ARE if document.get(key) is not None}
     if document.get("split") is not None:
         terms["split"] = Split.parse(document["split"], canonical=canonical)
+    terms["together"] = read_together(document.get("together"), published=canonical)
     terms["translations"] = read_translations(document.get("translations"))
     terms["protected"] = read_protected(document.get("protected"), canonical=canonical)
     return terms

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hushpoll_protocols import InvalidParameter, MissingExtra
+from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.codec import Field, Layout
 from hushpoll_shared.wire.reports import (
@@ -34,7 +35,7 @@ class MalformedRow:
     index : int
         Its row, from 0.
     field : str
-        The first attribute in record order whose part is malformed.
+        The first block, or attribute in clear, in record order whose part is malformed.
     reason : str
         ``"range"``, ``"padding"`` or ``"popcount"``.
     """
@@ -114,7 +115,7 @@ def encode_many(
     codes : mapping of str to int array, shape (n,)
         Codes in [0, k) for every attribute, and nothing else.
     rng : numpy.random.Generator
-        Source of randomness, consumed attribute by attribute.
+        Source of randomness, consumed block by block.
 
     Returns
     -------
@@ -131,14 +132,17 @@ def encode_many(
     from hushpoll_protocols.kernels import perturb
 
     layout = published.layout
-    names = [field.name for field in layout.fields]
+    names = [attribute.name for attribute in layout.attributes]
     if set(codes) != set(names):
         raise InvalidParameter(
             f"the codes name {len(codes)} attributes that are not exactly the survey's; "
             f"give an array for each of {', '.join(names)}",
             field="codes",
         )
-    columns = {field.name: _checked_codes(field, codes[field.name]) for field in layout.fields}
+    columns = {
+        attribute.name: _checked_codes(attribute, codes[attribute.name])
+        for attribute in layout.attributes
+    }
     lengths = {len(array) for array in columns.values()}
     if len(lengths) != 1:
         raise InvalidParameter(
@@ -148,7 +152,7 @@ def encode_many(
         )
     records = np.empty((lengths.pop(), layout.record_size), dtype=np.uint8)
     for field in layout.fields:
-        array = columns[field.name]
+        array = _joined(field, columns)
         if field.oracle is None:
             little = array.astype("<u2" if field.size == 2 else "u1")
             part = little.view(np.uint8).reshape(-1, field.size)
@@ -294,7 +298,16 @@ def _checked(layout: Layout, records: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return records
 
 
-def _checked_codes(field: Field, values: ArrayLike) -> NDArray[np.int64]:
+def _joined(field: Field, columns: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the field's codes: of a block of several questions, their combinations."""
+    block = field.block
+    if block is None or block.alone:
+        return columns[field.name]
+    parts = zip(field.questions, block.strides, strict=True)
+    return np.sum([columns[name] * stride for name, stride in parts], axis=0)
+
+
+def _checked_codes(field: PublishedAttribute, values: ArrayLike) -> NDArray[np.int64]:
     array = np.asarray(values)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
         raise InvalidParameter(

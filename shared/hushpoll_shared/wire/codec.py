@@ -1,8 +1,9 @@
 """Encoding one respondent's answers as a record, a row of fixed width, and checking records.
 
-The part of a perturbed attribute is its protocol's record. The part of an attribute in clear is
-its code, little-endian: 1 byte for up to 256 categories, 2 for more. The field table that is built
-here is the only place that knows offsets; the array side and the wire read it.
+The part of a block, which may be one perturbed attribute, is its protocol's record. The part of an
+attribute in clear is its code, little-endian: 1 byte for up to 256 categories, 2 for more. The
+field table that is built here is the only place that knows offsets; the array side and the wire
+read it.
 
 An answer, a code or a clear byte never appears in a message or a repr.
 """
@@ -16,6 +17,7 @@ from functools import cached_property
 from hushpoll_protocols import Bits, FrequencyOracle, InvalidParameter, MalformedRecord
 from hushpoll_shared.spelling.text import is_name, show
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.blocks import Block
 
 
 class Codes(dict[str, int]):
@@ -27,20 +29,20 @@ class Codes(dict[str, int]):
 
 @dataclass(frozen=True)
 class Field:
-    """One attribute's place in a record.
+    """One place in a record: of a block, or of an attribute in clear.
 
     Parameters
     ----------
     name : str
-        The attribute.
+        The block, which for a question alone is the question; or the attribute in clear.
     offset, size : int
         First byte and number of bytes.
     k : int
         Domain size, 2..65536.
     oracle : FrequencyOracle or None
         The protocol, or None for a code in clear.
-    attribute : PublishedAttribute
-        The declaration.
+    block : Block or None
+        Which code of the field stands for which answers, or None for a code in clear.
     """
 
     name: str
@@ -48,12 +50,27 @@ class Field:
     size: int
     k: int
     oracle: FrequencyOracle | None
-    attribute: PublishedAttribute
+    block: Block | None
 
     @property
     def end(self) -> int:
         """The byte after the last."""
         return self.offset + self.size
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """Names of the attributes whose answers the field has."""
+        block = self.block
+        return (
+            (self.name,) if block is None else tuple(question.name for question in block.questions)
+        )
+
+    def code(self, codes: Mapping[str, int]) -> int:
+        """Return the field's code, 0..k-1, of codes by attribute."""
+        block = self.block
+        if block is None or block.alone:
+            return codes[self.name]
+        return block.join([codes[name] for name in self.questions])
 
 
 @dataclass(frozen=True)
@@ -63,27 +80,35 @@ class Layout:
     Parameters
     ----------
     fields : tuple of Field
-        In record order, without gaps.
+        In record order, without gaps: one for each block, where the first of its questions stands
+        in the manifest, and one for each attribute in clear.
+    attributes : tuple of PublishedAttribute
+        All attributes, in manifest order.
     """
 
     fields: tuple[Field, ...]
+    attributes: tuple[PublishedAttribute, ...]
 
     @classmethod
-    def of(cls, attributes: Sequence[PublishedAttribute]) -> Layout:
-        """Lay the attributes out one after the other."""
+    def of(cls, attributes: Sequence[PublishedAttribute], blocks: Sequence[Block]) -> Layout:
+        """Lay the blocks and the attributes in clear out one after the other."""
+        owners = {question.name: block for block in blocks for question in block.questions}
         fields: list[Field] = []
+        placed: set[str] = set()
         offset = 0
         for attribute in attributes:
-            size = (
-                (1 if attribute.k <= 256 else 2)
-                if attribute.oracle is None
-                else attribute.oracle.record_size
-            )
-            fields.append(
-                Field(attribute.name, offset, size, attribute.k, attribute.oracle, attribute)
-            )
+            block = owners.get(attribute.name)
+            if block is None:
+                name, k, size = attribute.name, attribute.k, 1 if attribute.k <= 256 else 2
+            elif block.name in placed:
+                continue
+            else:
+                name, k, size = block.name, block.k, block.oracle.record_size
+            placed.add(name)
+            oracle = None if block is None else block.oracle
+            fields.append(Field(name, offset, size, k, oracle, block))
             offset += size
-        return cls(tuple(fields))
+        return cls(tuple(fields), tuple(attributes))
 
     @cached_property
     def record_size(self) -> int:
@@ -94,19 +119,32 @@ class Layout:
     def _by_name(self) -> dict[str, Field]:
         return {field.name: field for field in self.fields}
 
+    @cached_property
+    def _attributes(self) -> dict[str, PublishedAttribute]:
+        return {attribute.name: attribute for attribute in self.attributes}
+
     def field(self, name: str) -> Field:
-        """Return the field of an attribute.
+        """Return the field of a block or of an attribute in clear, by its name.
 
         Raises
         ------
         InvalidParameter
-            If the survey has no such attribute.
+            If the survey has no such attribute, or it has no field of its own, being in a block of
+            several.
         """
         field = self._by_name.get(name)
         if field is None:
+            attribute = self._attributes.get(name)
+            if attribute is not None:
+                raise InvalidParameter(
+                    f"{name} has no field of its own in a record: it is randomised together with "
+                    f"the other questions of the block {attribute.block}; read the field of "
+                    f"{attribute.block}",
+                    field="attribute",
+                )
             raise InvalidParameter(
                 f"{show(name)} is no attribute of this survey; "
-                f"its attributes are {', '.join(self._by_name)}",
+                f"its attributes are {', '.join(self._attributes)}",
                 field="attribute",
             )
         return field
@@ -139,16 +177,17 @@ class Layout:
                 field="answers",
             )
         for name in answers:
-            if name not in self._by_name:
+            if name not in self._attributes:
                 # A key that is no name may be an answer put in the wrong place, so it is not shown.
                 shown = repr(name) if is_name(name) else f"something of type {type(name).__name__}"
                 raise InvalidParameter(
                     f"the answers have {shown}, which is no attribute of this survey; "
-                    f"its attributes are {', '.join(self._by_name)}: remove it",
+                    f"its attributes are {', '.join(self._attributes)}: remove it",
                     field=name if is_name(name) else "answers",
                 )
         return Codes(
-            (field.name, field.attribute.code(answers.get(field.name))) for field in self.fields
+            (attribute.name, attribute.code(answers.get(attribute.name)))
+            for attribute in self.attributes
         )
 
     def encode(self, codes: Mapping[str, int], bits: Bits) -> bytes:
@@ -172,21 +211,23 @@ class Layout:
             If the attributes are not exactly the survey's, or a code is out of range; the code is
             not shown.
         """
-        if codes.keys() != self._by_name.keys():
+        if codes.keys() != self._attributes.keys():
             raise InvalidParameter(
                 f"the codes name {len(codes)} attributes that are not exactly the survey's; "
-                f"give one code for each of {', '.join(self._by_name)}",
+                f"give one code for each of {', '.join(self._attributes)}",
                 field="codes",
             )
+        for attribute in self.attributes:
+            code = codes[attribute.name]
+            if type(code) is not int or not 0 <= code < attribute.k:
+                raise InvalidParameter(
+                    f"the code of {attribute.name} (of type {type(code).__name__}) is not an "
+                    f"integer in [0, {attribute.k - 1}]; code answers with code_answers",
+                    field=attribute.name,
+                )
         parts: list[bytes] = []
         for field in self.fields:
-            code = codes[field.name]
-            if type(code) is not int or not 0 <= code < field.k:
-                raise InvalidParameter(
-                    f"the code of {field.name} (of type {type(code).__name__}) is not an integer "
-                    f"in [0, {field.k - 1}]; code answers with code_answers",
-                    field=field.name,
-                )
+            code = field.code(codes)
             if field.oracle is None:
                 parts.append(code.to_bytes(field.size, "little"))
             else:

@@ -28,8 +28,9 @@ from hushpoll_shared.drafts.attribute_fields import (
 )
 from hushpoll_shared.drafts.fields import ManifestField, required
 from hushpoll_shared.drafts.schema import SCHEMA_FILE
-from hushpoll_shared.drafts.survey_fields import SURVEY
+from hushpoll_shared.drafts.survey_fields import BLOCK, SURVEY
 from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.blocks import Together
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.survey.protected import Protected
 from hushpoll_shared.survey.yaml_reader import parse_yaml
@@ -73,7 +74,7 @@ BETWEEN_FIELDS: list[list[list[Any]]] = [
     [[["protected"], {"attribute": "happy", "privileged": "yes", "unprivileged": "no"}]],
 ]
 
-TABLES = [*SURVEY, *ATTRIBUTE, *PROTECTED, *TRANSLATION, *TRANSLATED_ATTRIBUTE]
+TABLES = [*SURVEY, *ATTRIBUTE, *BLOCK, *PROTECTED, *TRANSLATION, *TRANSLATED_ATTRIBUTE]
 
 
 def accepted(document: object) -> bool:
@@ -124,7 +125,12 @@ def test_a_field_without_a_text_cannot_be_built() -> None:
 
 @pytest.mark.parametrize(
     ("table", "kind", "shorthands"),
-    [(SURVEY, Manifest, set()), (ATTRIBUTE, Attribute, {"range"}), (PROTECTED, Protected, set())],
+    [
+        (SURVEY, Manifest, set()),
+        (ATTRIBUTE, Attribute, {"range"}),
+        (BLOCK, Together, set()),
+        (PROTECTED, Protected, set()),
+    ],
 )
 def test_the_table_has_the_fields_and_defaults_of_the_dataclass(
     table: tuple[ManifestField, ...], kind: type, shorthands: set[str]
@@ -165,6 +171,12 @@ def test_the_parser_reads_each_example_of_a_survey(key: str) -> None:
         document = changed(document, [[["attributes", 1, "missing"]]])
     if key == "attributes":
         del document["protected"]
+    if key == "together":
+        document["split"] = "uniform"
+        smoker = {"name": "smoker", "role": "sensitive", "categories": ["no", "yes"]}
+        gender, *others = document["attributes"]
+        gender = {name: value for name, value in gender.items() if name != "protocol"}
+        document["attributes"] = [gender, *others, smoker]
     Manifest.from_dict(document)
 
 

@@ -355,7 +355,8 @@ LIES: dict[str, tuple[Spoil, str]] = {
         at("attributes", 1, "missing", value=None),
         "attributes[age].missing",
     ),
-    "format 2": (at("format", value=2), "format"),
+    "format 3": (at("format", value=3), "format"),
+    "format 2 without together": (at("format", value=2), "together"),
     "format true": (at("format", value=True), "format"),
     "version a decimal": (at("version", value=1.5), "version"),
     "not in normal form": (

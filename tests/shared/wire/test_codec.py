@@ -60,7 +60,7 @@ def test_fields_follow_each_other_without_gaps(published: Published) -> None:
     assert layout.record_size == 33
     assert layout.fields[-1].end == 33
     assert layout is published.layout
-    assert layout == Layout.of(published.attributes)
+    assert layout == Layout.of(published.attributes, published.blocks)
 
 
 @pytest.mark.parametrize(("k", "size"), [(256, 1), (257, 2), (65536, 2)])

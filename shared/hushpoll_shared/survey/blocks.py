@@ -1,0 +1,375 @@
+"""Blocks: the questions that are randomised together, as one value of one finite domain.
+
+The domain of a block is all combinations of its questions' codes in mixed radix, the first question
+slowest: with domains of 2 and 3 the combinations (0, 0), (0, 1), (0, 2), (1, 0) ... are 0, 1, 2, 3
+and so on. A question that is randomised alone is a block of one, of its own name.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any, Final
+
+from hushpoll_protocols import K_MAX, FrequencyOracle, InvalidParameter
+from hushpoll_shared.spelling.canonical import check_keys
+from hushpoll_shared.spelling.text import check_name, is_name, show
+from hushpoll_shared.survey.attributes import Attribute, PublishedAttribute, check_protocol
+from hushpoll_shared.survey.budget import OPTIMAL, Split
+
+LARGEST_RECORD: Final = 1024
+"""Bytes of a record, at most, of a survey with a block of several questions."""
+
+KEYS: Final = ("name", "attributes", "protocol")
+"""Fields of an entry of `together` in a draft."""
+
+CLAIMS: Final = ("epsilon", "parameters", "thresholds")
+"""What a published entry of `together` claims beyond them."""
+
+
+@dataclass(frozen=True)
+class Together:
+    """The declaration of a block of several questions.
+
+    Parameters
+    ----------
+    name : str
+        1 to 64 characters out of ``a-z 0-9 _ -``.
+    attributes : tuple of str
+        Its questions, at least two, the slowest first.
+    protocol : str or None
+        Protocol of the block; in a draft it may be that which its questions name, or the survey's.
+    """
+
+    name: str
+    attributes: tuple[str, ...]
+    protocol: str | None = None
+
+    def __post_init__(self) -> None:
+        check_name(self.name, field="together[].name")
+        if self.protocol is not None:
+            check_protocol(self.protocol, field=f"together[{self.name}].protocol")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as JSON, without what is absent."""
+        document: dict[str, Any] = {"name": self.name, "attributes": list(self.attributes)}
+        if self.protocol is not None:
+            document["protocol"] = self.protocol
+        return document
+
+
+@dataclass(frozen=True)
+class Block:
+    """The questions whose answers are one value, randomised by one oracle.
+
+    Parameters
+    ----------
+    name : str
+        The block's; of a question alone that of the question.
+    questions : tuple of PublishedAttribute
+        One or more, the slowest first.
+    oracle : FrequencyOracle
+        The protocol at the block's domain and epsilon.
+    """
+
+    name: str
+    questions: tuple[PublishedAttribute, ...]
+    oracle: FrequencyOracle
+
+    @property
+    def k(self) -> int:
+        """Combinations of answers: the domain's size."""
+        return self.oracle.k
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Domain size of each question, in order."""
+        return tuple(question.k for question in self.questions)
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """By how much the combination grows when a question's code grows by one, in order."""
+        sizes = self.sizes
+        return tuple(prod(sizes[place + 1 :]) for place in range(len(sizes)))
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is one question."""
+        return len(self.questions) == 1
+
+    def place(self, name: str) -> int:
+        """Return where a question of the block stands in it.
+
+        Raises
+        ------
+        InvalidParameter
+            If it is not one of the block's questions.
+        """
+        for place, question in enumerate(self.questions):
+            if question.name == name:
+                return place
+        raise InvalidParameter(
+            f"{show(name)} is no question of the block {self.name}; its questions are "
+            f"{', '.join(question.name for question in self.questions)}",
+            field="attribute",
+        )
+
+    def join(self, codes: Sequence[int]) -> int:
+        """Return the combination, 0..k-1, of one code for each question in order."""
+        return sum(code * stride for code, stride in zip(codes, self.strides, strict=True))
+
+    def part(self, combination: int) -> tuple[int, ...]:
+        """Return the code of each question, in order, in a combination 0..k-1."""
+        return tuple(
+            combination // stride % size
+            for stride, size in zip(self.strides, self.sizes, strict=True)
+        )
+
+    def codes_of(self, name: str) -> array[int]:
+        """Return the code of one question in every combination.
+
+        Returns
+        -------
+        array of unsigned 16-bit integers, length k
+            It has the buffer protocol: ``numpy.frombuffer(codes, numpy.uint16)`` copies nothing.
+
+        Raises
+        ------
+        InvalidParameter
+            If it is not one of the block's questions.
+        """
+        place = self.place(name)
+        size, stride = self.sizes[place], self.strides[place]
+        cycle = array("H")
+        for code in range(size):
+            cycle.extend(array("H", [code]) * stride)
+        return cycle * (self.k // (size * stride))
+
+
+def read_together(value: object, *, published: bool) -> tuple[Together, ...]:
+    """Read the list `together` of a draft or of a published survey.
+
+    Parameters
+    ----------
+    value : object
+        The JSON or YAML value; absent (None) it is no block.
+    published : bool
+        Whether each entry has its protocol, and the claims that a device recomputes.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the field.
+    """
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple) or (published and not value):
+        raise InvalidParameter(
+            f"together is {show(value)}; it is a list of blocks, each with a name and the names "
+            "of its attributes: correct it, or leave it out",
+            field="together",
+        )
+    return tuple(_read_entry(entry, place, published) for place, entry in enumerate(value))
+
+
+def _read_entry(value: object, place: int, published: bool) -> Together:
+    where = f"together[{place}]"
+    if not isinstance(value, Mapping):
+        raise InvalidParameter(
+            f"{where} is {show(value)}; it is a mapping with a name and a list of attributes",
+            field=where,
+        )
+    if is_name(value.get("name")):
+        where = f"together[{value['name']}]"
+    known = frozenset((*KEYS, *CLAIMS) if published else KEYS)
+    check_keys(value, known, (*KEYS, *CLAIMS) if published else KEYS[:2], where=where)
+    check_name(value["name"], field=f"{where}.name")
+    names = value["attributes"]
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise InvalidParameter(
+            f"{where}.attributes is {show(names)}; it is a list of names of attributes",
+            field=f"{where}.attributes",
+        )
+    return Together(value["name"], tuple(names), value.get("protocol"))
+
+
+def check_together(together: Sequence[Together], attributes: Sequence[Attribute]) -> None:
+    """Refuse blocks that cannot be.
+
+    Raises
+    ------
+    InvalidParameter
+        A block of fewer than two questions, of a question that does not exist, is in another block
+        or leaves in clear, of too many combinations, or with a name that is taken.
+    """
+    declared = {attribute.name: attribute for attribute in attributes}
+    owners: dict[str, str] = {}
+    names: set[str] = set()
+    for block in together:
+        where = f"together[{block.name}]"
+        _check_name(block.name, names, declared)
+        names.add(block.name)
+        if len(block.attributes) < 2:
+            raise InvalidParameter(
+                f"{where}.attributes has {len(block.attributes)} entries; questions are together "
+                "from two on: add one, or remove the block",
+                field=f"{where}.attributes",
+            )
+        for name in block.attributes:
+            _check_member(name, block.name, owners, declared)
+            owners[name] = block.name
+        k = prod(declared[name].k for name in block.attributes)
+        if k > K_MAX:
+            sizes = " * ".join(str(declared[name].k) for name in block.attributes)
+            raise InvalidParameter(
+                f"{where} has {sizes} = {k} combinations of answers; a block has at most {K_MAX}: "
+                "take a question out of it, or merge categories",
+                field=f"{where}.attributes",
+            )
+
+
+def _check_name(name: str, names: set[str], declared: Mapping[str, Attribute]) -> None:
+    taken = "an attribute" if name in declared else "another block" if name in names else None
+    if taken is not None:
+        raise InvalidParameter(
+            f"together[{name}].name is {show(name)}, the name of {taken}; names of blocks and "
+            "attributes differ: rename the block",
+            field=f"together[{name}].name",
+        )
+
+
+def _check_member(
+    name: str, block: str, owners: Mapping[str, str], declared: Mapping[str, Attribute]
+) -> None:
+    path = f"together[{block}].attributes"
+    attribute = declared.get(name)
+    if attribute is None:
+        raise InvalidParameter(
+            f"{path} has {show(name)}, which is no attribute of the survey; its attributes are "
+            f"{', '.join(declared)}: correct the name",
+            field=path,
+        )
+    if owners.get(name) == block:
+        raise InvalidParameter(
+            f"{path} has {name} twice; each question of a block is listed once: remove one",
+            field=path,
+        )
+    if name in owners:
+        raise InvalidParameter(
+            f"{path} has {name}, which is in the block {owners[name]} too; a question is in one "
+            "block only: remove it from one of them",
+            field=path,
+        )
+    if not attribute.perturbed:
+        remedy = (
+            "make its role sensitive"
+            if attribute.role == "plain"
+            else "give the target the protocol, and leave out that of the block"
+        )
+        raise InvalidParameter(
+            f"{path} has {name}, a {attribute.role} attribute without a protocol, which leaves in "
+            f"clear; the questions of a block are perturbed: {remedy}, or take it out of the block",
+            field=path,
+        )
+
+
+def common_protocol(block: str, own: str | None, questions: Sequence[Attribute]) -> str | None:
+    """Return the protocol that a block or its questions name; None if none does.
+
+    Raises
+    ------
+    InvalidParameter
+        If a question names one beside its block's, or another than a question of the same block.
+    """
+    named = own
+    for question in questions:
+        if question.protocol is None:
+            continue
+        if own is not None:
+            raise InvalidParameter(
+                f"{question.name} names the protocol {question.protocol}, and its block {block} "
+                f"names {own}; a block has one protocol: remove that of the question or of the "
+                "block",
+                field=f"attributes[{question.name}].protocol",
+            )
+        if named not in (None, question.protocol):
+            raise InvalidParameter(
+                f"{question.name} names the protocol {question.protocol}, and another question of "
+                f"its block {block} names {named}; a block has one protocol: name it at the block",
+                field=f"attributes[{question.name}].protocol",
+            )
+        named = question.protocol
+    return named
+
+
+def domain_sizes(attributes: Sequence[Attribute], together: Sequence[Together]) -> dict[str, int]:
+    """Return the domain size of every block, by name, in the order of the record.
+
+    A block stands where the first of its questions stands in the manifest.
+    """
+    owners = {name: block for block in together for name in block.attributes}
+    by_name = {attribute.name: attribute for attribute in attributes}
+    sizes: dict[str, int] = {}
+    for attribute in attributes:
+        block = owners.get(attribute.name)
+        if block is not None:
+            sizes[block.name] = prod(by_name[name].k for name in block.attributes)
+        elif attribute.perturbed:
+            sizes[attribute.name] = attribute.k
+    return sizes
+
+
+def check_split(split: Split, sizes: Mapping[str, int], together: Sequence[Together]) -> None:
+    """Refuse a split that does not divide a budget over these blocks.
+
+    Raises
+    ------
+    InvalidParameter
+        k-based with a block of several questions, or weights that are not exactly the blocks'.
+    """
+    if together and split.kind == "k-based":
+        raise InvalidParameter(
+            "split is k-based, and the survey has the block "
+            f"{together[0].name}; k-based is a rule for questions alone: choose uniform, optimal "
+            "or weights",
+            field="split",
+        )
+    owners = {name: block.name for block in together for name in block.attributes}
+    for name, _ in split.weights:
+        if name in owners:
+            raise InvalidParameter(
+                f"split.weights names {name}, a question of the block {owners[name]}; a block has "
+                f"one weight: give it to {owners[name]}",
+                field=f"split.weights[{name}]",
+            )
+    if split.kind != OPTIMAL:
+        split.shares(sizes)
+
+
+def blocks_of(
+    attributes: Sequence[PublishedAttribute], together: Sequence[Together]
+) -> tuple[Block, ...]:
+    """Return every block of a published survey in the order of the record, those of one included.
+
+    Raises
+    ------
+    InvalidParameter
+        If the questions of a block do not have one oracle of the block's domain.
+    """
+    by_name = {attribute.name: attribute for attribute in attributes}
+    members = {block.name: block.attributes for block in together}
+    blocks: list[Block] = []
+    for name, k in domain_sizes(attributes, together).items():
+        questions = tuple(by_name[member] for member in members.get(name, (name,)))
+        oracle = questions[0].oracle
+        if oracle is None or oracle.k != k or any(one.oracle != oracle for one in questions):
+            raise InvalidParameter(
+                f"the questions of {name} do not have one oracle of its domain of {k}; resolve the "
+                "manifest again",
+                field="together",
+            )
+        blocks.append(Block(name, questions, oracle))
+    return tuple(blocks)
