@@ -55,9 +55,11 @@ class Manifest(Terms):
             check_protocol(self.protocol, field="protocol")
         for name, protocol in self._protocols().items():
             if protocol is None:
+                several = any(block.name == name for block in self.together)
+                what = f"the block {name} names" if several else f"{name} is sensitive and names"
                 raise InvalidParameter(
-                    f"{name} is sensitive and names no protocol, and the survey names "
-                    "none either; give the attribute or the survey a protocol, such as OUE",
+                    f"{what} no protocol, and the survey names none either; give the "
+                    f"{'block' if several else 'attribute'} or the survey a protocol, such as OUE",
                     field=f"{self._path(name)}.protocol",
                 )
         if self.population is not None:
