@@ -10,8 +10,8 @@ const minified = (module) => {
   return buildSync({ entryPoints: [entry], bundle: true, minify: true, format: "esm", write: false }).outputFiles[0].contents.length;
 };
 
-test("what a page loads to answer a survey is under 22 kB minified", () => {
+test("what a page loads to answer a survey is under 24 kB minified", () => {
   const size = minified("client.js");
   console.log(`core: ${size} bytes; with the preview and its words: ${minified("index.js")} bytes`);
-  assert.ok(size < 22_000, `${size} bytes`);
+  assert.ok(size < 24_000, `${size} bytes`);
 });

@@ -111,7 +111,7 @@ const GROUPS = {
       same(published.digest, vector.digest);
       same(utf8(canonicalJson(vector.published)).length, vector.canonical_size);
       same(published.recordSize, vector.record_size);
-      same(published.attributes.map(({ name, offset, size }) => [name, offset, size]), vector.fields);
+      same(published.fields.map(({ name, offset, size }) => [name, offset, size]), vector.fields);
     }
   },
   "manifests.surveys": async (vector, { manifests }) => {
@@ -126,6 +126,12 @@ const GROUPS = {
   "refusals.published": async ({ changes, field }, { sound_published }) => {
     const lie = changed(sound_published, changes);
     const error = await readPublished(lie).then(() => undefined, (reason) => reason);
+    if (!(error instanceof ManifestRefused)) throw new Error(`not refused: ${error}`);
+    same(error.field, field);
+  },
+  "refusals.blocks": async ({ changes, field }, { sound_blocks }) => {
+    await readPublished(sound_blocks);
+    const error = await readPublished(changed(sound_blocks, changes)).then(() => undefined, (reason) => reason);
     if (!(error instanceof ManifestRefused)) throw new Error(`not refused: ${error}`);
     same(error.field, field);
   },

@@ -360,6 +360,15 @@ def test_there_are_60_odd_manifests() -> None:
     assert len(vectors("refusals", "odd")) + len(vectors("refusals", "texts")) >= 60
 
 
+@pytest.mark.parametrize("vector", vectors("refusals", "blocks"), ids=lambda v: v["what"])
+def test_published_blocks_that_are_refused(vector: Vector) -> None:
+    sound = FILES["refusals"]["sound_blocks"]
+    assert Published.from_json(sound).to_dict() == sound
+    with pytest.raises(ManifestRefused) as caught:
+        Published.from_json(changed(sound, vector["changes"]))
+    assert caught.value.field == vector["field"]
+
+
 @pytest.mark.parametrize("vector", vectors("refusals", "odd"), ids=lambda v: v["what"])
 def test_odd_manifests_are_read_alike(vector: Vector) -> None:
     sound = FILES["refusals"]["sound_published"]

@@ -206,4 +206,4 @@ def _answers(published: Published, row: int) -> dict[str, str | None]:
 
 def _enough(published: Published) -> int:
     most: dict[str, Any] = {"GRR": 1, "BLH": 3, "OLH": 3}
-    return sum(most.get(str(part.protocol), part.k + 1) for part in published.perturbed)
+    return sum(most.get(block.oracle.name, block.k + 1) for block in published.blocks)

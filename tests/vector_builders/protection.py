@@ -20,7 +20,7 @@ from hushpoll_protocols.odds import posterior_bounds
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.protection import question_level, survey_level
 from vector_builders.document import Group, write
-from vector_builders.surveys import WORDED
+from vector_builders.surveys import TOGETHER, WORDED, in_one_block
 
 EPSILONS = (
     *("0.000001", "0.01", "0.1", "0.5", "0.693147180559", "0.693147180561", "1", "1.000000000001"),
@@ -181,6 +181,14 @@ def _questions() -> Group:
     return group
 
 
+def _blocks() -> Iterator[dict[str, Any]]:
+    """Surveys of a block, of each protocol at some epsilons; and of two blocks."""
+    for name in PROTOCOLS:
+        for epsilon in ("0.4", "2", "9"):
+            yield in_one_block(name) | {"epsilon": epsilon}
+    yield TOGETHER
+
+
 def _previews() -> Group:
     group = Group(
         "previews",
@@ -192,7 +200,7 @@ def _previews() -> Group:
         },
     )
     terms = (SURVEYS[0] | some for some in RELEASES)
-    for number, draft in enumerate((*SURVEYS, *_pairs(), *terms), 1):
+    for number, draft in enumerate((*SURVEYS, *_pairs(), *terms, *_blocks()), 1):
         manifest = Manifest.from_dict(
             {"name": f"survey-{number}", "version": 1, "title": f"Survey {number}"} | draft
         )

@@ -23,7 +23,66 @@ from vector_builders.odd import (
     TRANSLATIONS,
     Change,
 )
-from vector_builders.surveys import SMALL
+from vector_builders.surveys import SMALL, TOGETHER
+
+BLOCKS: tuple[tuple[str, str, list[Change]], ...] = (
+    ("no blocks", "together", [(["together"], REMOVE)]),
+    ("an empty list of blocks", "together", [(["together"], [])]),
+    ("blocks that are no list", "together", [(["together"], {})]),
+    ("blocks in format 1", "together", [(["format"], 1)]),
+    ("a later format", "format", [(["format"], 3)]),
+    ("a block that is no object", "together[0]", [(["together", 0], "views")]),
+    ("an unknown key of a block", "together[views].k", [(["together", 0, "k"], 2)]),
+    ("no protocol", "together[views].protocol", [(["together", 0, "protocol"], REMOVE)]),
+    ("an unknown protocol", "together[views].protocol", [(["together", 0, "protocol"], "X")]),
+    ("a bad name", "together[0].name", [(["together", 0, "name"], "A b")]),
+    ("the name of an attribute", "together[town].name", [(["together", 0, "name"], "town")]),
+    (
+        "a block of one",
+        "together[views].attributes",
+        [(["together", 0, "attributes"], ["green"]), (["attributes", 3], REMOVE)],
+    ),
+    (
+        "a question in two blocks",
+        "together[habits].attributes",
+        [(["together", 1, "attributes"], ["smokes", "gender", "job", "green"])],
+    ),
+    (
+        "a question twice",
+        "together[habits].attributes",
+        [(["together", 1, "attributes"], ["smokes", "gender", "job", "smokes"])],
+    ),
+    (
+        "an unknown question",
+        "together[habits].attributes",
+        [(["together", 1, "attributes"], ["smokes", "gender", "job", "x"])],
+    ),
+    ("a plain question", "together[habits].attributes", [(["attributes", 4, "role"], "plain")]),
+    (
+        "a protocol of a question",
+        "attributes[smokes].protocol",
+        [(["attributes", 4, "protocol"], "SS")],
+    ),
+    (
+        "a threshold",
+        "together[habits].thresholds",
+        [(["together", 1, "thresholds", "P"], "f" * 16)],
+    ),
+    ("an epsilon", "together[habits].thresholds", [(["together", 1, "epsilon"], "2.9")]),
+    ("another weight", "together[habits].epsilon", [(["split", "weights", "age"], "2")]),
+    ("the weight of a question", "split.weights[smokes]", [(["split", "weights", "smokes"], "1")]),
+    ("k-based", "split", [(["split"], "k-based")]),
+    (
+        "too many combinations",
+        "together[views].attributes",
+        [
+            (["together", 0, "attributes"], ["green", "left", "smokes"]),
+            (["attributes", 3, "scale"], REMOVE),
+            (["attributes", 3, "categories"], [str(number) for number in range(120)]),
+        ],
+    ),
+)
+"""Each is what is wrong, the field at fault, and the changes to the survey with blocks."""
 
 PUBLISHED: list[tuple[str, str, list[Change]]] = [
     ("a later format", "format", [(["format"], 3), (["draws"], [])]),
@@ -291,6 +350,12 @@ def build(folder: Path) -> None:
         document = change(published.to_dict(), applied)
         _expect(ManifestRefused, field, lambda document=document: Published.from_json(document))
         lies.add(what=what, field=field, changes=_listed(applied))
+    blocks = Manifest.from_dict(TOGETHER).resolve()
+    of_blocks = Group("blocks", "Changes to the sound survey with blocks; each is refused.", fields)
+    for what, field, applied in BLOCKS:
+        document = change(blocks.to_dict(), applied)
+        _expect(ManifestRefused, field, lambda document=document: Published.from_json(document))
+        of_blocks.add(what=what, field=field, changes=_listed(applied))
     odd = Group(
         "odd",
         "Changes to the sound published manifest, read as its canonical text; all readers agree.",
@@ -335,8 +400,9 @@ def build(folder: Path) -> None:
     write(
         folder / "refusals.json",
         "Manifests and answers that must be refused, and the field that the error names.",
-        [lies, odd, texts, drafts, answers],
+        [lies, of_blocks, odd, texts, drafts, answers],
         sound_published=published.to_dict(),
+        sound_blocks=blocks.to_dict(),
         sound_draft=SMALL,
     )
 

@@ -142,6 +142,65 @@ WORDED: dict[str, Any] = {
     },
 }
 
+TOGETHER: dict[str, Any] = {
+    "name": "blocks",
+    "version": 1,
+    "title": "Blocks",
+    "epsilon": "6",
+    "protocol": "SS",
+    "split": {"weights": {"habits": 3, "age": 1, "views": 2}},
+    "attributes": [
+        {"name": "town", "role": "plain", "categories": ["Delft", "Oslo"]},
+        {
+            "name": "gender",
+            "role": "sensitive",
+            "categories": ["f", "m"],
+            "missing": "not said",
+            "question": "Your gender?",
+        },
+        {"name": "age", "role": "sensitive", "protocol": "GRR", "range": [1, 9]},
+        {"name": "left", "role": "sensitive", "range": [0, 10], "scale": "nps"},
+        {
+            "name": "smokes",
+            "role": "sensitive",
+            "categories": ["no", "yes"],
+            "question": "Do you smoke?",
+        },
+        {"name": "green", "role": "sensitive", "range": [1, 300]},
+        {
+            "name": "job",
+            "role": "target",
+            "protocol": "SS",
+            "categories": ["no", "yes"],
+            "positive": "yes",
+        },
+    ],
+    "together": [
+        {"name": "views", "attributes": ["green", "left"], "protocol": "OLH"},
+        {"name": "habits", "attributes": ["smokes", "gender", "job"]},
+    ],
+    "protected": {"attribute": "gender", "unprivileged": "f", "privileged": "m"},
+}
+"""Two blocks of several questions, in format 2."""
+
+
+def in_one_block(protocol: str) -> dict[str, Any]:
+    """Return a survey whose two questions are one block of a protocol."""
+    # A few hashes reach the bound over all hashes where there are few combinations.
+    sizes = (2, 2) if protocol in ("BLH", "OLH") else (3, 2)
+    return {
+        "name": "block",
+        "version": 1,
+        "title": "Block",
+        "epsilon": "2.5",
+        "attributes": [
+            {"name": name, "role": "sensitive", "range": [1, k]}
+            for name, k in zip("ab", sizes, strict=True)
+        ],
+        "together": [{"name": "ab", "attributes": ["b", "a"], "protocol": protocol}],
+    }
+
+
 DRAFTS: tuple[dict[str, Any], ...] = (
     SMALL,
     WHOLE,
@@ -159,4 +218,6 @@ DRAFTS: tuple[dict[str, Any], ...] = (
     },
     *({**SMALL, "name": f"small-{term}", "release": term} for term in RELEASES),
     WORDED,
+    TOGETHER,
+    *(in_one_block(name) for name in PROTOCOLS),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -15,9 +15,11 @@ from hushpoll_client.device.sentences import (
     THIS_SURVEY_ALONE,
     Protection,
     guess_sentence,
+    protection_of_block,
     protection_of_question,
     protection_of_survey,
     small_batch_sentence,
+    together_title,
     truth_sentence,
 )
 from hushpoll_shared.survey.protection import Level
@@ -25,6 +27,7 @@ from hushpoll_shared.survey.terms import IMMEDIATE, SMALL_BATCH
 
 if TYPE_CHECKING:
     from hushpoll_client.device.randomization import Answers
+    from hushpoll_shared.survey.blocks import Block
     from hushpoll_shared.survey.published import Published
 
 
@@ -51,18 +54,18 @@ class ClearLine:
 
 @dataclass(frozen=True, slots=True)
 class PerturbedLine:
-    """An attribute that leaves randomised.
+    """An attribute that leaves randomised, or several of them that leave as one value.
 
     Attributes
     ----------
     name, question : str or None
-        As in the manifest.
+        As in the manifest; of a block its name, and no question.
     protocol : str
         Name of the protocol.
     k : int
-        Number of possible answers, the ``missing`` one included.
+        Number of possible answers, the ``missing`` one included; of a block its combinations.
     epsilon : Decimal
-        Privacy loss charged for this attribute.
+        Privacy loss charged for it.
     best_guess : Decimal
         Chance in [1/k, 1] that the best guess from what is sent is right, if all answers were
         equally likely beforehand; for local hashing an upper bound over the hashes.
@@ -70,6 +73,8 @@ class PerturbedLine:
         How far what is sent can move any belief, whatever was known before.
     truth, guess : str
         How often what is sent is, or points at, the true answer; and the best guess in words.
+    together : tuple of (str, str or None)
+        Name and question of each attribute of a block of several, in order; else empty.
     """
 
     name: str
@@ -81,11 +86,20 @@ class PerturbedLine:
     protection: Protection
     truth: str
     guess: str
+    together: tuple[tuple[str, str | None], ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The line above what is said of it."""
+        if not self.together:
+            return _label(self.name, self.question)
+        questions = ", ".join(_label(name, question) for name, question in self.together)
+        return f"{together_title(len(self.together))} ({self.name}): {questions}"
 
     def __str__(self) -> str:
         return "\n".join(
             (
-                _label(self.name, self.question),
+                self.title,
                 f"  {self.protocol} with epsilon {self.epsilon:f}. {self.protection.words}",
                 f"  {self.truth}",
                 f"  {self.protection.limit}",
@@ -110,7 +124,7 @@ class Preview:
     clear : tuple of ClearLine
         Attributes sent in clear, in manifest order. They can betray randomised ones by correlation.
     perturbed : tuple of PerturbedLine
-        Attributes sent randomised, in manifest order.
+        What is sent randomised, in record order: an attribute, or a block of several.
     protection : Protection
         How far all randomised answers together can move any belief, whatever was known before.
     record_size : int
@@ -193,30 +207,15 @@ def build_preview(
     wording = published.wording(language)
     codes = None if answers is None else published.layout.code_answers(answers)
     clear: list[ClearLine] = []
-    perturbed: list[PerturbedLine] = []
+    asked: dict[str, str | None] = {}
     for attribute, words, domain in zip(
         published.attributes, wording.questions, wording.domains, strict=True
     ):
-        oracle = attribute.oracle
-        question = None if attribute.question is None else words
-        if oracle is None:
+        asked[attribute.name] = None if attribute.question is None else words
+        if attribute.oracle is None:
             answer = None if codes is None else domain[codes[attribute.name]]
-            clear.append(ClearLine(attribute.name, question, answer))
-            continue
-        best_guess = oracle.disclosure().best_guess
-        perturbed.append(
-            PerturbedLine(
-                attribute.name,
-                question,
-                oracle.name,
-                oracle.k,
-                oracle.epsilon,
-                best_guess,
-                protection_of_question(oracle.epsilon),
-                truth_sentence(oracle),
-                guess_sentence(oracle, best_guess),
-            )
-        )
+            clear.append(ClearLine(attribute.name, asked[attribute.name], answer))
+    perturbed = [_perturbed_line(block, asked) for block in published.blocks]
     return Preview(
         title=wording.title,
         survey=published.name,
@@ -230,6 +229,28 @@ def build_preview(
         record_size=published.layout.record_size,
         operator=published.operator,
         purpose=wording.purpose,
+    )
+
+
+def _perturbed_line(block: Block, asked: Mapping[str, str | None]) -> PerturbedLine:
+    """Say what is sent for a block; `asked` has the questions as the respondent reads them."""
+    oracle, count = block.oracle, len(block.questions)
+    best_guess = oracle.disclosure().best_guess
+    return PerturbedLine(
+        block.name,
+        asked[block.name] if block.alone else None,
+        oracle.name,
+        oracle.k,
+        oracle.epsilon,
+        best_guess,
+        protection_of_question(oracle.epsilon)
+        if block.alone
+        else protection_of_block(oracle.epsilon, count),
+        truth_sentence(oracle, count),
+        guess_sentence(oracle, best_guess, count),
+        ()
+        if block.alone
+        else tuple((question.name, asked[question.name]) for question in block.questions),
     )
 
 

@@ -45,6 +45,14 @@ _QUESTION_WORDS: Final = {
     Level.WEAK: "This answer is weakly protected: what is sent can say a lot about it.",
     Level.HARDLY: "This answer is hardly protected: treat it as if it were sent as it is.",
 }
+_BLOCK_WORDS: Final = {
+    Level.STRONG: "These {count} answers are strongly protected.",
+    Level.LIMITED: "These {count} answers are protected to a limited degree.",
+    Level.WEAK: "These {count} answers are weakly protected: what is sent can say a lot about "
+    "them.",
+    Level.HARDLY: "These {count} answers are hardly protected: treat them as if they were sent as "
+    "they are.",
+}
 _SURVEY_WORDS: Final = {
     Level.STRONG: "Your randomised answers are strongly protected.",
     Level.LIMITED: "Your randomised answers are protected to a limited degree.",
@@ -121,6 +129,22 @@ def protection_of_question(epsilon: Decimal) -> Protection:
     return Protection(level, _QUESTION_WORDS[level], limit, _changes(epsilon))
 
 
+def protection_of_block(epsilon: Decimal, count: int) -> Protection:
+    """Say how well the answers to so many questions of one block are protected, by its epsilon."""
+    level = question_level(epsilon)
+    limit = _limit(
+        epsilon,
+        "By themselves, they change the odds of anything about you by at most a factor of {}.",
+        "The limit on how far they alone change the odds of anything about you is a factor of {}.",
+    )
+    return Protection(level, _BLOCK_WORDS[level].format(count=count), limit, _changes(epsilon))
+
+
+def together_title(count: int) -> str:
+    """Return the heading of what is said of so many questions of one block."""
+    return f"These {count} answers together"
+
+
 def protection_of_survey(epsilons: tuple[Decimal, ...]) -> Protection:
     """Say how well all answers together are protected, by the epsilons of the questions."""
     level, total = survey_level(epsilons), total_epsilon(epsilons)
@@ -142,9 +166,14 @@ def small_batch_sentence(minimum_batch: int) -> str:
     )
 
 
-def truth_sentence(oracle: FrequencyOracle) -> str:
-    """Say how often what is sent is, or points at, the true answer: p, exact for every answer."""
+def truth_sentence(oracle: FrequencyOracle, count: int = 1) -> str:
+    """Say how often what is sent is, or points at, the truth: p, exact for every answer.
+
+    The truth is an answer, or the combination of the answers to `count` questions of one block.
+    """
     chance = high(_thousandths(oracle.p))
+    if count > 1:
+        return _truth_of_block(oracle, chance)
     if oracle.names_one_value:
         return f"What is sent is your true answer with a chance of {chance}."
     size = oracle.support_size
@@ -155,16 +184,33 @@ def truth_sentence(oracle: FrequencyOracle) -> str:
     )
 
 
-def guess_sentence(oracle: FrequencyOracle, best_guess: Decimal) -> str:
-    """Say how often the best guess is right under its assumption, a uniform prior."""
+def _truth_of_block(oracle: FrequencyOracle, chance: str) -> str:
+    if oracle.names_one_value:
+        return f"What is sent is your true combination of answers with a chance of {chance}."
+    size = oracle.support_size
+    number = "some, all or none" if size is None else str(size)
+    return (
+        f"What is sent points at {number} of the {oracle.k} combinations of answers, and with a "
+        f"chance of {chance} your true one is among them."
+    )
+
+
+def guess_sentence(oracle: FrequencyOracle, best_guess: Decimal, count: int = 1) -> str:
+    """Say how often the best guess is right under its assumption, a uniform prior.
+
+    The guess is of an answer, or of the answers to all `count` questions of one block.
+    """
     chance = high(_thousandths(Fraction(best_guess)))
     if oracle.form.seed_size:
         # A hash puts several answers into one group; how much a record reveals depends on these.
         chance = f"at most {chance}, whatever hash is drawn"
     # Rounded down: what the record adds to a guess is not to look smaller than it is.
     blind = low(1000 // oracle.k)
+    several = count > 1
+    of_all = f" of all {count} answers" if several else ""
     return (
-        f"If the {oracle.k} answers were equally likely beforehand, the best guess from what is "
+        f"If the {oracle.k} {'combinations of ' if several else ''}answers were equally likely "
+        f"beforehand, the best guess{of_all} from what is "
         f"sent would be right with a chance of {chance}; without it, {blind}."
     )
 

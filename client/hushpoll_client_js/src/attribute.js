@@ -21,9 +21,10 @@ import { CATEGORY, QUESTION, SECTION } from "./wording.js";
  * @property {"ordinal" | "nps"} [scale] How the answers are laid out: from one end to the other, or as the scores 0 to 10.
  * @property {readonly string[]} domain The possible answers in code order, the missing one last.
  * @property {number} k Domain size.
- * @property {string} [epsilon] What one answer is charged; absent for an attribute in clear.
+ * @property {string} [epsilon] What one answer is charged; absent for an attribute in clear or in a block of several.
  * @property {bigint} units The same in units of 10^-12; 0 in clear.
- * @property {import("./protocol.js").FrequencyOracle | undefined} [oracle] The protocol; undefined in clear.
+ * @property {import("./protocol.js").FrequencyOracle | undefined} [oracle] The protocol, which may be that of its block; undefined in clear.
+ * @property {string} [block] Name of the block of several questions that it is in.
  */
 
 const SCORES = JSON.stringify([..."0123456789", "10"]);
@@ -39,8 +40,8 @@ const CLEAR = {
   "scale?": oneOf("ordinal", "nps"),
 };
 
-const PERTURBED = {
-  ...CLEAR,
+/** What is claimed of an oracle. */
+export const CLAIMS = {
   protocol: oneOf(...Object.keys(PROTOCOLS)),
   epsilon: GIVEN,
   parameters: GIVEN,
@@ -52,13 +53,15 @@ const PERTURBED = {
  *
  * @param {any} value The JSON value.
  * @param {number} position Its place, for messages before its name is known.
+ * @param {Map<string, string>} owners Names of the blocks of several questions, by question.
  * @returns {Attribute}
  * @throws {InvalidParameter} Naming the attribute.
  */
-export function readAttribute(value, position) {
+export function readAttribute(value, position, owners) {
   const where = `attributes[${NAME[0](value?.name) ? value.name : position}]`;
-  const perturbed = value?.role === "sensitive" || "protocol" in Object(value);
-  const read = shape(value, where, perturbed ? PERTURBED : CLEAR);
+  const block = owners.get(value?.name);
+  const perturbed = !block && (value?.role === "sensitive" || "protocol" in Object(value));
+  const read = shape(value, where, perturbed ? { ...CLEAR, ...CLAIMS } : CLEAR);
   const { role, categories, missing, positive } = read;
   must(!perturbed || role !== "plain", `${where}.protocol`, read.protocol, "left out of a plain attribute");
   /** @type {string[]} */
@@ -78,26 +81,23 @@ export function readAttribute(value, position) {
   );
   must(read.scale !== "nps" || JSON.stringify(categories) === SCORES, `${where}.scale`, read.scale, "that of the categories 0 to 10");
   /** @type {Attribute} */
-  const attribute = /** @type {any} */ ({ ...read, domain, k, units: 0n });
-  if (perturbed) {
-    attribute.units = parseDecimal(read.epsilon, `${where}.epsilon`);
-    attribute.oracle = checkClaims(read, attribute, where);
-  }
-  return attribute;
+  const attribute = /** @type {any} */ ({ ...read, domain, k, block, units: 0n });
+  return perturbed ? Object.assign(attribute, checkClaims(read, k, where)) : attribute;
 }
 
 /**
  * Rebuild the oracle from what is declared and compare what is claimed of it.
  *
  * @param {Record<string, any>} read
- * @param {Attribute} attribute
+ * @param {number} k
  * @param {string} where
  */
-function checkClaims({ protocol, parameters, thresholds }, { k, units }, where) {
+export function checkClaims({ protocol, epsilon, parameters, thresholds }, k, where) {
+  const units = parseDecimal(epsilon, `${where}.epsilon`);
   const oracle = create(protocol, k, units, parameters, `${where}.parameters`);
   const computed = JSON.stringify(oracle.thresholds, (name, value) => (name ? hex64(value) : value));
   must(canonicalJson(thresholds) === computed, `${where}.thresholds`, thresholds, `${computed}: do not answer`);
-  return oracle;
+  return { units, oracle };
 }
 
 /** @param {bigint} value */

@@ -1,7 +1,7 @@
 /**
- * The record: one fixed-width row per respondent, attributes in manifest order.
+ * The record: one fixed-width row per respondent, blocks and attributes in clear in manifest order.
  *
- * The part of a perturbed attribute is its protocol's record; that of an attribute in clear is its code, little-endian. An answer, a code or a clear
+ * The part of a block, which may be one perturbed attribute, is its protocol's record; that of an attribute in clear is its code, little-endian. An answer, a code or a clear
  * byte never appears in a message.
  */
 
@@ -11,7 +11,7 @@ import { codeSize, writeInteger } from "./integers.js";
 import { NAME } from "./rules.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
-/** @typedef {Attribute & {offset: number, size: number}} Field An attribute with its place in a record. */
+/** @typedef {import("./blocks.js").Part & {offset: number, size: number}} Field A part with its place in a record. */
 
 /**
  * A category per attribute; an integer stands for its decimal string, null or absent for the missing category.
@@ -20,25 +20,23 @@ import { NAME } from "./rules.js";
  */
 
 /**
- * Lay attributes out one after the other.
+ * Lay parts out one after the other.
  *
- * @param {readonly Attribute[]} attributes
- * @returns {{attributes: readonly Field[], recordSize: number}} With the bytes of every record, whatever the answers.
+ * @param {readonly import("./blocks.js").Part[]} parts
+ * @returns {{fields: readonly Field[], recordSize: number}} With the bytes of every record, whatever the answers.
  */
-export function layOut(attributes) {
+export function layOut(parts) {
   let recordSize = 0;
-  return {
-    attributes: attributes.map((attribute) => {
-      const size = attribute.oracle?.recordSize ?? codeSize(attribute.k);
-      recordSize += size;
-      return { ...attribute, offset: recordSize - size, size };
-    }),
-    recordSize,
-  };
+  const fields = parts.map((part) => {
+    const size = part.oracle?.recordSize ?? codeSize(part.k);
+    recordSize += size;
+    return { ...part, offset: recordSize - size, size };
+  });
+  return { fields, recordSize };
 }
 
 /**
- * Turn answers into codes, one per attribute in record order.
+ * Turn answers into codes, one per attribute in manifest order.
  *
  * @param {readonly Attribute[]} attributes
  * @param {Answers} answers
@@ -65,10 +63,11 @@ export function codeAnswers(attributes, answers) {
  * @param {readonly number[]} codes As from `codeAnswers`.
  * @param {import("./bits.js").Bits} bits Consumed in record order.
  */
-export function encode({ attributes, recordSize }, codes, bits) {
+export function encode({ attributes, fields, recordSize }, codes, bits) {
   const record = new Uint8Array(recordSize);
-  attributes.forEach(({ offset, size, oracle }, at) => {
-    record.set(oracle ? oracle.randomize(codes[at], bits) : writeInteger(codes[at], size), offset);
+  fields.forEach(({ places, offset, size, oracle }) => {
+    const code = places.reduce((before, place) => before * attributes[place].k + codes[place], 0);
+    record.set(oracle ? oracle.randomize(code, bits) : writeInteger(code, size), offset);
   });
   return record;
 }

@@ -40,15 +40,15 @@ export function support(oracle, record) {
  * @returns {Record<string, string>}
  * @throws {MalformedRecord} If any part of the record is malformed; its `field` is the attribute.
  */
-export function decodeClear({ attributes, recordSize }, record) {
+export function decodeClear({ attributes, fields, recordSize }, record) {
   if (record.length !== recordSize) {
     throw malformed(`the record has ${record.length} bytes, not ${recordSize}`, "length");
   }
   /** @type {[string, string][]} */
   const clear = [];
-  for (const { name, offset, size, oracle, domain } of attributes) {
+  for (const { name, places, offset, size, oracle } of fields) {
     const part = record.subarray(offset, offset + size);
-    const category = domain[Number(readInteger(part))];
+    const category = attributes[places[0]].domain[Number(readInteger(part))];
     try {
       if (oracle) support(oracle, part);
       else if (category === undefined) throw malformed("a code is out of range", "range");

@@ -3,7 +3,7 @@
 import { codeAnswers } from "./codec.js";
 import { disclosure } from "./disclosure.js";
 import { WEAK } from "./protection.js";
-import { guessSentence, protectionOfQuestion, protectionOfSurvey, truthSentence } from "./sentences.js";
+import { guessSentence, protectionOfBlock, protectionOfQuestion, protectionOfSurvey, truthSentence } from "./sentences.js";
 import { ENGLISH } from "./words.js";
 
 /** @typedef {import("./sentences.js").Protection} Protection */
@@ -13,14 +13,16 @@ import { ENGLISH } from "./words.js";
 const SMALL_BATCH = 20;
 
 /**
- * An attribute that leaves randomised.
+ * A question that leaves randomised, or several of them that leave as one value.
  *
  * @typedef {object} Perturbed
- * @property {string} name
- * @property {string | undefined} question
+ * @property {string} name The attribute's, or the block's.
+ * @property {string | undefined} question Of an attribute alone.
+ * @property {{name: string, question: string | undefined}[]} questions All questions that the value answers, in order.
+ * @property {string} title What the respondent reads as its heading.
  * @property {string} protocol
- * @property {number} k Number of possible answers, the missing one included.
- * @property {string} epsilon Privacy loss charged for this attribute.
+ * @property {number} k Number of possible answers, the missing one included; of a block its combinations.
+ * @property {string} epsilon Privacy loss charged for it.
  * @property {string} bestGuess Chance that the best guess from what is sent is right, if all answers were equally likely
  *   beforehand; for local hashing an upper bound over the hashes.
  * @property {Protection} protection How far what is sent can move any belief, whatever was known before.
@@ -55,7 +57,7 @@ const SMALL_BATCH = 20;
  * @throws {InvalidParameter} If the answers do not fit the survey.
  */
 export function preview(published, answers, words = ENGLISH) {
-  const { attributes, recordSize, epsilon, digest, title, name: survey, version, operator, purpose } = published;
+  const { attributes, fields, recordSize, epsilon, digest, title, name: survey, version, operator, purpose } = published;
   const codes = answers && codeAnswers(attributes, answers);
   return {
     title,
@@ -65,19 +67,24 @@ export function preview(published, answers, words = ENGLISH) {
     clear: attributes.flatMap(({ name, question, oracle, domain }, at) =>
       oracle ? [] : { name, question, answer: codes && domain[codes[at]] },
     ),
-    perturbed: attributes.flatMap(({ name, question, oracle, k, units, epsilon = "" }) => {
+    perturbed: fields.flatMap(({ name, places, oracle, k, units, epsilon = "" }) => {
       if (!oracle) return [];
       const revealed = disclosure(oracle);
+      const count = places.length;
+      const questions = places.map((place) => ({ name: attributes[place].name, question: attributes[place].question }));
+      const question = count > 1 ? undefined : questions[0].question;
       return {
         name,
         question,
+        questions,
+        title: count > 1 ? words.say("block", { count }) : (question ?? name),
         protocol: oracle.name,
         k,
         epsilon,
         bestGuess: revealed.bestGuess,
-        protection: protectionOfQuestion(units, words),
-        truth: truthSentence(k, revealed, words),
-        guess: guessSentence(k, revealed, words),
+        protection: count > 1 ? protectionOfBlock(units, count, words) : protectionOfQuestion(units, words),
+        truth: truthSentence(k, revealed, words, count),
+        guess: guessSentence(k, revealed, words, count),
       };
     }),
     protection: ofAll(published, words),
@@ -107,8 +114,8 @@ function notices(published, words) {
 }
 
 /** @param {import("./published.js").Published} published @param {Words} words */
-const ofAll = ({ attributes }, words) =>
-  protectionOfSurvey(attributes.flatMap(({ oracle, units }) => (oracle ? units : [])), words);
+const ofAll = ({ fields }, words) =>
+  protectionOfSurvey(fields.flatMap(({ oracle, units }) => (oracle ? units : [])), words);
 
 /**
  * The same in English words, for a terminal or a page of plain text; the Python SDK's preview says the same.
@@ -141,7 +148,7 @@ export function inWords({ title, survey, version, operator, purpose, notices, cl
     `    Privacy loss in all: at most epsilon ${epsilon}.`,
     ...perturbed.flatMap((line) => [
       "",
-      `  ${label(line)}`,
+      `  ${line.questions.length > 1 ? `${line.title} (${line.name}): ${line.questions.map(label).join(", ")}` : label(line)}`,
       `    ${line.protocol} with epsilon ${line.epsilon}. ${line.protection.words}`,
       `    ${line.truth}`,
       `    ${line.protection.limit}`,

@@ -4,6 +4,7 @@
  */
 
 import { readAttribute } from "./attribute.js";
+import { partsOf, readTogether } from "./blocks.js";
 import { splitBudget } from "./budget.js";
 import { canonicalJson, parseJson, sha256Hex } from "./canonical.js";
 import { layOut } from "./codec.js";
@@ -44,13 +45,14 @@ import { checkTranslations, DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./word
  * @property {"open" | "token"} submission
  * @property {number} minimum_batch
  * @property {"weekly" | "end" | "immediate"} [release] When analysts are given what has come in meanwhile; daily if absent.
- * @property {readonly import("./codec.js").Field[]} attributes
+ * @property {readonly Attribute[]} attributes
+ * @property {readonly import("./codec.js").Field[]} fields Blocks and attributes in clear, in record order.
  * @property {number} recordSize Bytes of every record.
  * @property {string} digest SHA-256 of the canonical form, 64 hexadecimal digits.
  */
 
 const RULES = {
-  format: oneOf(1),
+  format: GIVEN,
   name: NAME,
   version: integer(1, 2 ** 31 - 1),
   title: TITLE,
@@ -59,6 +61,7 @@ const RULES = {
   submission: oneOf("open", "token"),
   minimum_batch: integer(1, 1e9),
   attributes: LIST,
+  "together?": LIST,
   "description?": DESCRIPTION,
   "operator?": text(200),
   "purpose?": PURPOSE,
@@ -82,18 +85,29 @@ const RULES = {
  */
 export async function readPublished(value) {
   try {
-    const read = shape(value instanceof Uint8Array ? parseJson(value) : value, "", RULES);
-    const { opens, closes, epsilon, split } = read;
+    const document = value instanceof Uint8Array ? parseJson(value) : value;
+    const { format = 1 } = Object(document);
+    // Before its keys: a later format has some that this version does not know.
+    must(format === 1 || format === 2, "format", format, "1 or 2; update hushpoll");
+    const read = shape(document, "", RULES);
+    const { opens, closes, epsilon, split, together } = read;
+    must(format === 1 ? !together : together?.length, "together", together, "there in format 2, and there alone");
     // The comparison is false where either is absent.
     must(!(opens >= closes), "closes", closes, `after ${opens}`);
     const total = parseDecimal(epsilon, "epsilon");
-    const layout = layOut(read.attributes.map(readAttribute));
-    checkAttributes(layout.attributes);
-    checkTranslations({ ...read, attributes: layout.attributes });
-    checkBudget(total, split, layout.attributes);
-    if (read.protected !== undefined) checkProtected(read.protected, layout.attributes);
+    const blocks = readTogether(together ?? []);
+    const owners = new Map(blocks.flatMap((block) => block.attributes.map((name) => [name, block.name])));
+    /** @type {Attribute[]} */
+    const attributes = read.attributes.map((/** @type {unknown} */ one, /** @type {number} */ at) => readAttribute(one, at, owners));
+    const layout = layOut(partsOf(attributes, blocks));
+    must(!together || layout.recordSize <= 1024, "together", layout.recordSize, "a record of at most 1024 bytes");
+    checkAttributes(attributes);
+    checkTranslations({ ...read, attributes });
+    must(!together || split !== "k-based", "split", split, "another: k-based is for questions alone");
+    checkBudget(total, split, layout.fields);
+    if (read.protected !== undefined) checkProtected(read.protected, attributes);
     const digest = await sha256Hex(canonicalJson(read));
-    return /** @type {Published} */ ({ ...read, ...layout, digest });
+    return /** @type {Published} */ (/** @type {unknown} */ ({ ...read, attributes, ...layout, digest }));
   } catch (error) {
     if (!(error instanceof InvalidParameter)) throw error;
     throw new ManifestRefused(`manifest refused: ${error.message}`, { field: error.field });
@@ -118,15 +132,15 @@ function checkAttributes(attributes) {
 /**
  * @param {bigint} total
  * @param {unknown} split
- * @param {readonly Attribute[]} attributes
+ * @param {readonly import("./codec.js").Field[]} fields
  */
-function checkBudget(total, split, attributes) {
-  const perturbed = attributes.filter((attribute) => attribute.oracle);
-  const spent = perturbed.reduce((sum, attribute) => sum + attribute.units, 0n);
+function checkBudget(total, split, fields) {
+  const perturbed = fields.filter(({ oracle }) => oracle);
+  const spent = perturbed.reduce((sum, { units }) => sum + units, 0n);
   must(spent <= total, "epsilon", formatDecimal(total), `at least ${formatDecimal(spent)}`);
   const parts = splitBudget(total, split, perturbed);
-  perturbed.forEach(({ name, units, epsilon }, at) => {
-    must(units === parts[at], `attributes[${name}].epsilon`, epsilon, `${formatDecimal(parts[at])} by the split`);
+  perturbed.forEach(({ where, units, epsilon }, at) => {
+    must(units === parts[at], `${where}.epsilon`, epsilon, `${formatDecimal(parts[at])} by the split`);
   });
 }
 

@@ -50,6 +50,24 @@ export function protectionOfQuestion(units, words = ENGLISH) {
 }
 
 /**
+ * How well the answers of a block of several questions are protected, by the block's epsilon.
+ *
+ * @param {bigint} units Epsilon in units of 10^-12.
+ * @param {number} count Of its questions.
+ * @param {Words} [words]
+ * @returns {Protection}
+ */
+export function protectionOfBlock(units, count, words = ENGLISH) {
+  const level = questionLevel(units);
+  return {
+    level,
+    words: words.say(`level.block.${level}`, { count }),
+    limit: limit(units, "limit.block", words),
+    changes: changes(units, words),
+  };
+}
+
+/**
  * How well all answers together are protected, by the epsilons of the questions.
  *
  * @param {readonly bigint[]} parts In units of 10^-12.
@@ -73,11 +91,13 @@ export function protectionOfSurvey(parts, words = ENGLISH) {
  * @param {number} k
  * @param {import("./disclosure.js").Disclosure} disclosure
  * @param {Words} [words]
+ * @param {number} [count] Questions that are answered by one of the k values.
  */
-export function truthSentence(k, { truth, supportSize }, words = ENGLISH) {
+export function truthSentence(k, { truth, supportSize }, words = ENGLISH, count = 1) {
   const chance = words.high(thousandths(truth));
-  if (supportSize === undefined) return words.say("truth.among_any", { k, chance });
-  return supportSize === 1 ? words.say("truth", { chance }) : words.say("truth.among", { size: supportSize, k, chance });
+  const key = count > 1 ? "truth.block" : "truth";
+  if (supportSize === undefined) return words.say(`${key}.among_any`, { k, chance });
+  return supportSize === 1 ? words.say(key, { chance }) : words.say(`${key}.among`, { size: supportSize, k, chance });
 }
 
 /**
@@ -86,13 +106,15 @@ export function truthSentence(k, { truth, supportSize }, words = ENGLISH) {
  * @param {number} k
  * @param {import("./disclosure.js").Disclosure} disclosure
  * @param {Words} [words]
+ * @param {number} [count] Questions that are answered by one of the k values.
  */
-export function guessSentence(k, { bestGuess, hashed }, words = ENGLISH) {
+export function guessSentence(k, { bestGuess, hashed }, words = ENGLISH, count = 1) {
   // Rounded down: what the record adds to a guess is not to look smaller than it is.
   const blind = words.low(Math.floor(1000 / k));
-  const values = { k, chance: words.high(thousandths(bestGuess)), blind };
+  const values = { k, count, chance: words.high(thousandths(bestGuess)), blind };
+  const key = count > 1 ? "guess.block" : "guess";
   // A hash puts several answers into one group, and how much a record reveals depends on the groups.
-  return words.say(hashed ? "guess.hashed" : "guess", values);
+  return words.say(hashed ? `${key}.hashed` : key, values);
 }
 
 /**
@@ -113,7 +135,7 @@ export function factor(units, words = ENGLISH) {
   return words.factor(Number(oddsFactor(units, parts)) / Number(parts));
 }
 
-/** @param {bigint} units @param {"limit.question" | "limit.survey"} key @param {Words} words */
+/** @param {bigint} units @param {"limit.question" | "limit.block" | "limit.survey"} key @param {Words} words */
 const limit = (units, key, words) =>
   words.say(oddsFactor(units) > MILLION ? `${key}.beyond` : key, { factor: factor(units, words) });
 

@@ -4,7 +4,7 @@ import { InvalidParameter } from "./errors.js";
 import { refuse, refuseCopies, refuseUnmappable } from "./surveyjs_refusals.js";
 
 /** @typedef {import("./published.js").Published} Published */
-/** @typedef {import("./codec.js").Field} Attribute */
+/** @typedef {import("./attribute.js").Attribute} Attribute */
 
 /**
  * @typedef {object} AskedField

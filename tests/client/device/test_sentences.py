@@ -38,11 +38,19 @@ QUESTION_LEVELS = {
     r"This answer is weakly protected: what is sent can say a lot about it\.": (3, 8),
     r"This answer is hardly protected: treat it as if it were sent as it is\.": (8, 64),
 }
+BLOCK_LEVELS = {
+    r"These 2 answers are strongly protected\.": (Decimal(0), Decimal(1)),
+    r"These 2 answers are protected to a limited degree\.": (Decimal(1), Decimal(3)),
+    r"These 2 answers are weakly protected: what is sent can say a lot about them\.": (3, 8),
+    r"These 2 answers are hardly protected: treat them as if they were sent as they are\.": (8, 64),
+}
 CHANCE = r"(nearly 0 %|nearly 100 %|[0-9]+\.[0-9] %)"
 RANGE = re.compile(f"{CHANCE} to {CHANCE}")
 FACTOR = r"([0-9.,]+[0-9]|more than a million|[0-9])\."
 BY_ITSELF = re.compile(
     r"(?:By itself, it changes the odds of anything about you by at most a factor of "
+    r"|By themselves, they change the odds of anything about you by at most a factor of "
+    r"|The limit on how far they alone change the odds of anything about you is a factor of "
     r"|The limit on how far it alone changes the odds of anything about you is a factor of )"
     + FACTOR
 )
@@ -51,13 +59,17 @@ TOGETHER = re.compile(
     r"anything about you by at most a factor of |the limit on how far your randomised answers "
     r"change the odds of anything about you is a factor of )" + FACTOR
 )
-IS_TRUE = re.compile(f"What is sent is your true answer with a chance of {CHANCE}\\.")
+IS_TRUE = re.compile(
+    f"What is sent is your true (?:answer|combination of answers) with a chance of {CHANCE}\\."
+)
 POINTS = re.compile(
-    r"What is sent points at ([0-9]+|some, all or none) of the ([0-9]+) answers, and with a chance "
-    f"of {CHANCE} your true answer is among them\\."
+    r"What is sent points at ([0-9]+|some, all or none) of the ([0-9]+) "
+    r"(?:answers|combinations of answers), "
+    f"and with a chance of {CHANCE} your true (?:answer|one) is among them\\."
 )
 GUESS = re.compile(
-    r"If the ([0-9]+) answers were equally likely beforehand, the best guess from what is sent "
+    r"If the ([0-9]+) (?:answers|combinations of answers) were equally likely beforehand, the best "
+    r"guess(?: of all 2 answers)? from what is sent "
     f"would be right with a chance of (at most )?{CHANCE}(, whatever hash is drawn)?; without it, "
     f"{CHANCE}\\."
 )
@@ -136,10 +148,20 @@ def is_tight(*oracles: FrequencyOracle) -> bool:
     ) and all(oracle.name != "THE" for oracle in oracles)
 
 
-def check_question(oracle: FrequencyOracle, all_tables: list[Table], sentences: list[str]) -> None:
+def check_question(
+    oracle: FrequencyOracle, all_tables: list[Table], sentences: list[str], *, alone: bool = True
+) -> None:
+    # All sentences are about one answer, or all are about the answers of a block.
+    block = [level for level in BLOCK_LEVELS if re.fullmatch(level, sentences[0])]
+    assert bool(block) == (not alone)
+    assert ("they" in sentences[2]) == (not alone)
+    for sentence in (sentences[1], sentences[-1]):
+        assert ("combination" in sentence) == (not alone)
+    assert ("all 2 answers" in sentences[-1]) == (not alone)
     level, truth, limit, *rows, guess = sentences
     least, most = change(oracle.name, oracle.k, f"{oracle.epsilon:f}")
-    (bounds,) = [bounds for words, bounds in QUESTION_LEVELS.items() if re.fullmatch(words, level)]
+    levels = QUESTION_LEVELS if alone else BLOCK_LEVELS
+    (bounds,) = [bounds for words, bounds in levels.items() if re.fullmatch(words, level)]
     assert bounds[0] <= oracle.epsilon <= bounds[1]
     tight = is_tight(oracle)
     check_factor(match(BY_ITSELF, limit)[1], least, most, tight=tight)
@@ -227,23 +249,27 @@ def test_every_line_of_a_preview_follows_from_the_law(place: int) -> None:
     vector = VECTORS["previews"][place]
     survey = Published.from_json(vector["published"])
     assert str(build_preview(survey, None, vector.get("language"))) == vector["preview"]
-    if max(attribute.k for attribute in survey.perturbed) <= 5:
+    if max(block.k for block in survey.blocks) <= 6:
         check_preview(survey, vector["preview"])
 
 
 def check_preview(survey: Published, text: str) -> None:
     """Read the whole text; a line that nothing here knows fails."""
-    oracles = [attribute.oracle for attribute in survey.perturbed if attribute.oracle is not None]
+    oracles = [block.oracle for block in survey.blocks]
     laws = [law(oracle.name, oracle.k, f"{oracle.epsilon:f}") for oracle in oracles]
     head, body = text.split("Randomised on this device before anything is sent:\n")
     legend, whole, *blocks, tail = body.split("\n\n")
     assert "#" in legend
     assert "All figures are rounded so that they overstate what is revealed." in legend
-    for (oracle, all_tables), block in zip(laws, blocks, strict=True):
-        _, first, truth, limit, *rows, guess = [line.strip() for line in block.split("\n")]
+    for one, (oracle, all_tables), block in zip(survey.blocks, laws, blocks, strict=True):
+        title, first, truth, limit, *rows, guess = [line.strip() for line in block.split("\n")]
         named, level = first.split(". ", 1)
         assert named == f"{oracle.name} with epsilon {oracle.epsilon:f}"
-        check_question(oracle, all_tables, [level, truth, limit, *map(drawn, rows), guess])
+        if not one.alone:
+            names = ", ".join(question.name for question in one.questions)
+            assert title == f"These 2 answers together ({one.name}): {names}"
+        said = [level, truth, limit, *map(drawn, rows), guess]
+        check_question(oracle, all_tables, said, alone=one.alone)
     assert tail.split("\n") == [
         f"The record has {byte_count(survey)} whatever the answers are.",
         f"Survey digest: {survey.digest}",
@@ -272,7 +298,7 @@ def drawn(line: str) -> str:
 def check_together(survey: Published, head: str, lines: list[str]) -> None:
     title, words, limit, *rows, alone, loss = lines
     assert title == "All of them together"
-    oracles = [attribute.oracle for attribute in survey.perturbed if attribute.oracle is not None]
+    oracles = [block.oracle for block in survey.blocks]
     least, most = joint_change(tuple((o.name, o.k, f"{o.epsilon:f}") for o in oracles))
     tight = is_tight(*oracles)
     check_factor(match(TOGETHER, limit)[1], least, most, tight=tight)

@@ -29,7 +29,7 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
   byId("review-together").replaceChildren(
     element("h3", {}, words.say("review.perturbed")),
     element("p", { class: "soft legend" }, words.say("review.answers")),
-    element("dl", {}, ...perturbed.flatMap(({ name, question }) => [
+    element("dl", {}, ...perturbed.flatMap(({ questions }) => questions).flatMap(({ name, question }) => [
       surveyText("dt", question ?? name),
       answer(answers[name], skipped.has(name) && "review.skipped_randomised"),
     ])),
@@ -44,11 +44,13 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
   byId("review-perturbed").replaceChildren(
     element("h3", {}, words.say("review.each")),
     ...perturbed.flatMap((line) => [
-      surveyText("h4", line.question ?? line.name),
+      ...(line.questions.length > 1
+        ? [element("h4", {}, line.title), element("ul", {}, ...line.questions.map(({ name, question }) => surveyText("li", question ?? name)))]
+        : [surveyText("h4", line.title)]),
       paragraph(line.protection.words),
       paragraph(line.truth),
       paragraph(line.protection.limit),
-      picture(line.protection.changes, words.say("beliefs.question")),
+      picture(line.protection.changes, words.say(line.questions.length > 1 ? "beliefs.block" : "beliefs.question")),
       paragraph(line.guess),
       element("p", { class: "soft" }, words.say("review.protocol", { protocol: line.protocol, epsilon: words.decimal(line.epsilon) })),
     ]),
