@@ -11,7 +11,7 @@ import click
 
 from hushpoll_client.cli.ledger import AT_A_TERMINAL, ledger_option
 from hushpoll_client.device.ledger import Entry
-from hushpoll_client.device.sentences import protection_of_question
+from hushpoll_client.device.sentences import protection_of_block, protection_of_question
 from hushpoll_client.device.survey_client import SurveyClient
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import BudgetExhausted
@@ -261,27 +261,42 @@ def interview(
             if section is not None:
                 console.print(f"\n{printable(section)}", style="bold underline", markup=False)
         words = (wording.questions[at], wording.domains[at])
-        code = _ask_question(attribute, words, f"{at + 1} of {total}", console)
+        treatment = _treatment(published, attribute, wording)
+        code = _ask_question(attribute, words, f"{at + 1} of {total}", treatment, console)
         answers[attribute.name] = None if code is None else attribute.domain[code]
     return answers
+
+
+def _treatment(published: Published, attribute: PublishedAttribute, wording: Wording) -> str:
+    """Return how the answer to a question is sent, and how well it is protected."""
+    block = published.block_of(attribute.name)
+    if block is None:
+        return "Sent in clear."
+    if block.alone:
+        protection = protection_of_question(block.oracle.epsilon)
+        return f"Randomised before it is sent. {protection.words}"
+    asked = dict(zip((one.name for one in published.attributes), wording.questions, strict=True))
+    others = [asked[one.name] for one in block.questions if one.name != attribute.name]
+    protection = protection_of_block(block.oracle.epsilon, len(block.questions))
+    return (
+        "Randomised before it is sent. It is randomised together with the answers to: "
+        f"{' / '.join(others)}. {protection.words}"
+    )
 
 
 def _ask_question(
     attribute: PublishedAttribute,
     words: tuple[str, tuple[str, ...]],
     place: str,
+    treatment: str,
     console: Console,
 ) -> int | None:
     """Ask for an answer until one fits; return its code, or None if it was skipped."""
     text, domain = words
-    treatment = "Sent in clear."
-    if attribute.oracle is not None:
-        protection = protection_of_question(attribute.oracle.epsilon)
-        treatment = f"Randomised before it is sent. {protection.words}"
     console.print()
     question = printable(text)
     console.print(f"{place}. {question}", style="bold", markup=False)
-    console.print(f"   {treatment}", style="dim", markup=False)
+    console.print(f"   {printable(treatment)}", style="dim", markup=False)
     choices = list(domain[:-1] if attribute.missing is not None else domain)
     numbered = len(choices) <= _LISTED and not any(choice.isdigit() for choice in choices)
     if numbered:

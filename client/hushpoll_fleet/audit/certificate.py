@@ -73,25 +73,32 @@ class Finding:
         return {**asdict(self), "share": self.share, "overspends": self.overspends}
 
 
-def survey_of(protocol: str, epsilon: str) -> Published:
-    """Return the survey that an audit answers: one sensitive attribute of four categories."""
-    return Manifest.from_dict(
-        {
-            "name": "audit",
-            "version": 1,
-            "title": "Audit",
-            "epsilon": epsilon,
-            "split": "uniform",
-            "attributes": [
-                {
-                    "name": "answer",
-                    "role": "sensitive",
-                    "protocol": protocol,
-                    "categories": [f"answer {code}" for code in range(CATEGORIES)],
-                }
-            ],
-        }
-    ).resolve()
+def survey_of(protocol: str, epsilon: str, *, together: bool = False) -> Published:
+    """Return the survey that an audit answers, with `CATEGORIES` values that are told apart.
+
+    It asks one question of so many categories, or two of half as many, in one block.
+    """
+    names = ("answer", "other") if together else ("answer",)
+    k = CATEGORIES // len(names)
+    draft: dict[str, Any] = {
+        "name": "audit",
+        "version": 1,
+        "title": "Audit",
+        "epsilon": epsilon,
+        "split": "uniform",
+        "protocol": protocol,
+        "attributes": [
+            {
+                "name": name,
+                "role": "sensitive",
+                "categories": [f"answer {code}" for code in range(k)],
+            }
+            for name in names
+        ],
+    }
+    if together:
+        draft["together"] = [{"name": "block", "attributes": list(names)}]
+    return Manifest.from_dict(draft).resolve()
 
 
 def audit(
@@ -102,6 +109,7 @@ def audit(
     sdk: str,
     draws: int = 1_000_000,
     alpha: float = 0.001,
+    together: bool = False,
 ) -> Finding:
     """Audit one device's draws of one protocol.
 
@@ -119,6 +127,8 @@ def audit(
         Records to draw, in [1000, 10**8]; half of each of two answers.
     alpha : float
         Chance of finding more than is spent, in (0, 0.5].
+    together : bool
+        Whether the answers are those to two questions of one block.
 
     Raises
     ------
@@ -133,10 +143,8 @@ def audit(
         )
     if not 0 < alpha <= 0.5:
         raise InvalidParameter(f"alpha is {alpha}; give a number in (0, 0.5]", field="alpha")
-    published = survey_of(protocol, epsilon)
-    oracle = published.attributes[0].oracle
-    if oracle is None:
-        raise InvalidParameter(f"{protocol} perturbs nothing", field="protocol")
+    published = survey_of(protocol, epsilon, together=together)
+    oracle = published.blocks[0].oracle
     n = draws // 2
     # hits[v][w]: records of answer v that support w and not the other
     hits = {value: _hits(device, published, value, n) for value in _ANSWERS}
@@ -164,12 +172,12 @@ def _hits(device: Device, published: Published, value: int, n: int) -> dict[int,
         from hushpoll_protocols.kernels import indicators
     except ImportError:
         raise MissingExtra("kernels", "auditing a device") from None
-    oracle = published.attributes[0].oracle
+    oracle = published.blocks[0].oracle
     hits = dict.fromkeys(_ANSWERS, 0)
     for start in range(0, n, _ROWS):
         rows = min(_ROWS, n - start)
         data = device(published, value, rows)
-        if oracle is None or len(data) != rows * oracle.record_size:
+        if len(data) != rows * oracle.record_size:
             raise InvalidParameter(
                 f"the device returned {len(data)} bytes for {rows} records; it must return their "
                 "records, one after the other",

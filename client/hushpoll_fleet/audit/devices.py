@@ -12,7 +12,7 @@ from hushpoll_client import Published, randomize
 from hushpoll_protocols.errors import HushpollError
 
 Device = Callable[[Published, int, int], bytes]
-"""Draw `times` records of the answer with a code, to a survey of one attribute: their bytes."""
+"""Draw `times` records of the answer with a code, to a survey of one block: their bytes."""
 
 # A million draws take less than a minute; a process that hangs must not hang the audit.
 _SECONDS: Final = 1800
@@ -24,8 +24,9 @@ class DeviceFailed(HushpollError):
 
 def python_device(published: Published, value: int, times: int) -> bytes:
     """Draw through ``hushpoll_client.randomize``, with the operating system's randomness."""
-    (attribute,) = published.attributes
-    answers = {attribute.name: attribute.domain[value]}
+    (block,) = published.blocks
+    codes = zip(block.questions, block.part(value), strict=True)
+    answers = {question.name: question.domain[code] for question, code in codes}
     return b"".join(randomize(published, answers).record for _ in range(times))
 
 

@@ -45,6 +45,12 @@ def targets_of(published: Published, texts: tuple[str, ...]) -> dict[str, int]:
                 f"{', '.join(perturbed)}",
                 field="target",
             )
+        if attribute.block is not None:
+            raise InvalidParameter(
+                f"target is {text!r}, and {name} is randomised together with others, in the block "
+                f"{attribute.block}; push an answer to a question that is in no block",
+                field="target",
+            )
         targets[name] = attribute.code(category)
     return targets
 
@@ -68,19 +74,19 @@ def poisoned(
     answers : mapping
         Its answers in clear; those to perturbed attributes are not used.
     targets : mapping of str to int
-        Code to push, per perturbed attribute.
+        Code to push, per block.
     rng : random.Random
         Source of everything that the aim leaves free.
     """
     codes = published.layout.code_answers(answers)
     parts = []
-    for attribute in published.attributes:
-        if attribute.oracle is None:
-            parts.append(codes[attribute.name].to_bytes(1 if attribute.k <= 256 else 2, "little"))
+    for field in published.layout.fields:
+        if field.oracle is None:
+            parts.append(codes[field.name].to_bytes(field.size, "little"))
         elif behaviour is Behaviour.POISON_MAXIMAL:
-            parts.append(attribute.oracle.singling_out(targets[attribute.name], rng))
+            parts.append(field.oracle.singling_out(targets[field.name], rng))
         else:
-            parts.append(attribute.oracle.form.arbitrary(rng))
+            parts.append(field.oracle.form.arbitrary(rng))
     return b"".join(parts)
 
 

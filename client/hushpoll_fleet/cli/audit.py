@@ -84,6 +84,11 @@ def _epsilons(_: click.Context, _option: click.Parameter, value: str) -> tuple[s
     show_default=True,
     help="Chance of each finding to accuse an SDK that spends no more than it says.",
 )
+@click.option(
+    "--together",
+    is_flag=True,
+    help="Audit the answers to two questions that are randomised together, in place of one.",
+)
 @table_out_option
 @json_option
 @reports_errors
@@ -95,6 +100,7 @@ def command(
     epsilons: tuple[str, ...],
     draws: int,
     alpha: float,
+    together: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -111,7 +117,10 @@ def command(
     findings = []
     with progress("audits", len(runs)) as advance:
         for sdk, name, epsilon in runs:
-            findings.append(audit(SDKS[sdk], name, epsilon, sdk=sdk, draws=draws, alpha=alpha))
+            finding = audit(
+                SDKS[sdk], name, epsilon, sdk=sdk, draws=draws, alpha=alpha, together=together
+            )
+            findings.append(finding)
             advance(1)
     document = _document(findings, draws, alpha)
     if out is not None:

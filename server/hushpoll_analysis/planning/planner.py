@@ -19,6 +19,7 @@ from hushpoll_analysis.planning.expected_estimates import (
     smallest_difference,
 )
 from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
+from hushpoll_analysis.planning.precision import require_no_blocks
 from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
@@ -71,7 +72,7 @@ def plan(
     delta: float = DELTA,
     crowd: int | None = None,
 ) -> dict[str, Any]:
-    """Compare every protocol and split for a draft.
+    """Compare every protocol and split for a draft without blocks of several questions.
 
     Parameters
     ----------
@@ -100,9 +101,11 @@ def plan(
     Raises
     ------
     InvalidParameter
-        If n is below 1, for another metric, or a delta or crowd outside its interval.
+        If n is below 1, the draft has blocks of several questions, for another metric, or a delta
+        or crowd outside its interval.
     """
     _check_n(n)
+    require_no_blocks(manifest)
     if metric not in METRICS:
         raise InvalidParameter(
             f"metric is {metric!r}; it must be one of {', '.join(METRICS)}", field="metric"

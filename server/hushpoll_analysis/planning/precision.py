@@ -13,6 +13,7 @@ from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.terms import Terms
 
 Array = npt.NDArray[np.float64]
 
@@ -97,10 +98,31 @@ def _as_arrays(coefficients: tuple[float, float, float]) -> tuple[Array, Array, 
 def protected_width(
     published: Published, n: int, *, confidence: float = 0.95
 ) -> ExpectedWidth | None:
-    """Return :func:`expected_width` of the protected attribute; None if none is declared."""
+    """Return :func:`expected_width` of the protected attribute.
+
+    None if none is declared, or it is in a block with other questions.
+    """
     if published.protected is None:
         return None
+    if published.attribute(published.protected.attribute).block is not None:
+        return None
     return expected_width(published, published.protected.attribute, n, confidence=confidence)
+
+
+def require_no_blocks(manifest: Terms) -> None:
+    """Refuse a survey with blocks of several questions, which the planner does not know yet.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the first block.
+    """
+    if manifest.together:
+        raise InvalidParameter(
+            f"together has the block {manifest.together[0].name}, and this version plans questions "
+            "that are randomised alone; leave together out to plan the survey without blocks",
+            field="together",
+        )
 
 
 def respondents_for_width(

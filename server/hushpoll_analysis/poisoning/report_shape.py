@@ -37,7 +37,8 @@ from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.kernels import indicators
 from hushpoll_protocols.record_forms import BitForm, CodeForm
-from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.wire.batch import column
+from hushpoll_shared.wire.codec import Field
 
 ALPHA = 0.01
 """Chance, at most, that a survey without a fake is flagged."""
@@ -124,28 +125,28 @@ def report_shape(records: Records | RecordStream, *, alpha: float = ALPHA) -> Re
     InvalidParameter
         If there are no records.
     """
-    attributes = records.published.attributes
-    tests = {attribute.name: _test_of(attribute) for attribute in attributes}
+    layout = records.published.layout
+    tests = {field.name: _test_of(field) for field in layout.fields}
     n = 0
-    for block in records.blocks(CELLS // max(attribute.k for attribute in attributes)):
+    for block in records.blocks(CELLS // max(field.k for field in layout.fields)):
         n += len(block)
         for name, test in tests.items():
-            test.add(block.column(name))
+            test.add(column(layout, block.rows, name))
     require_rows(n)
     return ReportShape(n, tuple(test.shape() for test in tests.values()), alpha)
 
 
 class _Untestable:
-    """An attribute whose reports have no shape of their own."""
+    """A part of the record whose reports have no shape of their own."""
 
-    def __init__(self, attribute: PublishedAttribute) -> None:
-        self._attribute = attribute
+    def __init__(self, field: Field) -> None:
+        self._field = field
 
     def add(self, part: npt.NDArray[np.uint8]) -> None:
         """Ignore the records."""
 
     def shape(self) -> AttributeShape:
-        name, oracle = self._attribute.name, self._attribute.oracle
+        name, oracle = self._field.name, self._field.oracle
         if oracle is None:
             return AttributeShape(name, None, None, "in clear: any answer is a report")
         what = (
@@ -245,17 +246,17 @@ class _Hashes:
         return bernstein(abs(mean - expected), variance, n, k), what
 
 
-def _test_of(attribute: PublishedAttribute) -> _Untestable | _Popcounts | _Hashes:
-    oracle = attribute.oracle
+def _test_of(field: Field) -> _Untestable | _Popcounts | _Hashes:
+    oracle = field.oracle
     if oracle is None:
-        return _Untestable(attribute)
+        return _Untestable(field)
     match oracle.form:
         case BitForm(omega=None):
-            return _Popcounts(attribute.name, oracle)
+            return _Popcounts(field.name, oracle)
         case CodeForm(seed_size=size) as form if size:
-            return _Hashes(attribute.name, oracle, form)
+            return _Hashes(field.name, oracle, form)
         case _:
-            return _Untestable(attribute)
+            return _Untestable(field)
 
 
 def popcount_law(oracle: FrequencyOracle) -> npt.NDArray[np.float64]:

@@ -131,9 +131,7 @@ def shuffle_guarantee(
         If n, delta or crowd is outside its interval, or no attribute is perturbed.
     """
     check_crowd(n, delta)
-    perturbed = tuple(
-        attribute.oracle for attribute in published.attributes if attribute.oracle is not None
-    )
+    perturbed = tuple(block.oracle for block in published.blocks)
     if not perturbed:
         raise InvalidParameter(
             f"survey {published.name} perturbs no attribute, so there is nothing that a shuffler "

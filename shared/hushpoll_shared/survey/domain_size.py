@@ -47,9 +47,10 @@ class TooFine:
 
 
 def too_fine(attribute: PublishedAttribute, n: int = QUOTED_REPORTS) -> TooFine | None:
-    """Return why a randomised question has too many answers for n reports; None if it has not."""
+    """Return why a question that is randomised alone has too many answers for n reports, if so."""
     oracle = attribute.oracle
-    if oracle is None:
+    if oracle is None or attribute.block is not None:
+        # The answers to a question of a block are not randomised as one of its k values.
         return None
     answers = attribute.categories
     numbers = _whole_numbers(answers)

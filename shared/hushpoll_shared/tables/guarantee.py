@@ -22,5 +22,7 @@ def guarantee(published: Published) -> dict[str, str]:
         how = "sent in clear"
         if attribute.oracle is not None:
             how = f"{attribute.oracle.name}, epsilon {format_epsilon(attribute.oracle.epsilon)}"
+        if attribute.block is not None:
+            how += f", of the block {attribute.block} of several questions together"
         lines[f"attribute {attribute.name}"] = how
     return {f"guarantee: {name}": value for name, value in lines.items()}

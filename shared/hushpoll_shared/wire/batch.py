@@ -304,7 +304,10 @@ def _joined(field: Field, columns: Mapping[str, NDArray[np.int64]]) -> NDArray[n
     if block is None or block.alone:
         return columns[field.name]
     parts = zip(field.questions, block.strides, strict=True)
-    return np.sum([columns[name] * stride for name, stride in parts], axis=0)
+    joined = np.zeros(len(columns[field.questions[0]]), np.int64)
+    for name, stride in parts:
+        joined += columns[name] * stride
+    return joined
 
 
 def _checked_codes(field: PublishedAttribute, values: ArrayLike) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from hushpoll_client import Ledger, Report
 from hushpoll_client.cli.commandline import main
 from hushpoll_shared.spelling.base64url import b64encode
 from hushpoll_shared.survey.manifest import Manifest
-from vector_builders.surveys import WORDED
+from vector_builders.surveys import TOGETHER, WORDED
 
 SURVEY = "work-and-health"
 ACCEPTED = {"status": "accepted"}
@@ -47,6 +47,23 @@ def offer(server, steps):
 @pytest.fixture
 def link(server):
     return f"{server.url}/s/{SURVEY}"
+
+
+def test_a_block_is_answered_question_by_question_and_sent_as_one_value(call, offer, server, steps):
+    survey = Manifest.from_dict(TOGETHER).resolve()
+    offer(survey, steps.respond(201, ACCEPTED))
+    code, _, err = call("answer", f"{server.url}/s/blocks", typed="y\n1\n\n3\n10\nyes\n9\nno\ny\n")
+    assert code == 0, err
+    sent = Report.from_json(server.seen[2].body)
+    survey.layout.check(sent.record)
+    assert len(sent.record) == survey.layout.record_size
+    said = " ".join(err.split())
+    with_others = "It is randomised together with the answers to: Your gender? / job."
+    assert f"{with_others} These 3 answers are weakly protected" in said
+    together = (
+        "These 3 answers together (habits): smokes (Do you smoke?), gender (Your gender?), job"
+    )
+    assert together in said
 
 
 def test_a_survey_is_answered_from_consent_to_receipt(

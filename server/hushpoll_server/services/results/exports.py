@@ -72,7 +72,7 @@ class Exports:
         self, row: VersionRow, *, format: Format, content: Content, raw: bool = False
     ) -> None:
         """Raise what :meth:`export` would raise now."""
-        _check(format, content, raw)
+        _check(format, content, raw, self.surveys.published(row))
         self.analysis.require_records(row)
 
     def export(
@@ -104,14 +104,15 @@ class Exports:
         Raises
         ------
         InvalidParameter
-            A file of records with other content, or a raw file that is no CSV.
+            A file of records with other content, a raw file that is no CSV, or a table of a survey
+            with blocks of several questions.
         Refused
             ``not-enough-reports``, ``records-deleted``, or ``unavailable``: too many questions at
             once.
         """
-        _check(format, content, raw)
-        release = self.analysis.release(row)
         published = self.surveys.published(row)
+        _check(format, content, raw, published)
+        release = self.analysis.release(row)
         with self.analysis.scanning(row, release) as records:
             blocks = (part.rows for part in records.parts)
             shuffled = ShuffledRows(blocks, rows=release.reports, record_size=row.record_size)
@@ -131,7 +132,13 @@ class Exports:
         )
 
 
-def _check(format: Format, content: Content, raw: bool) -> None:
+def _check(format: Format, content: Content, raw: bool, published: Published) -> None:
+    if published.together and format != "records":
+        raise InvalidParameter(
+            f"format is {format!r}, and the questions of the block {published.together[0].name} "
+            "have no columns of their own; ask for format records, the file of records",
+            field="format",
+        )
     if format == "records" and content != "records":
         raise InvalidParameter(
             f"content is {content!r} and format 'records', which holds records alone; ask for "

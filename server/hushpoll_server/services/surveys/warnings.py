@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from hushpoll_analysis.planning.precision import protected_width, respondents_for_width
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.blocks import Block
 from hushpoll_shared.survey.domain_size import QUOTED_REPORTS, too_fine
 from hushpoll_shared.survey.protection import weak_protection
 from hushpoll_shared.survey.published import Published
@@ -59,8 +60,9 @@ def publishing_warnings(
     clear = (attribute for attribute in published.attributes if not attribute.perturbed)
     warnings.extend(map(_clear, clear))
     warnings.extend(_width(published))
+    for block in published.blocks:
+        warnings.extend(_unspent(block))
     for attribute in published.attributes:
-        warnings.extend(_unspent(attribute))
         fine = too_fine(attribute, expected or max(QUOTED_REPORTS, published.minimum_batch))
         if fine is not None:
             warnings.append(PublishingWarning("too-many-categories", attribute.name, fine.message))
@@ -97,16 +99,16 @@ def _width(published: Published) -> list[PublishingWarning]:
     ]
 
 
-def _unspent(attribute: PublishedAttribute) -> list[PublishingWarning]:
-    oracle = attribute.oracle
-    if oracle is None or oracle.realized_epsilon >= UNSPENT_SHARE * oracle.epsilon:
+def _unspent(block: Block) -> list[PublishingWarning]:
+    oracle = block.oracle
+    if oracle.realized_epsilon >= UNSPENT_SHARE * oracle.epsilon:
         return []
     return [
         PublishingWarning(
             "epsilon-unspent",
-            attribute.name,
+            block.name,
             f"{oracle.name} spends {oracle.realized_epsilon:.3f} of the epsilon "
-            f"{oracle.epsilon:f} given to {attribute.name}; another protocol would use the rest "
+            f"{oracle.epsilon:f} given to {block.name}; another protocol would use the rest "
             "for accuracy",
         )
     ]

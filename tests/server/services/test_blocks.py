@@ -1,0 +1,131 @@
+"""A survey with a block on the server: published, answered, sealed, exported; no wrong number."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+import numpy as np
+import pytest
+
+from hushpoll_analysis import Records
+from hushpoll_analysis.planning.planner import plan
+from hushpoll_analysis.planning.verdicts import Goal, verdicts
+from hushpoll_analysis.poisoning.report_shape import report_shape
+from hushpoll_analysis.records.counts import count, count_pairs
+from hushpoll_analysis.records.source import OfRecords
+from hushpoll_protocols import InvalidParameter, MalformedRecord
+from hushpoll_shared import Manifest
+from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.batch import encode_many
+from hushpoll_shared.wire.records_file import pack_records_header, read_records
+from sample_survey import VERSION, encoded, make_draft
+
+TOGETHER = {
+    "epsilon": "4",
+    "protocol": "SS",
+    "attributes": [
+        {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]},
+        {"name": "town", "role": "plain", "categories": ["a", "b"]},
+        {"name": "age", "role": "sensitive", "range": [1, 3]},
+        {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]},
+    ],
+    "protected": {"attribute": "gender", "unprivileged": "Female", "privileged": "Male"},
+    "together": [{"name": "habits", "attributes": ["gender", "smokes"]}],
+}
+ANSWERS = {"gender": "Male", "town": "b", "age": 2, "smokes": "yes"}
+
+
+def made_records(n: int = 50) -> Records:
+    published = Manifest.from_dict(make_draft(**TOGETHER)).resolve()
+    rng = np.random.default_rng(5)
+    codes = {one.name: rng.integers(0, one.k, n) for one in published.attributes}
+    return Records(published, encode_many(published, codes, rng))
+
+
+def test_a_survey_with_a_block_is_taken_sealed_and_exported(site):
+    published = site.publish(**TOGETHER)
+    assert site.get(VERSION).json["format"] == 2
+    reports = [encoded(published, ANSWERS) for _ in range(5)]
+    assert [site.send(published, report).status_code for report in reports] == [201] * 5
+    spoiled = wire.Report(bytes(16), b"\xff" + reports[0].record[1:])
+    assert site.problem(site.send(published, spoiled))[1:] == ("malformed-report", "habits")
+    site.seal()
+    exported = site.get(f"{VERSION}/records")
+    again, rows = read_records(exported.data)
+    assert again == published
+    assert sorted(row.tobytes() for row in rows) == sorted(one.record for one in reports)
+
+
+REFUSED = (
+    "estimates",
+    "estimates?estimator=likelihood",
+    "cross-tables?a=gender&b=age",
+    "conditional-shares?of=age&given=smokes",
+    "records?format=csv",
+    "records?format=parquet",
+)
+
+
+def test_what_would_take_a_question_of_a_block_for_one_alone_is_refused(site):
+    published = site.publish(**TOGETHER)
+    site.send_batch(published, [encoded(published, ANSWERS) for _ in range(5)])
+    site.seal()
+    answers = {query: site.get(f"{VERSION}/{query}") for query in REFUSED}
+    assert {query: answer.status_code for query, answer in answers.items()} == dict.fromkeys(
+        REFUSED, 422
+    )
+    for answer in answers.values():
+        assert "block" in answer.json["detail"]
+
+
+def test_questions_in_no_block_are_counted_as_ever():
+    records = made_records()
+    assert count(records).support.keys() == {"town", "age"}
+    assert count_pairs(records).joint.keys() == {("town", "age")}
+    source = OfRecords(records)
+    assert source.pair("town", "age").n == 50
+    for ask in (
+        lambda: source.pair("gender", "age"),
+        lambda: source.questions(["smokes"]),
+        lambda: source.questions().support["gender"],
+        lambda: records.indicators("gender"),
+        lambda: records.debiased("smokes"),
+        lambda: records.column("smokes"),
+        lambda: records.frame(),
+        lambda: records.to_arrow(),
+    ):
+        with pytest.raises(InvalidParameter, match=r"(gender|smokes).* block"):
+            ask()
+
+
+def test_a_damaged_field_of_a_block_is_named():
+    records = made_records()
+    rows = records.rows.copy()
+    rows[3, 0] = 0xFF
+    with pytest.raises(MalformedRecord, match=r"records\[3\].*habits") as caught:
+        Records(records.published, rows)
+    assert caught.value.field == "habits"
+
+
+def test_the_shape_of_reports_is_that_of_the_blocks():
+    shape = report_shape(made_records(200))
+    assert [one.name for one in shape.attributes] == ["habits", "town", "age"]
+
+
+def test_the_file_of_records_has_format_2():
+    published = made_records().published
+    head = pack_records_header(published)
+    again, rows = read_records(head + bytes(published.layout.record_size))
+    assert (again.digest, len(rows)) == (published.digest, 1)
+    assert BytesIO(head).read(4) == b"HREC"
+
+
+def test_the_planner_refuses_a_draft_with_blocks():
+    manifest = Manifest.from_dict(make_draft(**TOGETHER))
+    for call in (
+        lambda: plan(manifest, 1000),
+        lambda: verdicts(manifest, [Goal("width", "age", 0.1)], n=1000),
+    ):
+        with pytest.raises(InvalidParameter, match="together has the block habits") as caught:
+            call()
+        assert caught.value.field == "together"
