@@ -195,6 +195,26 @@ for (const [epsilon, words] of [
   });
 }
 
+test("a block is asked question by question, reviewed as one, and sent as one value", async () => {
+  const draft = { together: [{ name: "habits", attributes: ["trade", "smoker"], protocol: "SS" }], attributes: DRAFT.attributes.map(({ protocol, ...rest }) => (rest.role === "sensitive" ? { ...rest, ...(rest.name === "age" && { protocol }) } : rest)) };
+  const { page, said, requests } = await open("block", { draft });
+  assert.match(await page.locator('[data-attribute="smoker"]').innerText(), /It is randomised together with the answers to: trade\. These 2 answers are weakly protected/);
+  await fill(page);
+  await toReview(page);
+  await heading(page, "What would be sent");
+  assert.match(await page.locator("#review-together").innerText(), /trade\s*office\s*Do you smoke\?\s*yes/);
+  const each = await page.locator("#review-perturbed").innerText();
+  assert.match(each, /These 2 answers together\s*trade\s*Do you smoke\?\s*These 2 answers are weakly protected/);
+  assert.match(each, /best guess of all 2 answers/);
+  assert.deepEqual(await offences(page), []);
+  await agree(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  assert.equal(await server.count("block"), 1);
+  assert.equal(requests.filter((request) => request.method() === "POST").length, 1);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
 test("no other server is asked, and the answers are in the report alone", async () => {
   const { page, context, requests } = await open("nobody");
   await fill(page);
