@@ -20,9 +20,8 @@ from dashboard_server import (
     DashboardServer,
     dashboard_server,
 )
-from waiting import LONGEST_SECONDS
-
 from hushpoll_shared.tables.top_rows import MOST_ROWS
+from waiting import LONGEST_SECONDS
 
 WORK = "/surveys/work-and-health/versions/1"
 LOAN = "/surveys/loan/versions/1"
