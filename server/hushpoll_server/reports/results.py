@@ -6,7 +6,7 @@ from typing import Any
 
 from hushpoll_analysis.estimates.frequencies import frequencies_from_counts
 from hushpoll_analysis.ordered.scales import is_ordered
-from hushpoll_analysis.records.counts import PairCounts
+from hushpoll_analysis.records.counts import Counts, PairCounts
 from hushpoll_analysis.records.source import OfCounts
 from hushpoll_analysis.results import result_of
 from hushpoll_server.reports.basis import Basis
@@ -40,9 +40,16 @@ def results_of(basis: Basis) -> dict[str, Any]:
         estimator=choices.estimator,
         only=choices.attributes,
     )
+    support = dict(basis.counts.support)
+    # A cross-table may be of a question whose estimates are not in the report.
+    for (a, b), joint in basis.joint.items():
+        support |= {a: joint.first, b: joint.second}
     source = OfCounts(
         published,
-        PairCounts(basis.counts, {names: joint.both for names, joint in basis.joint.items()}),
+        PairCounts(
+            Counts(basis.counts.n, support),
+            {names: joint.both for names, joint in basis.joint.items()},
+        ),
     )
     ordered, answered = {}, {}
     if ESTIMATOR_TERMS[choices.estimator].no_interval is None:
