@@ -81,10 +81,10 @@ class ConditionalShares(Query[SharesInGroups]):
     looked_at: ClassVar[str] = "the shares in groups"
     family: ClassVar[str] = "relations"
 
-    of: str = asked("Attribute whose shares are estimated.")
-    given: str = asked("Attribute whose categories are the groups.")
+    of: str = asked("Attribute whose shares are estimated.", attribute=True)
+    given: str = asked("Attribute whose categories are the groups.", attribute=True)
     reference: str | None = asked(
-        "A category of `given`; every other group is compared with it.", None
+        "A category of `given`; every other group is compared with it.", None, category_of="given"
     )
     confidence: float = confidence()
     simultaneous: bool = simultaneous()

@@ -116,7 +116,7 @@ class SimultaneousMeans(Query[MeansTogether]):
         positional=True,
     )
     given: str | None = asked(
-        "Another attribute; all is estimated within each of its categories.", None
+        "Another attribute; all is estimated within each of its categories.", None, attribute=True
     )
     scores: Mapping[str, Sequence[Score]] | None = asked(
         "Of attributes whose labels are no numbers: NAME=SCORE,SCORE with semicolons between them. "

@@ -22,9 +22,13 @@ from typing import (
     get_origin,
     get_type_hints,
 )
+from urllib.parse import urlencode
 
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.querying.result import Result
+from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
+from hushpoll_shared.spelling.text import show
 
 R = TypeVar("R", bound=Result)
 
@@ -78,6 +82,8 @@ class Parameter:
     flag: str
     common: bool
     elsewhere: bool
+    attribute: bool
+    category_of: str
 
     @property
     def required(self) -> bool:
@@ -92,6 +98,39 @@ class Parameter:
             return repr(float(value))
         return str(value).lower() if isinstance(value, bool) else str(value)
 
+    def read(self, text: str) -> Any:
+        """Return the value that an address has; raises InvalidParameter."""
+        if self.spelling is not None:
+            if len(text) > self.spelling.longest:
+                raise self._refused(text, f"give at most {self.spelling.longest} characters")
+            return self.spelling.read(text, self.name)
+        if self.choices:
+            return self._chosen(text, {one: one for one in self.choices})
+        if self.kind is bool:
+            return self._chosen(text, {"true": True, "false": False})
+        if self.kind is str:
+            return text
+        try:
+            number = parse_whole(text) if self.kind is int else parse_number(text)
+        except ValueError as error:
+            raise InvalidParameter(f"{self.name}: {error}", field=self.name) from None
+        least, most, above = self.least, self.most, self.above
+        if least is not None and number < least:
+            raise self._refused(text, f"give at least {least:g}")
+        if most is not None and number > most:
+            raise self._refused(text, f"give at most {most:g}")
+        if above is not None and number <= above:
+            raise self._refused(text, f"give more than {above:g}")
+        return number
+
+    def _chosen(self, text: str, choices: Mapping[str, Any]) -> Any:
+        if text not in choices:
+            raise self._refused(text, f"give {' or '.join(choices)}")
+        return choices[text]
+
+    def _refused(self, text: str, remedy: str) -> InvalidParameter:
+        return InvalidParameter(f"{self.name} is {show(text)}; {remedy}", field=self.name)
+
 
 def asked(
     means: str,
@@ -105,6 +144,8 @@ def asked(
     flag: str | None = None,
     common: bool = False,
     elsewhere: bool = False,
+    attribute: bool = False,
+    category_of: str = "",
 ) -> Any:
     """Return a field of a query.
 
@@ -126,10 +167,15 @@ def asked(
         Whether queries share it: then it stands before a query's own in the API's document.
     elsewhere : bool
         Whether it names other records on a server; on a file a second file is named instead.
+    attribute : bool
+        Whether it is the name of an attribute: a form offers those of the survey.
+    category_of : str
+        The parameter with the attribute of which it is a category.
     """
     facts = {
         "means": means, "least": least, "most": most, "above": above, "spelling": spelling,
         "positional": positional, "flag": flag, "common": common, "elsewhere": elsewhere,
+        "attribute": attribute, "category_of": category_of,
     }  # fmt: skip
     return field(default=default, metadata=facts)
 
@@ -203,6 +249,32 @@ class Query(Generic[R]):
                 if value is not None
             }
         )
+
+    @classmethod
+    def of_texts(cls, texts: Mapping[str, str]) -> Self:
+        """Return the query of an address's parameters; an empty text is the default.
+
+        Raises
+        ------
+        InvalidParameter
+            If there is no such parameter, one that is required is missing, or a text is no value
+            of its parameter.
+        """
+        parameters = {one.name: one for one in cls.parameters()}
+        for name in texts:
+            if name not in parameters:
+                raise InvalidParameter(
+                    f"{cls.name} has no parameter {show(name)}; it has {', '.join(parameters)}",
+                    field=name,
+                )
+        for name, one in parameters.items():
+            if one.required and not texts.get(name):
+                raise InvalidParameter(f"{name} is missing; add it", field=name)
+        return cls(**{name: parameters[name].read(text) for name, text in texts.items() if text})
+
+    def address(self) -> str:
+        """Return it as an address names it, such as ``independence?a=gender&b=health``."""
+        return "?".join(filter(None, (self.name, urlencode(self.spelled()))))
 
     def spelled(self) -> dict[str, str]:
         """Return the parameters that differ from their defaults, as an address has them."""
