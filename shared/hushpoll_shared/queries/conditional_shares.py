@@ -80,6 +80,7 @@ class ConditionalShares(Query[SharesInGroups]):
     example: ClassVar[str] = "--of health --given gender"
     looked_at: ClassVar[str] = "the shares in groups"
     family: ClassVar[str] = "relations"
+    serves: ClassVar[str] = "shares in groups"
 
     of: str = asked("Attribute whose shares are estimated.", attribute=True)
     given: str = asked("Attribute whose categories are the groups.", attribute=True)

@@ -213,6 +213,8 @@ class Query(Generic[R]):
     """First word of the operation's id in the API's document."""
     compares: ClassVar[bool] = False
     """Whether it is about two sources: this version, and the one of the `elsewhere` parameters."""
+    serves: ClassVar[str] = ""
+    """What pages that are written by hand ask for, in words; see `registry.query_that_serves`."""
     own_command: ClassVar[tuple[Literal["server", "file"], ...]] = ()
     """Where its command does more than ask, and is written by hand: of a server, on a file."""
     result_type: ClassVar[type[Result]]

@@ -40,6 +40,12 @@ def queries_by_file_name() -> Mapping[str, type[Query[Any]]]:
     return MappingProxyType({one.file_name: one for one in all_queries().values()})
 
 
+@cache
+def query_that_serves(purpose: str) -> type[Query[Any]]:
+    """Return the query that a page asks for something, by what it `serves` and not by its name."""
+    return next(one for one in all_queries().values() if one.serves == purpose)
+
+
 def query_at(address: str, field: str) -> Query[Any]:
     """Return the query of an address that `Query.address` gives.
 
