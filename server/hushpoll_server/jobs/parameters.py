@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hushpoll_analysis.poisoning.report_shape import ALPHA
-from hushpoll_server.reports.choices import MOST_CROSS_TABLES
+from hushpoll_server.reports.choices import MOST_CROSS_TABLES, MOST_RESULTS
 from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.group_metrics import (
     CONFIDENCE,
@@ -207,6 +207,12 @@ class ReportChoices(Parameters):
 class ReportParameters(ReportChoices):
     """What a report shows, and the form of its file."""
 
+    results: list[Annotated[str, Field(max_length=4_000)]] = Field(
+        default_factory=list,
+        max_length=MOST_RESULTS,
+        description="What else is shown: the name of a statistic's route and, after a question "
+        "mark, its parameters as an address has them.",
+    )
     format: Literal["html", "pdf", "bundle"] = Field(
         "html",
         description="`html` and `pdf` are one file to read and to print; `bundle` is a ZIP from "

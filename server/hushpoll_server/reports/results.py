@@ -29,7 +29,8 @@ def results_of(basis: Basis) -> dict[str, Any]:
     dict
         ``estimates`` of the questions, as the API's route of that name has them; ``ordered`` and
         ``answered`` by question, where its labels are numbers and where it can be skipped, of the
-        unbiased estimator alone; ``cross_tables``; ``audits`` as their jobs gave them.
+        unbiased estimator alone; ``cross_tables``; ``audits`` as their jobs gave them; where there
+        are some, ``results``, each with the address of its ``query``.
     """
     published, choices = basis.published, basis.choices
     confidence = choices.confidence
@@ -61,13 +62,19 @@ def results_of(basis: Basis) -> dict[str, Any]:
             if asked.missing is not None:
                 shares = result_of(Answered(attribute=name, confidence=confidence), source)
                 answered[name] = shares.to_dict()
-    return {
+    found = {
         "estimates": estimates.to_dict(),
         "ordered": ordered,
         "answered": answered,
         "cross_tables": [
             result_of(CrossTable(a=a, b=b, confidence=confidence), source).to_dict()
-            for a, b in basis.joint
+            for a, b in choices.cross_tables
         ],
         "audits": basis.facts["audits"] if choices.fairness else [],
     }
+    if choices.results:
+        found["results"] = [
+            {"query": query.address(), "result": result_of(query, source).to_dict()}
+            for query in choices.results
+        ]
+    return found

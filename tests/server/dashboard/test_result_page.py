@@ -64,6 +64,22 @@ def test_every_query_has_a_page_a_form_and_files_of_what_the_api_says(filled, vi
     assert {f"looked-at-{kind.name}" for kind in RESULTS} <= looked
 
 
+def test_a_result_is_put_into_a_report_unless_it_compares_two_versions(filled, visit):
+    visitor = visit("ada", work="reader")
+    page = unescape(visitor.get(address("conditional-shares", confidence="0.9")).text)
+    link = re.search(r'href="/dashboard([^"]*/report\?result=[^"]*)"', page)[1]
+    report = visitor.get(link).text
+    box = re.search(r'name="result" value="([^"]*)" checked', report)
+    asked = {"result": unescape(box[1]), "attribute": "gender"}
+    file = visitor.get(f"/surveys/work/versions/2/report-file?{urlencode(asked)}").text
+    assert "Conditional shares</h3>" in file
+    assert "confidence 0.9" in file
+    assert "into a report" not in visitor.get(address("changes")).text
+    wrong = visitor.get("/surveys/work/versions/2/report?result=best-guess")
+    assert wrong.status_code == 422
+    assert "best-guess" in wrong.text
+
+
 def test_nothing_is_asked_before_what_is_required_is_chosen(filled, visit):
     page = visit("ada", work="reader").get(f"{PAGES}/conditional-shares").text
     assert "Choose: Of, Given." in page

@@ -67,6 +67,7 @@ def result(name: str, version: int, query: str) -> Response:
             raise
         refusal = words_of_refusal(error)
     published = services().surveys.published(row)
+    address = None if found is None or kind.compares else kind.of_texts(texts).address()
     shown = page(
         "querying/result.html",
         **of_survey(row, "results"),
@@ -76,7 +77,8 @@ def result(name: str, version: int, query: str) -> Response:
         refusal=refusal,
         result=found,
         html=None if found is None else html_of_result(found, level=3, key="section"),
-        downloads=[(form.upper(), _address(row, kind, form, texts)) for form in FORMS],
+        address=address,
+        downloads=[(form.upper(), _file_address(row, kind, form, texts)) for form in FORMS],
     )
     return shown if fault is None else told_beside(shown, fault)
 
@@ -99,7 +101,9 @@ def result_file(name: str, version: int, query: str, form: str) -> Response:
     return finished(answer)
 
 
-def _address(row: VersionRow, kind: type[Query[Any]], form: str, texts: Mapping[str, str]) -> str:
+def _file_address(
+    row: VersionRow, kind: type[Query[Any]], form: str, texts: Mapping[str, str]
+) -> str:
     path = url_for(
         "dashboard.result_file", name=row.name, version=row.version, query=kind.name, form=form
     )
