@@ -135,13 +135,19 @@ def test_change_is_that_of_the_function(site, published):
         ({"since_version": 2, "mapping": "{"}, "mapping"),
         ({"since_version": 2, "since_mapping": "[1]"}, "since_mapping"),
         ({"since_version": 2, "mapping": '{"Male": "m"}'}, "mapping"),
-        ({"since_version": 2, "since_attribute": "x"}, "attribute"),
+        ({"since_version": 2, "since_attribute": "x"}, "since_attribute"),
+        ({"since_version": 2, "attribute": "x"}, "attribute"),
+        ({"since_version": 2, "since_mapping": '{"Nobody": "m"}'}, "since_mapping"),
     ],
 )
 def test_bad_comparison_is_refused_by_field(site, published, query, field):
     site.publish(version=2)
     answer = site.get(f"{VERSION}/changes", query_string={"attribute": "gender", **query})
     assert site.problem(answer) == (422, "invalid-request", field)
+    if field.endswith("attribute"):
+        of = {"attribute": "country", **query}
+        answer = site.get(f"{VERSION}/ordered-changes", query_string=of)
+        assert site.problem(answer) == (422, "invalid-request", field)
 
 
 def test_token_for_one_survey_compares_with_no_other(site, published):
