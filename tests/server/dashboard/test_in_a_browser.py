@@ -57,6 +57,7 @@ PAGES = [
     f"{ODD}/cross-tables",
     f"{ODD}/comparison?of=odd&beside=groups%20of%20other",
     "/surveys/work-and-health/versions/1/comparison?of=health&beside=groups%20of%20smoker",
+    "/surveys/work-and-health/versions/1/results/independence?a=health&b=smoker",
     "/surveys/few/versions/1/estimates",
     "/surveys/daily/versions/1",
     "/surveys/daily/versions/1/cross-tables",
