@@ -24,6 +24,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.querying.domains import where_words
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.survey.terms import IMMEDIATE
@@ -210,6 +211,7 @@ def answered(row: VersionRow, query: Query[R], before: VersionRow | None = None)
     """Return the result of a query, and note in the action log that the user has seen it."""
     parts = services()
     result = parts.analysis.result(row, query, before)
+    domain = None if query.where is None else where_words(query.where)
     for seen in filter(None, (before, row)):
-        parts.actions.looked(member().actor, query.name, seen.name, seen.version)
+        parts.actions.looked(member().actor, query.name, seen.name, seen.version, domain)
     return result

@@ -18,6 +18,7 @@ from hushpoll_shared.group_metrics import (
 )
 
 Word = Annotated[str, Field(min_length=1, max_length=64)]
+Category = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 class Parameters(BaseModel):
@@ -173,10 +174,17 @@ class TableParameters(Parameters):
 
 
 class DependenciesParameters(Parameters):
-    """Of many tests, the part of false discoveries."""
+    """Of many tests, the part of false discoveries, and the reports that they are about."""
 
     rate: float = Field(
         0.05, gt=0, le=0.5, description="Part of the discoveries that is expected to be false."
+    )
+    where: dict[Word, list[Category]] | None = Field(
+        None,
+        min_length=1,
+        max_length=64,
+        description="By attribute in clear, the categories of the reports that the tests are "
+        "about; by default all reports.",
     )
 
 

@@ -13,6 +13,7 @@ from types import NoneType, UnionType
 from typing import (
     Any,
     ClassVar,
+    Final,
     Generic,
     Literal,
     Self,
@@ -26,6 +27,7 @@ from urllib.parse import urlencode
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import CONFIDENCES
+from hushpoll_shared.querying.domains import FORM, Where, read_where, spelled_where
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
 from hushpoll_shared.spelling.text import show
@@ -193,6 +195,11 @@ def simultaneous(what: str = "intervals", detail: str = " with this confidence")
     return asked(f"Whether all {what} hold together{detail} (Bonferroni).", False)
 
 
+WHERE: Final = Spelling(read_where, spelled_where, FORM, joiner=";")
+NAMING: Final = ("attribute", "attributes", "a", "b", "of", "given")
+"""What parameters are called that name attributes of the version that is asked about."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Query(Generic[R]):
     """What is asked of one version of a survey; its docstring is what the API says of it."""
@@ -218,6 +225,14 @@ class Query(Generic[R]):
     own_command: ClassVar[tuple[Literal["server", "file"], ...]] = ()
     """Where its command does more than ask, and is written by hand: of a server, on a file."""
     result_type: ClassVar[type[Result]]
+
+    where: Where | None = asked(
+        "Only reports with one of these categories of each of these attributes, such as "
+        "region=North;age=30-39,40-49. By default all reports.",
+        None,
+        spelling=WHERE,
+        common=True,
+    )
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -278,6 +293,16 @@ class Query(Generic[R]):
         """Return it as an address names it, such as ``independence?a=gender&b=health``."""
         return "?".join(filter(None, (self.name, urlencode(self.spelled()))))
 
+    def names(self) -> dict[str, str]:
+        """Return the attributes that it asks for, each with the parameter that names it."""
+        found: dict[str, str] = {}
+        for one in self.parameters():
+            value = getattr(self, one.name)
+            if one.name in NAMING and value is not None:
+                named = (value,) if isinstance(value, str) else value
+                found |= dict.fromkeys(named, one.name)
+        return found
+
     def spelled(self) -> dict[str, str]:
         """Return the parameters that differ from their defaults, as an address has them."""
         values = ((one, getattr(self, one.name)) for one in self.parameters())
@@ -296,8 +321,9 @@ class Query(Generic[R]):
 
 @cache
 def _parameters(query: type) -> tuple[Parameter, ...]:
-    hints = get_type_hints(query)
-    return tuple(_parameter(one, hints[one.name]) for one in fields(query))
+    hints, shared = get_type_hints(query), {one.name for one in fields(Query)}
+    declared = sorted(fields(query), key=lambda one: one.name in shared)  # its own come first
+    return tuple(_parameter(one, hints[one.name]) for one in declared)
 
 
 def _parameter(declared: Field[Any], hint: Any) -> Parameter:

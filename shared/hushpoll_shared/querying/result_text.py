@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from hushpoll_shared.cli.terminal import rendered
+from hushpoll_shared.querying.domains import domain_line
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.shown import ShownSection, shown_sections
@@ -21,6 +22,8 @@ def text_of_query(query: type[Query[Any]]) -> Callable[[Mapping[str, Any]], str]
 def text_of_result(result: Result) -> str:
     """Return the sections of a result as tables, and its sentences."""
     parts: list[Table | str] = [result.of_what()]
+    if result.where is not None:
+        parts.append(domain_line(result.where))
     for section in shown_sections(result):
         if section.columns:
             parts.append(_table(section))

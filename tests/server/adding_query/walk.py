@@ -193,7 +193,7 @@ def walk(folder: Path) -> None:
         on_the_dashboard(server, bearer, expected, (folder / "2.csv").read_bytes())
         in_a_report(server, client, expected, folder)
         names = [one["name"] for one in operation["parameters"]]
-        assert names == ["name", "version", "format", "confidence", "attribute"]
+        assert names == ["name", "version", "format", "confidence", "where", "attribute"]
         assert set(document["components"]["schemas"]["LargestAnswer"]["required"]) > {"largest"}
     assert "Show the largest share." in hushpoll("relate", "--help")
     assert "hushpoll relate largest work-and-health health" in hushpoll(
