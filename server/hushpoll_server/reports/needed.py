@@ -7,8 +7,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts
+from hushpoll_analysis.records.domains import Domain
 from hushpoll_analysis.records.records import Records, RecordStream
-from hushpoll_analysis.records.source import Held
+from hushpoll_analysis.records.source import Held, Source
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 
@@ -55,6 +56,20 @@ class Needed:
         for a, b in counts.joint:
             self.pair(a, b)
         return counts
+
+    def within(self, domain: Domain) -> Source:
+        """Refuse: a report keeps no counts of a part of the reports.
+
+        Raises
+        ------
+        InvalidParameter
+            Always.
+        """
+        raise InvalidParameter(
+            f"results asks for the reports where {domain.words}, and a report is about all of "
+            "them; leave out where",
+            field="results",
+        )
 
     def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
         """Refuse: a report is made from counts alone.
