@@ -56,21 +56,21 @@ def read_where(text: str, field: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def checked_where(where: object) -> dict[str, tuple[str, ...]]:
-    """Return conditions that a document has.
+def checked_where(where: object) -> dict[str, tuple[str, ...]] | None:
+    """Return conditions that a document has; None where there are none.
 
     Raises
     ------
     TypeError
         If they have another form.
     """
-    if not isinstance(where, Mapping) or not where:
+    if not isinstance(where, Mapping):
         raise TypeError("where is no object of attributes")
     for name, categories in where.items():
         named = isinstance(name, str) and isinstance(categories, list | tuple) and categories
         if not named or not all(isinstance(one, str) for one in categories):
             raise TypeError("where is no object of attributes with lists of categories")
-    return {name: tuple(categories) for name, categories in where.items()}
+    return {name: tuple(categories) for name, categories in where.items()} or None
 
 
 def spelled_where(where: Where) -> str:
