@@ -58,6 +58,15 @@ def test_intervals_that_hold_together_say_so(site, published):
     assert (body["simultaneous"], body["differences"]) == (True, None)
 
 
+def test_dependencies_job_takes_the_domain_that_the_route_takes(site, published):
+    at_once = site.get(f"{VERSION}/dependencies", query_string={"where": "income=poor"}).json
+    assert at_once["n"] == 40
+    found = site.run_job("dependencies", {"where": {"income": ["poor"]}})
+    assert found == {**at_once, "kind": "dependencies"} or found == at_once
+    refused = site.post(f"{VERSION}/jobs/dependencies", json={"where": {"gender": ["Male"]}})
+    assert site.problem(refused) == (422, "invalid-request", "where")
+
+
 def test_dependencies_job_finds_what_the_route_does_and_tells_how_far_it_is(site, published):
     at_once = site.get(f"{VERSION}/dependencies", query_string={"rate": 0.2}).json
     found = site.run_job("dependencies", {"rate": 0.2})
