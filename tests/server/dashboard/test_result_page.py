@@ -113,6 +113,20 @@ def test_what_is_refused_stands_beside_its_field(filled, visit):
         assert visitor.get(address(name, "/file.csv", **wrong)).status_code == 422
 
 
+def test_a_part_of_the_reports_is_shown_to_those_who_may_export_them(filled, visit):
+    """Guards: conditions on a few attributes in clear single out one person."""
+    where = {"where": "income=rich"}
+    reader, analyst = visit("ada", work="reader"), visit("bob", work="analyst")
+    field, words = fault_of(reader.get(address("estimates", **where)).text)
+    assert field == "where"
+    assert "ask an administrator for the role analyst in work" in words
+    assert reader.get(address("estimates", "/file.csv", **where)).status_code == 422
+    page = analyst.get(address("estimates", **where)).text
+    assert "Only of reports where income is rich." in page
+    assert "Put this result into a report" not in page
+    assert analyst.get(address("estimates", "/file.csv", **where)).status_code == 200
+
+
 def test_a_survey_that_the_user_sees_can_be_compared_with(filled, visit):
     visitor = visit("ada", work="reader", home="reader")
     page = visitor.get(address("changes", since_survey="home"))

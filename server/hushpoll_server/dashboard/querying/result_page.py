@@ -29,6 +29,7 @@ from hushpoll_server.http.tables import Format, result_answer
 from hushpoll_server.reports.shown import html_of_result
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.querying.domains import domain_line
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 
@@ -67,7 +68,10 @@ def result(name: str, version: int, query: str) -> Response:
             raise
         refusal = words_of_refusal(error)
     published = services().surveys.published(row)
-    address = None if found is None or kind.compares else kind.of_texts(texts).address()
+    domain = None if found is None or found.where is None else domain_line(found.where)
+    # A report is about all reports of one version.
+    whole = found is not None and not kind.compares and domain is None
+    address = kind.of_texts(texts).address() if whole else None
     shown = page(
         "querying/result.html",
         **of_survey(row, "results"),
@@ -76,6 +80,7 @@ def result(name: str, version: int, query: str) -> Response:
         to_choose=to_choose,
         refusal=refusal,
         result=found,
+        domain=domain,
         html=None if found is None else html_of_result(found, level=3, key="section"),
         address=address,
         downloads=[(form.upper(), _file_address(row, kind, form, texts)) for form in FORMS],
