@@ -29,7 +29,7 @@ class OpenIdProvider:
     """What the provider says of the one account that is signed in there.
 
     `claims` are changed by tests; `forged` makes an ID token of claims in its own way. The token
-    endpoint sends whoever asks it on to `moved`, and nothing is answered until `answers` is set.
+    endpoint redirects each request to `moved`, and nothing is answered until `answers` is set.
     """
 
     now: Callable[[], int]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from hushpoll_analysis.estimates.cross_table import joint_shares
@@ -14,10 +15,12 @@ from hushpoll_analysis.ordered.answered import shares_of_answered
 from hushpoll_analysis.ordered.changes import change_of_statistics
 from hushpoll_analysis.ordered.summary import summary
 from hushpoll_analysis.ordered.together import means_together
+from hushpoll_analysis.records.domains import FIELD, Domain
 from hushpoll_analysis.records.source import Source
 from hushpoll_analysis.relations.changes import change_of_shares
 from hushpoll_analysis.relations.conditional import shares_in_groups
 from hushpoll_analysis.relations.independence import outcome_of_test
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.changes import Change
 from hushpoll_shared.queries.conditional_shares import ConditionalShares
@@ -65,8 +68,49 @@ def result_of(query: Query[R], source: Source, before: Source | None = None) -> 
     Raises
     ------
     InvalidParameter
-        For what the query's function refuses.
+        For what the query's function refuses, and what :func:`in_domain` does.
     """
+    inside = None if before is None else in_domain(query, before)
+    return result_within(query, in_domain(query, source), inside)
+
+
+def in_domain(query: Query[Any], source: Source) -> Source:
+    """Return the source of the reports that a query is about.
+
+    Raises
+    ------
+    InvalidParameter
+        For a condition on an attribute that is unknown, perturbed or asked for itself, on an
+        unknown category, and where no report is in the domain.
+    """
+    if query.where is None:
+        return source
+    domain = Domain.of(source.published, query.where)
+    asked = query.names()
+    for name in domain.codes:
+        if name in asked:
+            raise InvalidParameter(
+                f"{FIELD} has a condition on {name}, which {asked[name]} asks for; leave the "
+                "condition out, or ask for another attribute",
+                field=FIELD,
+            )
+        if source.published.attribute(name).oracle is not None:
+            raise InvalidParameter(
+                f"{FIELD} has a condition on {name}, which is perturbed, so that nobody knows "
+                f"whose report is in the domain; {query.name} takes conditions on attributes in "
+                "clear: ask for conditional-shares, or ordered-answers, given it",
+                field=FIELD,
+            )
+    return source.within(domain)
+
+
+def result_within(query: Query[R], source: Source, before: Source | None = None) -> R:
+    """Return the result of a query from sources of its domain; see :func:`result_of`."""
     found = RESULTS[type(query)](query, *((source,) if before is None else (source, before)))
     result: Any = found.result() if isinstance(found, Found) else found
-    return result  # type: ignore[no-any-return]  # Query[R] has results of R
+    return result_about(query, result)  # type: ignore[no-any-return]  # Query[R] has results of R
+
+
+def result_about(query: Query[Any], result: R) -> R:
+    """Return a result that says which domain it is about."""
+    return result if query.where is None else replace(result, where=query.where)

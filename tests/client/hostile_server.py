@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Literal, Self, get_args, get_origin, get_type_hints
@@ -155,8 +156,10 @@ def _valid(hint: Any) -> Any:
     if is_dataclass(kind) and isinstance(kind, type):
         hints = get_type_hints(kind)
         return {one.name: _valid(hints[one.name]) for one in fields(kind)}
-    if get_origin(kind) is tuple:
+    if get_origin(kind) in (tuple, Sequence):
         return [_valid(get_args(kind)[0])]
+    if get_origin(kind) is Mapping:
+        return {HOSTILE: _valid(get_args(kind)[1])}
     if get_origin(kind) is Literal:
         return get_args(kind)[0]
     return {str: HOSTILE, float: 0.5, int: 7, bool: True}.get(kind, {})

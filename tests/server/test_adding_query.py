@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -51,3 +52,30 @@ def test_a_new_statistic_works_everywhere_with_three_files(tmp_path: Path) -> No
         check=True,
     )
     assert "largest_share.py:" in listed.stdout
+
+
+NAMED = re.compile(rb"conditional[-_ ]?shares", re.IGNORECASE)
+ITS_OWN = {
+    "shared/hushpoll_shared/queries/conditional_shares.py",
+    "server/hushpoll_analysis/relations/conditional.py",
+    "server/hushpoll_analysis/results.py",
+}
+PUBLIC = {
+    "client/hushpoll_client/analyst/relations.py",  # the method of `AnalystClient`
+    "server/hushpoll_analysis/__init__.py",  # the function of Python
+}
+
+
+def test_a_statistic_is_named_in_its_three_files_and_where_python_has_it():
+    root = Path(__file__).resolve().parents[2]
+    folders = [*root.glob("*/hushpoll_*"), root / "client" / "hushpoll_client_js" / "src"]
+    files = [
+        one
+        for folder in folders
+        if folder.name != "hushpoll_client_js"
+        for one in folder.rglob("*")
+        if one.suffix in (".py", ".html", ".js", ".css", ".json")
+    ]
+    assert len(files) > 500
+    named = {one.relative_to(root).as_posix() for one in files if NAMED.search(one.read_bytes())}
+    assert named == ITS_OWN | PUBLIC

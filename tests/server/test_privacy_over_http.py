@@ -149,6 +149,8 @@ MOMENTS = {
     "publications": {"published_at", "taken_back_at"},
     "drafts": {"created_at", "changed_at"},
     "user_sessions": {"created_at", "expires_at", "used_at"},
+    # of processes
+    "workers": {"alive_until", "started_at"},
 }
 OF_RESPONDENTS = {"inbox", "sealed_ids", "segments", "respondent_tokens"}
 

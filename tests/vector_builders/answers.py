@@ -43,9 +43,9 @@ def _answers() -> Group:
         {
             "media_type": "the header, or null without one",
             "body": "its bytes, each as the character of that number",
-            "report": "what becomes of a report, by status: accepted, duplicate, or the code of "
+            "report": "the end of a report, by status: accepted, duplicate, or the code of "
             "the problem that ends it; at all other statuses it is kept and sent again later",
-            "survey": "what becomes of the question for a survey, by status: manifest (which is "
+            "survey": "the end of a request for a survey, by status: manifest (which is "
             "checked then), or the code of the problem that ends it; at all others, later",
         },
     )

@@ -12,6 +12,7 @@ from hushpoll_shared.queries.conditional_shares import ConditionalShares
 from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.queries.independence import Independence
 from hushpoll_shared.queries.simultaneous_estimates import Simultaneous
+from hushpoll_shared.querying.domains import Where
 
 
 class RelationCalls(JobCalls):
@@ -86,12 +87,15 @@ class RelationCalls(JobCalls):
             name, version, Simultaneous, attribute=attribute, method=method, confidence=confidence
         )
 
-    def dependencies(self, name: str, version: int, *, rate: float | None = None) -> dict[str, Any]:
+    def dependencies(
+        self, name: str, version: int, *, rate: float | None = None, where: Where | None = None
+    ) -> dict[str, Any]:
         """Fetch tests of independence of all pairs, with a part `rate` of false discoveries.
 
+        With `where` they are about reports with some categories of some attributes alone.
         A server refuses where many pairs have rare answers; `dependencies_by_job` takes its time.
         """
-        return self._asked(name, version, Dependencies, rate=rate)
+        return self._asked(name, version, Dependencies, rate=rate, where=where)
 
     def dependencies_by_job(
         self,
@@ -99,6 +103,7 @@ class RelationCalls(JobCalls):
         version: int,
         *,
         rate: float | None = None,
+        where: Where | None = None,
         timeout: float = TIMEOUT_SECONDS,
         on_look: OnLook | None = None,
     ) -> dict[str, Any]:
@@ -106,7 +111,7 @@ class RelationCalls(JobCalls):
 
         Parameters
         ----------
-        name, version, rate
+        name, version, rate, where
             See :meth:`dependencies`.
         timeout, on_look
             See :meth:`fairness`.
@@ -116,7 +121,8 @@ class RelationCalls(JobCalls):
         TransportError, JobFailed
             See :meth:`fairness`.
         """
-        body = {"rate": rate}
+        inside = where and {one: list(categories) for one, categories in where.items()}
+        body = {"rate": rate, "where": inside}
         return self._document("dependencies", name, version, body, "pairs", timeout, on_look)
 
     def changes(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hushpoll_client.analyst.calls import Calls, list_in, object_of, version_path
+from hushpoll_shared.querying.query import Query
 
 
 class ReportCalls(Calls):
@@ -23,6 +24,7 @@ class ReportCalls(Calls):
         estimator: str | None = None,
         confidence: float | None = None,
         fairness: bool = True,
+        results: Sequence[Query[Any]] = (),
     ) -> int:
         """Fetch a report of the last release piece by piece.
 
@@ -44,6 +46,8 @@ class ReportCalls(Calls):
             Of the intervals, in [0.01, 0.999999]; the server's default is 0.95.
         fairness : bool
             Whether finished audits are shown.
+        results : sequence of Query
+            What else is shown; none that compares two versions.
 
         Returns
         -------
@@ -57,6 +61,7 @@ class ReportCalls(Calls):
             "estimator": estimator,
             "confidence": None if confidence is None else str(confidence),
             "fairness": "true" if fairness else "false",
+            "results": ",".join(query.address() for query in results) or None,
         }
         used = {field: value for field, value in params.items() if value is not None}
         path = (*version_path(name, version), "report")

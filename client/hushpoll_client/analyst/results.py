@@ -15,6 +15,7 @@ from hushpoll_client.analyst.calls import (
 )
 from hushpoll_shared.queries.cross_tables import CrossTable
 from hushpoll_shared.queries.estimates import Estimates
+from hushpoll_shared.querying.domains import Where
 from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
 
 
@@ -73,6 +74,7 @@ class ResultCalls(Calls):
         *,
         confidence: float | None = None,
         estimator: str | None = None,
+        where: Where | None = None,
     ) -> dict[str, Any]:
         """Fetch estimates of every attribute's categories.
 
@@ -85,8 +87,11 @@ class ResultCalls(Calls):
         estimator : str, optional
             Of :data:`hushpoll_shared.estimators.ESTIMATOR_TERMS`; by default ``unbiased``, the only
             one with an interval.
+        where : mapping, optional
+            By attribute, the categories of which a report has one; by default all reports.
         """
-        return self._asked(name, version, Estimates, confidence=confidence, estimator=estimator)
+        asked = {"confidence": confidence, "estimator": estimator, "where": where}
+        return self._asked(name, version, Estimates, **asked)
 
     def counts(self, name: str, version: int) -> dict[str, Any]:
         """Fetch the numbers of accepted and duplicate reports, and of refused ones by reason."""

@@ -9,13 +9,16 @@ from typing import Any
 
 import click
 
-from hushpoll_analysis.estimates.frequencies import Estimates, frequencies
+from hushpoll_analysis.estimates.frequencies import Estimates, estimated
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.records.records import Records
+from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.relations.joint_tables import joint_table
+from hushpoll_analysis.results import in_domain, result_about
 from hushpoll_shared.cli.statistic_commands import ESTIMATES, JOINT_TABLE, Statistic
 from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
+from hushpoll_shared.queries.estimates import Estimates as Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.tables.guarantee import guarantee
 
@@ -76,10 +79,11 @@ def estimate(
     """
     for name in attributes:
         records.published.attribute(name)
-    found = frequencies(records, **asked)
+    query = Query.read(asked)
+    found = estimated(query, in_domain(query, OfRecords(records)))
     if attributes:
         found = Estimates(one for one in found if one.name in attributes)
-    answer = found.to_dict(shape=check_shape)
+    answer = result_about(query, found.result(shape=check_shape)).to_dict()
     return {**answer, "shape": report_shape(records).to_dict()} if check_shape else answer
 
 

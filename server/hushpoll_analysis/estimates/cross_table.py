@@ -6,6 +6,7 @@ estimates of their categories. The maths is that of :mod:`hushpoll_analysis.esti
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,14 +64,18 @@ class CrossTable(Found):
         An attribute may have the name of a column, such as ``lower``. With `most`, only the cells
         of so many first rows and columns.
         """
-        columns = (self.frequency, self.standard_error, self.lower, self.upper)
-        values = np.stack(columns, axis=-1)[:most, :most].tolist()
         names = ("a", "b", "frequency", "standard_error", "lower", "upper")
-        return [
-            dict(zip(names, (a, b, *cell), strict=True))
-            for a, row in zip(self.categories_a[:most], values, strict=True)
-            for b, cell in zip(self.categories_b[:most], row, strict=True)
-        ]
+        return [dict(zip(names, row, strict=True)) for row in self._rows(most)]
+
+    def _rows(
+        self, most: int | None = None
+    ) -> Iterator[tuple[str, str, float, float, float, float]]:
+        """Yield the categories and the numbers of each cell; a list of all would be large."""
+        columns = (self.frequency, self.standard_error, self.lower, self.upper)
+        values = np.stack(columns, axis=-1)[:most, :most]
+        for a, row in zip(self.categories_a[:most], values, strict=True):
+            for b, cell in zip(self.categories_b[:most], row.tolist(), strict=True):
+                yield a, b, *cell
 
     def result(self) -> JointShares:
         """Return the table cell by cell."""
@@ -80,7 +85,10 @@ class CrossTable(Found):
             n=self.n,
             confidence=self.confidence,
             intervals=how_to_read(self.frequency.size, self.confidence),
-            cells=tuple(Cell(**cell) for cell in self.cells()),
+            cells=tuple(
+                Cell(a=a, b=b, frequency=share, standard_error=error, lower=lower, upper=upper)
+                for a, b, share, error, lower, upper in self._rows()
+            ),
             poisoning=self.poisoning.row(),
         )
 

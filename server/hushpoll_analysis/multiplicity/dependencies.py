@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -114,7 +114,7 @@ def dependencies(
 def outcomes_of_pairs(query: Query, source: Source, on_pair: OnPair | None = None) -> Dependencies:
     """Test from the kept counts of pairs; see :func:`dependencies`."""
     published, rate = source.published, query.rate
-    pairs = check_pairs(published, rate)
+    pairs = check_pairs(published, rate, but=query.where or ())
     counts = source.pairs()
     kept = OfCounts(published, counts)
     most = tables_for(len(pairs), rate)
@@ -138,7 +138,9 @@ def tables_for(pairs: int, rate: float) -> int:
     return min(max(TABLES, math.ceil(2 * pairs * harmonic / rate)), MOST_TABLES)
 
 
-def rare_pairs(published: Published, counts: PairCounts, rate: float) -> int:
+def rare_pairs(
+    published: Published, counts: PairCounts, rate: float, but: Collection[str] = ()
+) -> int:
     """Return how many pairs have so rare answers that tables are drawn for them; it takes no time.
 
     Raises
@@ -147,15 +149,17 @@ def rare_pairs(published: Published, counts: PairCounts, rate: float) -> int:
         As :func:`check_pairs`.
     """
     found = 0
-    for a, b in check_pairs(published, rate):
+    for a, b in check_pairs(published, rate, but):
         joint = counts.of_pair(a, b)
         oracles = (published.attribute(a).oracle, published.attribute(b).oracle)
         found += joint is not None and has_rare_answers(joint, oracles)
     return found
 
 
-def check_pairs(published: Published, rate: float) -> Sequence[tuple[str, str]]:
-    """Return the pairs that are tested.
+def check_pairs(
+    published: Published, rate: float, but: Collection[str] = ()
+) -> Sequence[tuple[str, str]]:
+    """Return the pairs that are tested: all of attributes but those that make a domain.
 
     Raises
     ------
@@ -167,7 +171,8 @@ def check_pairs(published: Published, rate: float) -> Sequence[tuple[str, str]]:
             f"rate is {rate}, outside (0, 0.5]; give the part of false discoveries, such as {RATE}",
             field="rate",
         )
-    pairs = [(a.name, b.name) for a, b in combinations(paired(published), 2)]
+    tested = [one.name for one in paired(published) if one.name not in but]
+    pairs = list(combinations(tested, 2))
     if not pairs:
         raise InvalidParameter(
             f"the survey {published.name} has no two attributes whose joint counts are kept; test "

@@ -177,6 +177,8 @@ def ordered_change(
 def change_of_statistics(query: Query, source: Source, earlier: Source) -> OrderedChange:
     """Estimate from the support counts of both sides; see :func:`ordered_change`."""
     first = query.attribute if query.since_attribute is None else query.since_attribute
+    source.published.attribute(query.attribute)
+    earlier.published.attribute(first, field="since_attribute")
     asked = (earlier.published, first), (source.published, query.attribute)
     scales = _scales(query, *asked)
     before, after = sides = tuple(

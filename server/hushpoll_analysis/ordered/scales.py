@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.querying.rows import Score as ScoreRow
-from hushpoll_shared.spelling.scores import Score, scores_of_labels
+from hushpoll_shared.spelling.scores import Score, are_numbers, scores_of_labels
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import PublishedAttribute
 
@@ -185,6 +185,18 @@ def is_ordered(attribute: PublishedAttribute) -> bool:
     except InvalidParameter:
         return False
     return True
+
+
+def doubtful(attribute: PublishedAttribute) -> str | None:
+    """Return why labels that are all numbers give no scale, and what to do; None of others."""
+    labels = [one for one in attribute.categories if one != attribute.missing]
+    if not are_numbers(labels):
+        return None
+    try:
+        scale_of(attribute)
+    except InvalidParameter as error:
+        return str(error)
+    return None
 
 
 def _besides_missing(attribute: PublishedAttribute) -> str:

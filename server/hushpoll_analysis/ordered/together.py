@@ -10,12 +10,12 @@ intervals 0.3 % narrower.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.ordered.answers import Answers
-from hushpoll_analysis.ordered.scales import Scale, is_ordered, scale_of
+from hushpoll_analysis.ordered.scales import Scale, doubtful, is_ordered, scale_of
 from hushpoll_analysis.ordered.statistics import Bounded, Statistics
 from hushpoll_analysis.ordered.summary import answers_of
 from hushpoll_analysis.records.pairs import pair
@@ -23,7 +23,7 @@ from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
-from hushpoll_shared.queries.simultaneous_means import MeanEstimate, MeansTogether, ScaleOf
+from hushpoll_shared.queries.simultaneous_means import LeftOut, MeanEstimate, MeansTogether, ScaleOf
 from hushpoll_shared.queries.simultaneous_means import SimultaneousMeans as Query
 from hushpoll_shared.spelling.intervals import HOLD_TOGETHER
 from hushpoll_shared.spelling.scores import Score
@@ -72,6 +72,8 @@ class SimultaneousMeans(Found):
         The scores that were used, by attribute.
     means : tuple of Mean
         Attribute by attribute.
+    left_out : mapping of str to str
+        Why attributes are not among them although their labels are numbers, and what to do.
     """
 
     given: str | None
@@ -79,6 +81,7 @@ class SimultaneousMeans(Found):
     confidence: float
     scales: Mapping[str, Scale]
     means: tuple[Mean, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def result(self) -> MeansTogether:
         """Return the means attribute by attribute."""
@@ -90,6 +93,9 @@ class SimultaneousMeans(Found):
             intervals=HOLD_TOGETHER,
             scales=tuple(
                 ScaleOf(attribute=name, scale=scale.rows()) for name, scale in self.scales.items()
+            ),
+            left_out=tuple(
+                LeftOut(attribute=name, reason=reason) for name, reason in self.left_out.items()
             ),
             means=tuple(mean.row() for mean in self.means),
         )
@@ -143,7 +149,17 @@ def means_together(query: Query, source: Source) -> SimultaneousMeans:
     scales = scales_together(source.published, query.attributes, given, query.scores or {})
     normal_quantile(confidence)
     answers = {name: answers_of(source, name, given) for name in scales}
-    return _means(answers, scales, given, confidence)
+    means = _means(answers, scales, given, confidence)
+    return means if query.attributes else replace(means, left_out=_left_out(source, given, scales))
+
+
+def _left_out(source: Source, given: str | None, scales: Mapping[str, Scale]) -> dict[str, str]:
+    reasons = {
+        attribute.name: doubtful(attribute)
+        for attribute in source.published.attributes
+        if attribute.name != given and attribute.name not in scales
+    }
+    return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
 def scales_together(

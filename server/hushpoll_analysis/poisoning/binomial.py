@@ -9,7 +9,6 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtrc
 
 
 def upper_tail(count: int, n: int, probability: float) -> float:
@@ -24,6 +23,8 @@ def upper_tail(count: int, n: int, probability: float) -> float:
     """
     if count <= n * probability:
         return 1.0
+    from scipy.special import bdtrc  # slow to import, and a server starts without it
+
     return float(bdtrc(count - 1, n, probability))
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, count, count_pairs
+from hushpoll_analysis.records.domains import FIELD, Domain
 from hushpoll_analysis.records.pairs import joint_counts
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter
@@ -54,6 +55,9 @@ class Source(Protocol):
     def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
         """Let the block hold the records themselves."""
 
+    def within(self, domain: Domain) -> Source:
+        """Return the source of the records of a domain."""
+
 
 @dataclass(frozen=True, slots=True)
 class OfRecords:
@@ -83,6 +87,12 @@ class OfRecords:
         del held
         return nullcontext(self.given)
 
+    def within(self, domain: Domain) -> OfRecords:
+        """Return the source of the records that are in a domain."""
+        given = self.given
+        inside = domain.chosen(given) if isinstance(given, Records) else domain.stream(given)
+        return OfRecords(inside)
+
 
 @dataclass(frozen=True, slots=True)
 class OfCounts:
@@ -97,9 +107,21 @@ class OfCounts:
         return cls(published, PairCounts(counts, {}))
 
     def questions(self, only: Collection[str] | None = None) -> Counts:
-        """Return the support counts."""
-        del only
-        return self.kept.counts
+        """Return the support counts.
+
+        Raises
+        ------
+        InvalidParameter
+            If those of a domain do not follow from counts that are kept.
+        """
+        counts = counts_of(self.published, self.kept, only)
+        if counts is None:
+            raise InvalidParameter(
+                "the counts of this domain do not follow from those that are kept; compute them "
+                "from the records",
+                field=FIELD,
+            )
+        return counts
 
     def pair(self, a: str, b: str) -> JointCounts:
         """Return the joint counts of two questions.
@@ -121,6 +143,23 @@ class OfCounts:
         """Return all counts."""
         return self.kept
 
+    def within(self, domain: Domain) -> OfCounts:
+        """Return the source of the counts of a domain.
+
+        Raises
+        ------
+        InvalidParameter
+            If several attributes make it, whose joint counts with others are not kept.
+        """
+        counts = domain.counted(self.kept)
+        if counts is None:
+            raise InvalidParameter(
+                f"{FIELD} has conditions on {', '.join(domain.codes)}; the counts that are kept "
+                "are of two attributes: give one condition, or the records",
+                field=FIELD,
+            )
+        return OfCounts(self.published, counts)
+
     def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
         """Refuse: there are counts alone.
 
@@ -134,3 +173,11 @@ class OfCounts:
             "counts alone; give the records",
             field=held.field,
         )
+
+
+def counts_of(
+    published: Published, kept: PairCounts, only: Collection[str] | None = None
+) -> Counts | None:
+    """Return support counts of all questions, or of those named, where all of these are kept."""
+    names = [attribute.name for attribute in published.attributes] if only is None else only
+    return kept.counts if all(name in kept.counts.support for name in names) else None

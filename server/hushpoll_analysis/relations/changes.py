@@ -65,8 +65,13 @@ class Wave:
     attribute: str
     mapping: Mapping[str, str]
 
-    def labels(self) -> dict[str, list[int]]:
+    def labels(self, field: str = "mapping") -> dict[str, list[int]]:
         """Return the codes of each label, in code order.
+
+        Parameters
+        ----------
+        field : str
+            The parameter that gave the mapping, which a refusal names.
 
         Raises
         ------
@@ -79,7 +84,7 @@ class Wave:
                 raise InvalidParameter(
                     f"the mapping names {category!r}, no category of {attribute.name} in "
                     f"{self.title}; its categories are {', '.join(attribute.domain[:12])}",
-                    field="mapping",
+                    field=field,
                 )
         places: dict[str, list[int]] = {}
         for code, category in enumerate(attribute.domain):
@@ -218,6 +223,8 @@ def change(
 def change_of_shares(query: Query, source: Source, earlier: Source) -> Change:
     """Estimate from the support counts of both sides; see :func:`change`."""
     first = query.attribute if query.since_attribute is None else query.since_attribute
+    source.published.attribute(query.attribute)
+    earlier.published.attribute(first, field="since_attribute")
     sides = (
         (earlier, first, query.since_mapping or {}),
         (source, query.attribute, query.mapping or {}),
@@ -264,7 +271,7 @@ def matched_labels(before: Wave, after: Wave) -> dict[str, tuple[list[int], list
         If the sides have not the same labels, or a single one; for an unknown attribute or
         category.
     """
-    old, new = before.labels(), after.labels()
+    old, new = before.labels("since_mapping"), after.labels()
     for mine, theirs, side, other in ((old, new, before, after), (new, old, after, before)):
         missing = [label for label in mine if label not in theirs]
         if missing:

@@ -20,7 +20,13 @@ from hushpoll_server.charts.specifications import (
 )
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import CONFIDENCES, choice, dashboard, member, page, private
-from hushpoll_server.dashboard.relating.subgroups import chosen_group, shares_among, size_of_group
+from hushpoll_server.dashboard.relating.subgroups import (
+    chosen_group,
+    shares_among,
+    shares_in_groups,
+    size_of_group,
+    table_among,
+)
 from hushpoll_server.dashboard.surveys import answered, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -29,7 +35,6 @@ from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.queries.answered_shares import Answered
-from hushpoll_shared.queries.conditional_shares import ConditionalShares
 from hushpoll_shared.queries.cross_tables import cells_section
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.independence import Independence
@@ -128,7 +133,7 @@ def estimates_file(name: str, version: int, attribute: str, form: str) -> Respon
                 if figure["chart"] is None:
                     raise Refused("not-found", "the reports cannot tell any of these shares")
                 name = f"{name}-among-{chosen['among']}"
-                table = table_of("conditional-shares", document)
+                table = table_among(document)
             else:
                 shown = {**answer, "attributes": [{**entry, "categories": figure["rows"]}]}
                 table = table_of("estimates", shown)
@@ -316,7 +321,7 @@ def _table(
         }
     by_row = chosen["share"] == "row"
     of, given = (b, a) if by_row else (a, b)
-    query = ConditionalShares(of=of, given=given, confidence=confidence)
+    query = shares_in_groups(of=of, given=given, confidence=confidence)
     table = answered(row, query).to_dict()
     names = ("group", "category") if by_row else ("category", "group")
     cells = [

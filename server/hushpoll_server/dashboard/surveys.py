@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 from flask import Response, request, url_for
 
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.days import releases_chart
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.refusing import comes_back
@@ -24,6 +25,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.querying.domains import where_words
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.survey.terms import IMMEDIATE
@@ -207,9 +209,30 @@ def _kept(row: VersionRow) -> dict[str, dict[str, Any]]:
 
 
 def answered(row: VersionRow, query: Query[R], before: VersionRow | None = None) -> R:
-    """Return the result of a query, and note in the action log that the user has seen it."""
+    """Return the result of a query, and note in the action log that the user has seen it.
+
+    Raises
+    ------
+    InvalidParameter
+        For conditions on the reports, where the user may not export them: conditions on a few
+        attributes in clear single out one person, whose perturbed answers a table then shows.
+    """
+    if query.where is not None:
+        for seen in filter(None, (before, row)):
+            _require_export(seen)
     parts = services()
     result = parts.analysis.result(row, query, before)
+    domain = None if query.where is None else where_words(query.where)
     for seen in filter(None, (before, row)):
-        parts.actions.looked(member().actor, query.name, seen.name, seen.version)
+        parts.actions.looked(member().actor, query.name, seen.name, seen.version, domain)
     return result
+
+
+def _require_export(row: VersionRow) -> None:
+    role = member().role(row.name)
+    if role is None or not role.includes(Role.ANALYST):
+        raise InvalidParameter(
+            "where chooses a part of the reports, which is for users who may export them; ask an "
+            f"administrator for the role analyst in {row.name}, or leave it out",
+            field="where",
+        )

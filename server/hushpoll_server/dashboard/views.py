@@ -19,6 +19,7 @@ from hushpoll_server.dashboard.administration import operations, people
 from hushpoll_server.dashboard.auditing import fairness, quality
 from hushpoll_server.dashboard.drafts import views as drafts
 from hushpoll_server.dashboard.frame import dashboard, refused
+from hushpoll_server.dashboard.querying import result_page
 from hushpoll_server.dashboard.relating import comparison, joint_table
 from hushpoll_server.dashboard.reporting import report
 
@@ -30,6 +31,7 @@ VIEWS: Final = (
     results,
     comparison,
     joint_table,
+    result_page,
     weighting,
     models,
     fairness,

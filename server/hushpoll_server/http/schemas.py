@@ -11,7 +11,9 @@ from pydantic import BaseModel, Field, create_model
 from hushpoll_server.http.models.common import Answer, TableQuery
 from hushpoll_server.http.models.results import Pending, VersionResult
 from hushpoll_shared.querying.documents import alternatives
+from hushpoll_shared.querying.domains import Where
 from hushpoll_shared.querying.query import Parameter, Query
+from hushpoll_shared.querying.result import Result
 
 
 def parameters_of(query: type[Query[Any]]) -> type[TableQuery]:
@@ -64,11 +66,15 @@ def _model(
 
 def _members(kind: type) -> dict[str, Any]:
     hints = get_type_hints(kind)
-    return {
+    members = {
         one.name: (_documented(hints[one.name]), Field(**dict(one.metadata)))
         for one in fields(kind)
         if one.name != "about"  # which is `VersionResult`, or a member of the comparison
     }
+    if issubclass(kind, Result):  # only an answer about a domain has it
+        told = members.pop("where")[1]
+        members["where"] = (Where, Field(default=None, description=told.description))
+    return members
 
 
 def _documented(hint: Any) -> Any:

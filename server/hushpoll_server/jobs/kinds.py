@@ -14,6 +14,7 @@ from hushpoll_analysis.multiplicity.dependencies import check_pairs, outcomes_of
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_analysis.relations.three_way import chosen_attributes
+from hushpoll_analysis.results import in_domain, result_about
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_analysis.survey_design.several import check_outcomes, weighted_shares_of_several
 from hushpoll_server.jobs import training
@@ -124,13 +125,14 @@ def dependencies(
     It is what the route `dependencies` answers at once where few pairs have rare answers. Of the
     others a pair takes up to a second. To fetch the result, a token needs the scope `read`.
     """
-    source = parts.analysis.source(row)
+    source, query = parts.analysis.source(row), Dependencies(**parameters)
     found = outcomes_of_pairs(
-        Dependencies(**parameters),
-        source,
+        query,
+        in_domain(query, source),
         lambda done, total: say(Step("tests", done, total, "pairs")),
     )
-    answer = {**parts.analysis.heading(row, source.release), **found.to_dict()}
+    result = result_about(query, found.result())
+    answer = {**parts.analysis.heading(row, source.release), **result.to_dict()}
     return json_result("dependencies", row, answer)
 
 
@@ -173,7 +175,9 @@ def _check_table(parts: Services, row: VersionRow, parameters: TableParameters) 
 def _check_dependencies(
     parts: Services, row: VersionRow, parameters: DependenciesParameters
 ) -> None:
-    check_pairs(parts.surveys.published(row), parameters.rate)
+    query = Dependencies(**parameters.model_dump())
+    check_pairs(parts.surveys.published(row), query.rate, query.where or ())
+    in_domain(query, parts.analysis.source(row))
     parts.analysis.require_records(row)
 
 

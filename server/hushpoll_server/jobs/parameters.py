@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hushpoll_analysis.poisoning.report_shape import ALPHA
-from hushpoll_server.reports.choices import MOST_CROSS_TABLES
+from hushpoll_server.reports.choices import MOST_CROSS_TABLES, MOST_RESULTS
 from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.group_metrics import (
     CONFIDENCE,
@@ -18,6 +18,7 @@ from hushpoll_shared.group_metrics import (
 )
 
 Word = Annotated[str, Field(min_length=1, max_length=64)]
+Category = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 class Parameters(BaseModel):
@@ -173,10 +174,17 @@ class TableParameters(Parameters):
 
 
 class DependenciesParameters(Parameters):
-    """Of many tests, the part of false discoveries."""
+    """Of many tests, the part of false discoveries, and the reports that they are about."""
 
     rate: float = Field(
         0.05, gt=0, le=0.5, description="Part of the discoveries that is expected to be false."
+    )
+    where: dict[Word, list[Category]] | None = Field(
+        None,
+        min_length=1,
+        max_length=64,
+        description="By attribute in clear, the categories of the reports that the tests are "
+        "about; by default all reports.",
     )
 
 
@@ -207,6 +215,12 @@ class ReportChoices(Parameters):
 class ReportParameters(ReportChoices):
     """What a report shows, and the form of its file."""
 
+    results: list[Annotated[str, Field(max_length=4_000)]] = Field(
+        default_factory=list,
+        max_length=MOST_RESULTS,
+        description="What else is shown: the name of a statistic's route and, after a question "
+        "mark, its parameters as an address has them.",
+    )
     format: Literal["html", "pdf", "bundle"] = Field(
         "html",
         description="`html` and `pdf` are one file to read and to print; `bundle` is a ZIP from "

@@ -38,9 +38,10 @@ class Basis:
     n : int
         Reports behind the counts, at least 1.
     support : mapping of str to int64[k]
-        How many records support each category; of the attributes that are shown.
+        How many records support each category; of the attributes that are shown, or of all where
+        other results are shown.
     joint : mapping of (str, str) to int64[k1, k2]
-        How many records support two categories; of the cross-tables that are shown.
+        How many records support two categories; of what is shown.
     facts : mapping
         JSON: ``state``, ``release``, ``released_at``, ``opens``, ``closes``, ``duplicate`` and
         ``rejected`` reports, ``audits``, and ``made_with``, versions by program.
@@ -55,8 +56,8 @@ class Basis:
 
     @property
     def counts(self) -> Counts:
-        """Support counts, of the attributes that are shown."""
-        return Counts(self.n, {name: self.support[name] for name in self.choices.attributes})
+        """Support counts, at least of the attributes that are shown."""
+        return Counts(self.n, self.support)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but the survey as JSON: counts as whole numbers."""
@@ -112,12 +113,13 @@ class Basis:
                 f"n is {show(n)}; counts are of at least 1 report", field="counts"
             )
         support = {
-            name: _cells(counts["support"].get(name), (published.attribute(name).k,), n)
-            for name in choices.attributes
+            one.name: _cells(counts["support"].get(one.name), (one.k,), n)
+            for one in published.attributes
+            if choices.results or one.name in choices.attributes
         }
         held = {(entry["a"], entry["b"]): entry for entry in counts["joint"]}
         joint = {}
-        for a, b in choices.cross_tables:
+        for a, b in [*choices.cross_tables, *(held if choices.results else ())]:
             entry, rows, columns = held[a, b], published.attribute(a).k, published.attribute(b).k
             joint[a, b] = JointCounts(
                 n,

@@ -9,6 +9,8 @@ from typing import Any, Final
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import CONFIDENCES, ESTIMATOR_TERMS, UNBIASED
+from hushpoll_shared.querying.query import Query
+from hushpoll_shared.querying.registry import query_at
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.published import Published
 
@@ -17,6 +19,7 @@ ESTIMATORS: Final = tuple(
 )
 """Those that the counts of a report suffice for."""
 
+MOST_RESULTS: Final = 20
 MOST_CROSS_TABLES: Final = 20
 MOST_CELLS: Final = 1 << 17
 """Of all cross-tables of a report together; a bundle has a line for each."""
@@ -38,6 +41,8 @@ class Choices:
         Of the intervals, in [0.01, 0.999999].
     fairness : bool
         Whether finished audits are shown.
+    results : tuple of Query
+        What else is shown: each with a section of its own.
     """
 
     attributes: tuple[str, ...]
@@ -45,6 +50,7 @@ class Choices:
     estimator: str = UNBIASED
     confidence: float = 0.95
     fairness: bool = True
+    results: tuple[Query[Any], ...] = ()
 
     @classmethod
     def of(
@@ -56,14 +62,18 @@ class Choices:
         estimator: str = UNBIASED,
         confidence: float = 0.95,
         fairness: bool = True,
+        results: Sequence[str] = (),
     ) -> Choices:
         """Return choices that a survey can answer; no attributes stand for all of them.
+
+        Each of `results` is the address of a query; see `Query.address`.
 
         Raises
         ------
         InvalidParameter
             For an unknown attribute or estimator, a confidence outside its interval, the same
-            attribute twice in a cross-table, or more cross-tables or cells than a report has.
+            attribute twice in a cross-table, more cross-tables, cells or results than a report
+            has, or a result that no report has.
         """
         for name in attributes:
             published.attribute(name, field="attributes")
@@ -89,6 +99,7 @@ class Choices:
             estimator=estimator,
             confidence=confidence,
             fairness=fairness,
+            results=_queries(results),
         )
 
     @property
@@ -98,18 +109,39 @@ class Choices:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the choices as JSON."""
-        return {
+        document = {
             "attributes": list(self.attributes),
             "cross_tables": [list(names) for names in self.cross_tables],
             "estimator": self.estimator,
             "confidence": self.confidence,
             "fairness": self.fairness,
         }
+        if self.results:
+            document["results"] = [query.address() for query in self.results]
+        return document
 
     @classmethod
     def from_dict(cls, published: Published, document: Mapping[str, Any]) -> Choices:
         """Return the choices that `to_dict` gave; raises as `of`, and TypeError."""
         return cls.of(published, **document)
+
+
+def _queries(addresses: Sequence[str]) -> tuple[Query[Any], ...]:
+    queries = tuple(dict.fromkeys(query_at(address, "results") for address in addresses))
+    for query in queries:
+        if query.compares:
+            raise InvalidParameter(
+                f"results names {query.name}, which compares two versions, and a report is about "
+                "one; leave it out",
+                field="results",
+            )
+    if len(queries) > MOST_RESULTS:
+        raise InvalidParameter(
+            f"results has {len(queries)} entries; a report shows at most {MOST_RESULTS}: choose "
+            "fewer",
+            field="results",
+        )
+    return queries
 
 
 def _pairs(

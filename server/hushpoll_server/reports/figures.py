@@ -39,7 +39,7 @@ class Figure:
     key : str
         Names its files.
     chart : Chart or None
-        None of an audit all of whose metrics are withheld.
+        None of an audit all of whose metrics are withheld, and of other results.
     table : ResultTable
         All the data behind it.
     svg : str or None
@@ -65,7 +65,7 @@ class Figure:
 
 
 def figures_of(basis: Basis, results: Mapping[str, Any], draw: Draw) -> list[Figure]:
-    """Draw the figures of a report: of its questions, its cross-tables and its audits.
+    """Draw the figures of a report: of its questions, cross-tables, audits and other results.
 
     Parameters
     ----------
@@ -117,6 +117,8 @@ def _charts(
         document = audit["result"]
         table = table_of("fairness", {**about, **document})
         yield f"audit-{number}", audit_chart(document), table
+    for query, found in zip(basis.choices.results, results.get("results", ()), strict=True):
+        yield query.name, None, table_of(query.file_name, {**about, **found["result"]})
 
 
 def audit_chart(audit: Mapping[str, Any]) -> Chart | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -19,9 +20,11 @@ from hushpoll_server.reports.basis import Basis
 from hushpoll_server.reports.figures import Figure
 from hushpoll_server.reports.limits import limits_of
 from hushpoll_server.reports.promise import PROTOCOL_NAMES, promise_of
+from hushpoll_server.reports.shown import html_of_result
 from hushpoll_server.reports.summaries import UNKNOWN, summary_lines, why_none
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.group_metrics import METRICS
+from hushpoll_shared.querying.query import Query
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.tables.top_rows import top_rows
 
@@ -72,6 +75,7 @@ def page_of(
     together = list(zip(figures, drawn, strict=True))
     questions_end = len(basis.choices.attributes)
     crosses_end = questions_end + len(basis.choices.cross_tables)
+    audits_end = crosses_end + len(results["audits"])
     questions = together[:questions_end]
     others = together[questions_end:crosses_end]
     return (
@@ -108,7 +112,16 @@ def page_of(
             audits=[
                 {**_audit(audit), "key": figure.key, "chart": figure.chart, "svg": svg}
                 for audit, (figure, svg) in zip(
-                    results["audits"], together[crosses_end:], strict=True
+                    results["audits"], together[crosses_end:audits_end], strict=True
+                )
+            ],
+            others=[
+                _other(query, found["result"], figure)
+                for query, found, figure in zip(
+                    basis.choices.results,
+                    results.get("results", ()),
+                    figures[audits_end:],
+                    strict=True,
                 )
             ],
             limits=limits_of(basis, results),
@@ -147,6 +160,19 @@ def _question(
         "answered": shares,
         "why_none": why_none(summary, shares),
         "assumption": None if answered is None else answered["assumption"],
+    }
+
+
+def _other(
+    query: Query[Any], document: Mapping[str, Any], figure: Figure
+) -> dict[str, str | Markup]:
+    result = query.result_of(document)
+    asked = ", ".join(f"{name} {text}" for name, text in query.spelled().items())
+    return {
+        "key": figure.key,
+        "title": f"{result.title[0].upper()}{result.title[1:]}",
+        "asked": asked or "with its defaults",
+        "html": html_of_result(result, level=4, key=figure.key),
     }
 
 
@@ -205,6 +231,8 @@ def _command(basis: Basis) -> str:
             words += ["--attribute", name]
     for a, b in choices.cross_tables:
         words += ["--cross", f"{a},{b}"]
+    for query in choices.results:
+        words += ["--result", shlex.quote(query.address())]
     words += ["--estimator", choices.estimator, "--confidence", f"{choices.confidence:g}"]
     words += [] if choices.fairness else ["--no-fairness"]
     return " ".join([*words, "--out", f"{published.name}.html"])

@@ -6,7 +6,7 @@ from typing import Any
 
 from hushpoll_analysis.estimates.frequencies import frequencies_from_counts
 from hushpoll_analysis.ordered.scales import is_ordered
-from hushpoll_analysis.records.counts import PairCounts
+from hushpoll_analysis.records.counts import Counts, PairCounts
 from hushpoll_analysis.records.source import OfCounts
 from hushpoll_analysis.results import result_of
 from hushpoll_server.reports.basis import Basis
@@ -29,7 +29,8 @@ def results_of(basis: Basis) -> dict[str, Any]:
     dict
         ``estimates`` of the questions, as the API's route of that name has them; ``ordered`` and
         ``answered`` by question, where its labels are numbers and where it can be skipped, of the
-        unbiased estimator alone; ``cross_tables``; ``audits`` as their jobs gave them.
+        unbiased estimator alone; ``cross_tables``; ``audits`` as their jobs gave them; where there
+        are some, ``results``, each with the address of its ``query``.
     """
     published, choices = basis.published, basis.choices
     confidence = choices.confidence
@@ -40,9 +41,16 @@ def results_of(basis: Basis) -> dict[str, Any]:
         estimator=choices.estimator,
         only=choices.attributes,
     )
+    support = dict(basis.counts.support)
+    # A cross-table may be of a question whose estimates are not in the report.
+    for (a, b), joint in basis.joint.items():
+        support |= {a: joint.first, b: joint.second}
     source = OfCounts(
         published,
-        PairCounts(basis.counts, {names: joint.both for names, joint in basis.joint.items()}),
+        PairCounts(
+            Counts(basis.counts.n, support),
+            {names: joint.both for names, joint in basis.joint.items()},
+        ),
     )
     ordered, answered = {}, {}
     if ESTIMATOR_TERMS[choices.estimator].no_interval is None:
@@ -54,13 +62,19 @@ def results_of(basis: Basis) -> dict[str, Any]:
             if asked.missing is not None:
                 shares = result_of(Answered(attribute=name, confidence=confidence), source)
                 answered[name] = shares.to_dict()
-    return {
+    found = {
         "estimates": estimates.to_dict(),
         "ordered": ordered,
         "answered": answered,
         "cross_tables": [
             result_of(CrossTable(a=a, b=b, confidence=confidence), source).to_dict()
-            for a, b in basis.joint
+            for a, b in choices.cross_tables
         ],
         "audits": basis.facts["audits"] if choices.fairness else [],
     }
+    if choices.results:
+        found["results"] = [
+            {"query": query.address(), "result": result_of(query, source).to_dict()}
+            for query in choices.results
+        ]
+    return found

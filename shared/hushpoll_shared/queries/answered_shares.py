@@ -103,5 +103,7 @@ class Answered(Query[SharesOfAnswered]):
     looked_at: ClassVar[str] = "the shares among those who answered"
     family: ClassVar[str] = "ordered"
 
-    attribute: str | None = asked("By default all attributes with such a category.", None)
+    attribute: str | None = asked(
+        "By default all attributes with such a category.", None, attribute=True
+    )
     confidence: float = confidence()

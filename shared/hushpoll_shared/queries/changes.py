@@ -124,7 +124,7 @@ class Change(Query[ChangeOfShares]):
     family: ClassVar[str] = "relations"
     compares: ClassVar[bool] = True
 
-    attribute: str = asked("Attribute of this version.", positional=True)
+    attribute: str = asked("Attribute of this version.", positional=True, attribute=True)
     since_version: int = since_version()
     since_survey: str | None = since_survey()
     since_attribute: str | None = since_attribute()

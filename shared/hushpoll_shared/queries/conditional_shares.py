@@ -80,11 +80,12 @@ class ConditionalShares(Query[SharesInGroups]):
     example: ClassVar[str] = "--of health --given gender"
     looked_at: ClassVar[str] = "the shares in groups"
     family: ClassVar[str] = "relations"
+    serves: ClassVar[str] = "shares in groups"
 
-    of: str = asked("Attribute whose shares are estimated.")
-    given: str = asked("Attribute whose categories are the groups.")
+    of: str = asked("Attribute whose shares are estimated.", attribute=True)
+    given: str = asked("Attribute whose categories are the groups.", attribute=True)
     reference: str | None = asked(
-        "A category of `given`; every other group is compared with it.", None
+        "A category of `given`; every other group is compared with it.", None, category_of="given"
     )
     confidence: float = confidence()
     simultaneous: bool = simultaneous()

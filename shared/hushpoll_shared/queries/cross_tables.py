@@ -83,6 +83,6 @@ class CrossTable(Query[JointShares]):
     file_name: ClassVar[str] = "cross-table"
     family: ClassVar[str] = "analysis"
 
-    a: str = asked("Attribute of the rows.", positional=True)
-    b: str = asked("Attribute of the columns.", positional=True)
+    a: str = asked("Attribute of the rows.", positional=True, attribute=True)
+    b: str = asked("Attribute of the columns.", positional=True, attribute=True)
     confidence: float = confidence()

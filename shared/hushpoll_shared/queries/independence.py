@@ -118,6 +118,6 @@ class Independence(Query[OutcomeOfTest]):
     looked_at: ClassVar[str] = "tests of independence"
     family: ClassVar[str] = "relations"
 
-    a: str = asked("An attribute.", positional=True)
-    b: str = asked("Another attribute.", positional=True)
+    a: str = asked("An attribute.", positional=True, attribute=True)
+    b: str = asked("Another attribute.", positional=True, attribute=True)
     alpha: float = asked("Level of the test.", 0.05, least=1e-9, most=0.5)

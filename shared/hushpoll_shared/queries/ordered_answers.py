@@ -238,7 +238,9 @@ class Ordered(Query[OrderedSummary]):
     looked_at: ClassVar[str] = "the means and quantiles"
     family: ClassVar[str] = "ordered"
 
-    attribute: str = asked("Attribute whose answers are summarised.", positional=True)
+    attribute: str = asked(
+        "Attribute whose answers are summarised.", positional=True, attribute=True
+    )
     scores: Sequence[Score] | None = asked(
         "One per category but the missing one, in the order of the manifest, with commas between "
         "them: a number, or an interval as LOW:HIGH. By default the categories' labels are read as "
@@ -255,13 +257,13 @@ class Ordered(Query[OrderedSummary]):
         "For the share at or above it: in (lowest score, highest score].", None
     )
     given: str | None = asked(
-        "Another attribute; all is estimated within each of its categories.", None
+        "Another attribute; all is estimated within each of its categories.", None, attribute=True
     )
     interpolation: Literal["none", "linear"] = asked(
         "`linear` spreads the answers of an interval evenly over it, for quantiles.", "none"
     )
     reference: str | None = asked(
-        "A category of `given`; every other group is compared with it.", None
+        "A category of `given`; every other group is compared with it.", None, category_of="given"
     )
     confidence: float = confidence()
     simultaneous: bool = simultaneous()

@@ -143,7 +143,7 @@ class OrderedChange(Query[ChangeOfStatistics]):
     family: ClassVar[str] = "ordered"
     compares: ClassVar[bool] = True
 
-    attribute: str = asked("Attribute of this version.", positional=True)
+    attribute: str = asked("Attribute of this version.", positional=True, attribute=True)
     since_version: int = since_version()
     since_survey: str | None = since_survey()
     since_attribute: str | None = since_attribute()

@@ -61,7 +61,7 @@ class Simultaneous(Query[SharesTogether]):
     family: ClassVar[str] = "relations"
 
     attribute: str | None = asked(
-        "One attribute; by default all of them, with wider intervals.", None
+        "One attribute; by default all of them, with wider intervals.", None, attribute=True
     )
     method: Method = asked(
         "`max-t` uses the known covariance of the estimates; `anytime` holds at all looks at the "

@@ -48,6 +48,14 @@ class ScaleOf:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LeftOut:
+    """An attribute whose labels are numbers that cannot be read for certain."""
+
+    attribute: str
+    reason: str = told("What is doubtful, and what to do.")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class MeanEstimate(SummaryEstimate):
     """The mean of an attribute, in a group or of everybody."""
 
@@ -69,6 +77,9 @@ class MeansTogether(Result):
     confidence: float = told("That all intervals hold.")
     intervals: str = told(HOW_TO_READ)
     scales: tuple[ScaleOf, ...] = told("The scores that were used.")
+    left_out: tuple[LeftOut, ...] = told(
+        "Attributes that would be among all that have a scale, were their labels not doubtful."
+    )
     means: tuple[MeanEstimate, ...]
 
     def sections(self) -> Iterator[Section]:
@@ -89,11 +100,14 @@ class MeansTogether(Result):
         yield self.intervals
         if any(has_intervals(one.scale) for one in self.scales):
             yield "Answers that are intervals of numbers count with their middle."
+        for one in self.left_out:
+            yield f"{one.attribute} is left out: {one.reason}."
 
     def methods(self) -> Mapping[str, object]:
         """Return what was asked, and the scores."""
         scales = {f"scale of {one.attribute}": spelled_scale(one.scale) for one in self.scales}
-        return {"given": self.given, **scales}
+        left = {f"left out: {one.attribute}": one.reason for one in self.left_out}
+        return {"given": self.given, **scales, **left}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +130,7 @@ class SimultaneousMeans(Query[MeansTogether]):
         positional=True,
     )
     given: str | None = asked(
-        "Another attribute; all is estimated within each of its categories.", None
+        "Another attribute; all is estimated within each of its categories.", None, attribute=True
     )
     scores: Mapping[str, Sequence[Score]] | None = asked(
         "Of attributes whose labels are no numbers: NAME=SCORE,SCORE with semicolons between them. "

@@ -30,7 +30,9 @@ declaration, and so do the server's routes and the analyst's client. A worked ex
         example: ClassVar[str] = "health"                       # its arguments in the help
         looked_at: ClassVar[str] = "the largest share"          # the action log's words
 
-        attribute: str = asked("Attribute whose answers are counted.", positional=True)
+        attribute: str = asked(
+            "Attribute whose answers are counted.", positional=True, attribute=True
+        )
         confidence: float = confidence()
 
     # server/hushpoll_analysis/estimates/largest.py

@@ -13,6 +13,7 @@ from types import NoneType, UnionType
 from typing import (
     Any,
     ClassVar,
+    Final,
     Generic,
     Literal,
     Self,
@@ -22,9 +23,14 @@ from typing import (
     get_origin,
     get_type_hints,
 )
+from urllib.parse import urlencode
 
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import CONFIDENCES
+from hushpoll_shared.querying.domains import FORM, Where, read_where, spelled_where
 from hushpoll_shared.querying.result import Result
+from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
+from hushpoll_shared.spelling.text import show
 
 R = TypeVar("R", bound=Result)
 
@@ -78,6 +84,8 @@ class Parameter:
     flag: str
     common: bool
     elsewhere: bool
+    attribute: bool
+    category_of: str
 
     @property
     def required(self) -> bool:
@@ -92,6 +100,39 @@ class Parameter:
             return repr(float(value))
         return str(value).lower() if isinstance(value, bool) else str(value)
 
+    def read(self, text: str) -> Any:
+        """Return the value that an address has; raises InvalidParameter."""
+        if self.spelling is not None:
+            if len(text) > self.spelling.longest:
+                raise self._refused(text, f"give at most {self.spelling.longest} characters")
+            return self.spelling.read(text, self.name)
+        if self.choices:
+            return self._chosen(text, {one: one for one in self.choices})
+        if self.kind is bool:
+            return self._chosen(text, {"true": True, "false": False})
+        if self.kind is str:
+            return text
+        try:
+            number = parse_whole(text) if self.kind is int else parse_number(text)
+        except ValueError as error:
+            raise InvalidParameter(f"{self.name}: {error}", field=self.name) from None
+        least, most, above = self.least, self.most, self.above
+        if least is not None and number < least:
+            raise self._refused(text, f"give at least {least:g}")
+        if most is not None and number > most:
+            raise self._refused(text, f"give at most {most:g}")
+        if above is not None and number <= above:
+            raise self._refused(text, f"give more than {above:g}")
+        return number
+
+    def _chosen(self, text: str, choices: Mapping[str, Any]) -> Any:
+        if text not in choices:
+            raise self._refused(text, f"give {' or '.join(choices)}")
+        return choices[text]
+
+    def _refused(self, text: str, remedy: str) -> InvalidParameter:
+        return InvalidParameter(f"{self.name} is {show(text)}; {remedy}", field=self.name)
+
 
 def asked(
     means: str,
@@ -105,6 +146,8 @@ def asked(
     flag: str | None = None,
     common: bool = False,
     elsewhere: bool = False,
+    attribute: bool = False,
+    category_of: str = "",
 ) -> Any:
     """Return a field of a query.
 
@@ -126,10 +169,15 @@ def asked(
         Whether queries share it: then it stands before a query's own in the API's document.
     elsewhere : bool
         Whether it names other records on a server; on a file a second file is named instead.
+    attribute : bool
+        Whether it is the name of an attribute: a form offers those of the survey.
+    category_of : str
+        The parameter with the attribute of which it is a category.
     """
     facts = {
         "means": means, "least": least, "most": most, "above": above, "spelling": spelling,
         "positional": positional, "flag": flag, "common": common, "elsewhere": elsewhere,
+        "attribute": attribute, "category_of": category_of,
     }  # fmt: skip
     return field(default=default, metadata=facts)
 
@@ -145,6 +193,11 @@ def confidence() -> Any:
 def simultaneous(what: str = "intervals", detail: str = " with this confidence") -> Any:
     """Return the field that says whether all intervals, or differences, hold at once."""
     return asked(f"Whether all {what} hold together{detail} (Bonferroni).", False)
+
+
+WHERE: Final = Spelling(read_where, spelled_where, FORM, joiner=";")
+NAMING: Final = ("attribute", "attributes", "a", "b", "of", "given")
+"""What parameters are called that name attributes of the version that is asked about."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,9 +220,19 @@ class Query(Generic[R]):
     """First word of the operation's id in the API's document."""
     compares: ClassVar[bool] = False
     """Whether it is about two sources: this version, and the one of the `elsewhere` parameters."""
+    serves: ClassVar[str] = ""
+    """What pages that are written by hand ask for, in words; see `registry.query_that_serves`."""
     own_command: ClassVar[tuple[Literal["server", "file"], ...]] = ()
     """Where its command does more than ask, and is written by hand: of a server, on a file."""
     result_type: ClassVar[type[Result]]
+
+    where: Where | None = asked(
+        "Only reports with one of these categories of each of these attributes, such as "
+        "region=North;age=30-39,40-49. By default all reports.",
+        None,
+        spelling=WHERE,
+        common=True,
+    )
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -204,6 +267,42 @@ class Query(Generic[R]):
             }
         )
 
+    @classmethod
+    def of_texts(cls, texts: Mapping[str, str]) -> Self:
+        """Return the query of an address's parameters; an empty text is the default.
+
+        Raises
+        ------
+        InvalidParameter
+            If there is no such parameter, one that is required is missing, or a text is no value
+            of its parameter.
+        """
+        parameters = {one.name: one for one in cls.parameters()}
+        for name in texts:
+            if name not in parameters:
+                raise InvalidParameter(
+                    f"{cls.name} has no parameter {show(name)}; it has {', '.join(parameters)}",
+                    field=name,
+                )
+        for name, one in parameters.items():
+            if one.required and not texts.get(name):
+                raise InvalidParameter(f"{name} is missing; add it", field=name)
+        return cls(**{name: parameters[name].read(text) for name, text in texts.items() if text})
+
+    def address(self) -> str:
+        """Return it as an address names it, such as ``independence?a=gender&b=health``."""
+        return "?".join(filter(None, (self.name, urlencode(self.spelled()))))
+
+    def names(self) -> dict[str, str]:
+        """Return the attributes that it asks for, each with the parameter that names it."""
+        found: dict[str, str] = {}
+        for one in self.parameters():
+            value = getattr(self, one.name)
+            if one.name in NAMING and value is not None:
+                named = (value,) if isinstance(value, str) else value
+                found |= dict.fromkeys(named, one.name)
+        return found
+
     def spelled(self) -> dict[str, str]:
         """Return the parameters that differ from their defaults, as an address has them."""
         values = ((one, getattr(self, one.name)) for one in self.parameters())
@@ -222,8 +321,9 @@ class Query(Generic[R]):
 
 @cache
 def _parameters(query: type) -> tuple[Parameter, ...]:
-    hints = get_type_hints(query)
-    return tuple(_parameter(one, hints[one.name]) for one in fields(query))
+    hints, shared = get_type_hints(query), {one.name for one in fields(Query)}
+    declared = sorted(fields(query), key=lambda one: one.name in shared)  # its own come first
+    return tuple(_parameter(one, hints[one.name]) for one in declared)
 
 
 def _parameter(declared: Field[Any], hint: Any) -> Parameter:

@@ -8,9 +8,12 @@ from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import parse_qsl
 
 import hushpoll_shared.queries
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.querying.query import Query
+from hushpoll_shared.spelling.text import show
 
 
 @cache
@@ -35,3 +38,42 @@ def all_queries() -> Mapping[str, type[Query[Any]]]:
 def queries_by_file_name() -> Mapping[str, type[Query[Any]]]:
     """Return the queries by the name that their tables have in files."""
     return MappingProxyType({one.file_name: one for one in all_queries().values()})
+
+
+@cache
+def query_that_serves(purpose: str) -> type[Query[Any]]:
+    """Return the query that a page asks for something, by what it `serves` and not by its name."""
+    return next(one for one in all_queries().values() if one.serves == purpose)
+
+
+def query_at(address: str, field: str) -> Query[Any]:
+    """Return the query of an address that `Query.address` gives.
+
+    Parameters
+    ----------
+    address : str
+        It.
+    field : str
+        What a refusal names.
+
+    Raises
+    ------
+    InvalidParameter
+        If no query has this name, or as `Query.of_texts`.
+    """
+    name, _, words = address.partition("?")
+    kind = all_queries().get(name)
+    if kind is None:
+        raise InvalidParameter(
+            f"{field} names {show(name)}; give one of {', '.join(all_queries())}", field=field
+        )
+    try:
+        return kind.of_texts(dict(parse_qsl(words, keep_blank_values=True, errors="strict")))
+    except InvalidParameter as error:
+        raise InvalidParameter(f"{field}: in {name}, {error}", field=field) from error
+    except ValueError as error:
+        raise InvalidParameter(
+            f"{field} has {show(address)}, which cannot be read ({error}); give it as the address "
+            "of the result has it",
+            field=field,
+        ) from error

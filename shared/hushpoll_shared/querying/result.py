@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self
 
 from hushpoll_shared.querying.documents import read_members, to_json
+from hushpoll_shared.querying.domains import COLUMN, Where, checked_where, where_words
 from hushpoll_shared.querying.headings import heading
 from hushpoll_shared.tables.result_table import Cell
+
+WHERE: Final = "By attribute, the categories of the reports that it is about; absent: all reports."
 
 
 def told(description: str, **more: str) -> Any:
@@ -108,12 +111,15 @@ class Result:
     ----------
     about : OfRelease, OfFile or None
         Which survey and release; None of a result that was computed in Python.
+    where : mapping or None
+        The domain that it is about, as the query named it; None: all reports.
     """
 
     title: ClassVar[str]
     """Of its table, in a few words."""
 
     about: OfRelease | OfFile | None = None
+    where: Where | None = field(default=None, metadata={"description": WHERE})
 
     def sections(self) -> Iterator[Section]:
         """Yield what is shown, in order."""
@@ -137,6 +143,8 @@ class Result:
         """Return it as HTTP and ``--json`` give it; what there is no number of is null."""
         members: dict[str, Any] = to_json(self)
         del members["about"]
+        if self.where is None:
+            del members["where"]
         return {**self._about(), **members}
 
     @classmethod
@@ -153,7 +161,9 @@ class Result:
             about = OfRelease(**read_members(OfRelease, document))
         elif "survey" in document:
             about = OfFile(**read_members(OfFile, document))
-        return cls(about=about, **read_members(cls, document, without=("about",)))
+        where = checked_where(document["where"]) if "where" in document else None
+        own = read_members(cls, document, without=("about", "where"))
+        return cls(about=about, where=where, **own)
 
     def _about(self) -> dict[str, Any]:
         return {} if self.about is None else dict(to_json(self.about))
@@ -169,6 +179,7 @@ class Result:
         return {
             **{name: about.get(name) for name in order},
             **self._named("n"),
+            COLUMN: None if self.where is None else where_words(self.where),
             "pending": about.get("pending"),
             **{f"file: {name}": value for name, value in inputs.items()},
             **self._named("confidence", "simultaneous", "estimator", "method", "alpha", "rate"),

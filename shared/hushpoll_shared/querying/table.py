@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any, Final, get_origin, get_type_hints
 
 from hushpoll_shared.querying.documents import alternatives
+from hushpoll_shared.querying.domains import COLUMN, where_words
 from hushpoll_shared.querying.result import Line, Result, Section
 from hushpoll_shared.tables.result_table import Column, Kind, ResultTable
 
@@ -38,6 +39,10 @@ def table_of_result(result: Result) -> ResultTable:
             columns.append(Column(name, kinds[name]))
     names = [column.name for column in columns]
     entries = (entry for section in sections for entry in _entries(section, names))
+    if result.where is not None:  # a file of a part of the reports says so in each row
+        columns.insert(0, Column(COLUMN, "text"))
+        words = where_words(result.where)
+        entries = ({COLUMN: words, **entry} for entry in entries)
     return ResultTable.of(result.title, tuple(columns), entries, result.about_and_how())
 
 
@@ -66,7 +71,11 @@ def _cells(kind: type) -> dict[str, Callable[[Any], Any]]:
 def _flat(kind: type) -> dict[str, tuple[str, Kind]]:
     """Return the columns of a row with their paths and kinds; an estimate within it has several."""
     hints, found = get_type_hints(kind), {}
+    # A result may be a row itself, but for what all results have.
+    shared = {one.name for one in fields(Result)} if issubclass(kind, Result) else set()
     for one in fields(kind):
+        if one.name in shared:
+            continue
         (inner, *others), _ = alternatives(hints[one.name])
         if is_dataclass(inner) and isinstance(inner, type) and not others:
             for name, (path, cell) in _flat(inner).items():

@@ -122,6 +122,11 @@ def scores_of_labels(labels: Sequence[str]) -> list[Score]:
     return scores
 
 
+def are_numbers(labels: Sequence[str]) -> bool:
+    """Return whether each label is a number or an interval, however doubtful they are together."""
+    return all(_INTERVAL.fullmatch(label) or _POINT.fullmatch(label) for label in labels)
+
+
 def _unreadable(what: str) -> InvalidParameter:
     return InvalidParameter(what, field="scores")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from hushpoll_protocols import InvalidParameter, ManifestRefused, MissingExtra
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.reports import REPORTS_MAGIC
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +48,13 @@ def read_records_header(stream: BinaryIO) -> Published:
         If the manifest contradicts itself or its digest.
     """
     head = stream.read(_FIXED)
+    if head[:4] == REPORTS_MAGIC:
+        raise InvalidParameter(
+            "this is a file of reports, as hushpoll simulate --to-file writes it, and no file of "
+            "records; send it with hushpoll submit and, once the server has sealed it, give the "
+            "file that hushpoll export makes",
+            field="records",
+        )
     if len(head) < _FIXED or head[:4] != RECORDS_MAGIC:
         raise InvalidParameter(
             f"this is no file of records: it must start with {RECORDS_MAGIC.decode()}; "

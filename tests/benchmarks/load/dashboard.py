@@ -70,7 +70,7 @@ PAGES = (
     "/dashboard/account",
     f"/results/{OVER}/versions/1",
 )
-# Pages that hold all that they show, for somebody who keeps or passes on the file.
+# Pages that hold all that they show, for readers who keep or pass on the file.
 ALONE = (f"{VERSION}/report-file", "/results/")
 # The first is asked for again and again, the others once each: their charts are in no cache.
 CONFIDENCES = ("0.95", "0.8", "0.9", "0.99")

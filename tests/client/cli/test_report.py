@@ -27,7 +27,7 @@ def run(tmp_path, monkeypatch):
     return run
 
 
-def survey(questions: int) -> dict:
+def survey(questions: int) -> bytes:
     attributes = [
         {"name": f"q{number}", "role": "plain", "categories": ["no", "yes"]}
         for number in range(questions - 1)
@@ -44,7 +44,7 @@ def survey(questions: int) -> dict:
             }
         )
         .resolve()
-        .to_dict()
+        .canonical
     )
 
 

@@ -44,5 +44,5 @@ class Largest(Query[LargestShare]):
     example: ClassVar[str] = "health"
     looked_at: ClassVar[str] = "the largest share"
 
-    attribute: str = asked("Attribute whose answers are counted.", positional=True)
+    attribute: str = asked("Attribute whose answers are counted.", positional=True, attribute=True)
     confidence: float = confidence()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import runpy
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import requests
-from hushpoll_shared.queries.largest_share import Largest
+from hushpoll_shared.queries.largest_share import Largest, LargestShare
 
 from hushpoll_analysis import Records
 from hushpoll_analysis.records.source import OfRecords
@@ -20,11 +22,14 @@ from hushpoll_analysis.results import result_of
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.commandline import main
 from hushpoll_fleet.demo.processes import Server
+from hushpoll_server.reports.bundle import read_bundle
+from hushpoll_server.reports.results import results_of
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_shared.wire.records_file import pack_records_header
 from hushpoll_shared.wire.reports import Report, new_report_id, pack_reports
 
+ROOT = Path(__file__).resolve().parents[3]
 DRAFT: dict[str, Any] = {
     "name": "added",
     "version": 1,
@@ -52,6 +57,82 @@ def numbers(document: dict[str, Any]) -> dict[str, Any]:
     """Return what a document says beside of which release or file it is."""
     about = ("survey", "version", "digest", "pending", "release", "released_at", "next_release")
     return {name: one for name, one in document.items() if name not in (*about, "inputs")}
+
+
+def in_the_docs(document: dict[str, Any], folder: Path) -> None:
+    """The references of commands and of HTTP, and the row of the authorisation matrix."""
+    sys.path += [str(ROOT / "docs"), str(ROOT / "tests")]
+    from directives import commands, routes
+
+    assert "## hushpoll relate largest" in commands.text("relate")
+    assert "## hushpoll records largest" in commands.text("records")
+    routes.DOCUMENT = folder / "openapi.json"
+    routes.DOCUMENT.write_text(json.dumps(document), encoding="utf-8")
+    assert "largest-share" in routes.text()
+    matrix = runpy.run_path(str(ROOT / "tests" / "server" / "test_authorisation_matrix.py"))
+    rows = {route.endpoint: route for route in matrix["ROUTES"]}
+    assert (rows["queries.largest_share"].scope, rows["queries.largest_share"].done) == (
+        "read",
+        422,
+    )
+
+
+def on_the_dashboard(
+    server: Server, bearer: dict[str, str], expected: LargestShare, table: bytes
+) -> None:
+    """Its form, its page, its files and a refusal, for a reader of the survey alone."""
+    board, path = f"{server.url}/dashboard", "/surveys/added/versions/1/results"
+    for name, roles in (("ada", {"added": "reader"}), ("eve", {})):
+        user = {"name": name, "password": "correct horse battery", "roles": roles}
+        added = requests.post(f"{server.url}/api/v1/users", json=user, headers=bearer, timeout=300)
+        assert added.status_code == 201, added.text
+    asked = {"attribute": "health", "confidence": "0.9"}
+    with requests.Session() as ada, requests.Session() as eve:
+        for person, name in ((ada, "ada"), (eve, "eve")):
+            form = person.get(f"{board}/sign-in", timeout=300).text
+            token = re.search(r'name="form_token" value="([^"]*)"', form)
+            assert token is not None
+            fields = {"form_token": token[1], "name": name, "password": "correct horse battery"}
+            person.post(f"{board}/sign-in", fields, timeout=300)
+        assert f"{path}/largest-share" in ada.get(board + path, timeout=300).text
+        empty = ada.get(f"{board}{path}/largest-share", timeout=300).text
+        assert "Choose: Attribute." in empty
+        assert '<option value="health">health</option>' in empty
+        page = ada.get(f"{board}{path}/largest-share", params=asked, timeout=300).text
+        assert f"{expected.largest.frequency:.4f}" in page
+        assert "90 % interval" in page
+        assert expected.intervals in page
+        file = ada.get(f"{board}{path}/largest-share/file.csv", params=asked, timeout=300)
+        assert file.content == table
+        wrong = asked | {"confidence": "2"}
+        refused = ada.get(f"{board}{path}/largest-share", params=wrong, timeout=300)
+        assert refused.status_code == 422
+        assert re.search(r'name="confidence"[^>]*aria-invalid="true"', refused.text)
+        stranger = eve.get(f"{board}{path}/largest-share", params=asked, timeout=300)
+        assert stranger.status_code == 404
+        signed_out = requests.get(
+            f"{board}{path}/largest-share", params=asked, allow_redirects=False, timeout=300
+        )
+        assert signed_out.status_code == 303
+
+
+def in_a_report(
+    server: Server, client: AnalystClient, expected: LargestShare, folder: Path
+) -> None:
+    """Its section, and its numbers and table in the bundle, from which they are made again."""
+    query = Largest(attribute="health", confidence=0.9)
+    words = ("report", "added", "--url", server.url, "--token", server.token)
+    hushpoll(*words, "--result", query.address(), "--out", folder / "added.html")
+    text = (folder / "added.html").read_text(encoding="utf-8")
+    assert "Largest share</h3>" in text
+    assert f"{expected.largest.frequency:.4f}" in text
+    file = io.BytesIO()
+    client.report("added", 1, file.write, format="bundle", results=[query])
+    basis, files = read_bundle(file.getvalue())
+    (found,) = results_of(basis)["results"]
+    assert found == json.loads(files["results.json"])["results"][0]
+    assert Largest.result_of(found["result"]).largest == expected.largest
+    assert any(name.endswith("-largest-share.csv") for name in files)
 
 
 def walk(folder: Path) -> None:
@@ -108,8 +189,11 @@ def walk(folder: Path) -> None:
         operation = document["paths"][
             STATISTIC.replace("added", "{name}").replace("versions/1", "versions/{version}")
         ]["get"]
+        in_the_docs(document, folder)
+        on_the_dashboard(server, bearer, expected, (folder / "2.csv").read_bytes())
+        in_a_report(server, client, expected, folder)
         names = [one["name"] for one in operation["parameters"]]
-        assert names == ["name", "version", "format", "confidence", "attribute"]
+        assert names == ["name", "version", "format", "confidence", "where", "attribute"]
         assert set(document["components"]["schemas"]["LargestAnswer"]["required"]) > {"largest"}
     assert "Show the largest share." in hushpoll("relate", "--help")
     assert "hushpoll relate largest work-and-health health" in hushpoll(

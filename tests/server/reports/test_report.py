@@ -360,3 +360,51 @@ def expanded(stream: bytes) -> bytes:
         return zlib.decompress(stream)
     except zlib.error:
         return b""
+
+
+RESULTS = ("conditional-shares?of=age&given=gender", "dependencies", "largest?x=1")
+
+
+def test_other_results_have_sections_tables_and_their_numbers_again_from_the_bundle(site, draw):
+    published = site.publish(release="immediate", minimum_batch=3)
+    site.fill(published, 30)
+    site.fill(published, 30, gender="Female")
+    site.services.sealing.sweep(site.services.surveys.now())
+    path = f"{VERSION}/report"
+    query = {"attributes": "income", "results": ",".join(RESULTS[:2])}
+    html = site.get(path, query_string=query)
+    assert html.status_code == 200, html.json
+    text = html.get_data(as_text=True)
+    assert '<a href="#results">Other results</a>' in text
+    assert "Conditional shares</h3>" in text
+    bundle = site.get(path, query_string=query | {"format": "bundle"}).data
+    api = site.get(f"{VERSION}/conditional-shares?of=age&given=gender").json
+    assert f"{api['shares'][0]['value']:.4f}" in text
+    basis, files = read_bundle(bundle)
+    found = json.loads(files["results.json"])["results"]
+    assert [one["query"] for one in found] == list(RESULTS[:2])
+    assert found[0]["result"]["shares"] == api["shares"]
+    tables = [one for one in files if one.startswith("tables/")]
+    assert any(one.endswith("-conditional-shares.csv") for one in tables)
+    again = Report(basis, draw)
+    assert files_of(basis, again.results, again.figures, again.html).items() <= files.items()
+    assert "--result 'conditional-shares?of=age&amp;given=gender'" in text.replace("&#39;", "'")
+
+
+@pytest.mark.parametrize(
+    ("results", "words"),
+    [
+        ("largest?x=1", "results names 'largest'; give one of"),
+        ("independence?a=age", "results: in independence, b is missing"),
+        ("changes?attribute=age&since_version=1", "compares two versions"),
+        ("estimates?estimator=likelihood", "reads the records themselves"),
+        ("independence?a=age&b=no", "no"),
+    ],
+)
+def test_a_result_that_no_report_has_is_refused(site, results, words):
+    published = site.publish(release="immediate", minimum_batch=3)
+    site.fill(published, 10)
+    site.services.sealing.sweep(site.services.surveys.now())
+    answer = site.get(f"{VERSION}/report", query_string={"results": results})
+    assert answer.status_code == 422
+    assert words in answer.json["detail"], answer.json

@@ -9,6 +9,7 @@ import pytest
 from hushpoll_protocols import InvalidParameter, ManifestRefused, MissingExtra
 from hushpoll_shared import Published
 from hushpoll_shared.wire.records_file import pack_records_header, read_records
+from hushpoll_shared.wire.reports import pack_reports
 
 
 @pytest.fixture
@@ -47,6 +48,13 @@ def test_the_header_has_its_documented_bytes(published: Published) -> None:
 def test_a_file_may_have_no_rows(published: Published) -> None:
     _, records = read_records(pack_records_header(published))
     assert records.shape == (0, published.layout.record_size)
+
+
+def test_a_file_of_reports_is_told_apart_with_what_to_do(published: Published) -> None:
+    reports = pack_reports(published.digest, [])
+    with pytest.raises(InvalidParameter, match=r"file of reports.*hushpoll submit") as caught:
+        read_records(reports)
+    assert caught.value.field == "records"
 
 
 @pytest.mark.parametrize(

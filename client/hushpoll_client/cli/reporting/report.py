@@ -24,6 +24,7 @@ from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_errors, waiting
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
+from hushpoll_shared.querying.registry import query_at
 from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
@@ -97,6 +98,13 @@ def chosen_tables(crosses: Iterable[str]) -> list[list[str]]:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Make the report from this bundle again, without a server, and compare.",
 )
+@click.option(
+    "--result",
+    "results",
+    multiple=True,
+    metavar="NAME?PARAMETER=VALUE&...",
+    help="Also show this result: a statistic by its name in addresses, with its parameters.",
+)
 @choice_options
 @timeout_option("Seconds to wait for a worker, which makes a report of many questions.")
 @optional_url_option
@@ -160,11 +168,14 @@ def _fetch(
         "fairness": shown["fairness"],
         **{key: shown[key] for key in ("estimator", "confidence") if shown[key] is not None},
     }
+    results = [query_at(address, "--result") for address in shown["results"]]
     figures = len(asked["attributes"] or published.attributes) + len(asked["cross_tables"])
     with replacing(path) as file:
         if figures <= MOST_FIGURES_AT_ONCE:
-            client.report(name, version, file.write, **asked)
+            client.report(name, version, file.write, results=results, **asked)
             return
+        if results:
+            asked["results"] = [query.address() for query in results]
         with waiting(f"report of {name}") as say:
             job = wait_for(
                 client.job,

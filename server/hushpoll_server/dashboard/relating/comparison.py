@@ -25,6 +25,7 @@ from hushpoll_server.dashboard.frame import (
     private,
     words_of_refusal,
 )
+from hushpoll_server.dashboard.relating.subgroups import shares_in_groups
 from hushpoll_server.dashboard.results import NOTHING_YET
 from hushpoll_server.dashboard.surveys import answered, of_survey, reached
 from hushpoll_server.errors import Refused
@@ -32,7 +33,6 @@ from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.queries.changes import Change
-from hushpoll_shared.queries.conditional_shares import ConditionalShares
 from hushpoll_shared.tables.statistics import table_of
 
 PAGE: Final = "/surveys/<name>/versions/<int:version>/comparison"
@@ -147,7 +147,7 @@ def _of_groups(row: VersionRow, chosen: Mapping[str, str], given: str) -> dict[s
     group, reference = chosen["group"], chosen["reference"]
     if group == reference:
         raise InvalidParameter("the two groups are the same one; choose another", field="reference")
-    query = ConditionalShares(
+    query = shares_in_groups(
         of=chosen["of"],
         given=given,
         reference=reference,
@@ -166,7 +166,7 @@ def _of_groups(row: VersionRow, chosen: Mapping[str, str], given: str) -> dict[s
         if one["group"] == group
     ]
     return {
-        "statistic": "conditional-shares",
+        "statistic": query.file_name,
         "document": document,
         "rows": rows,
         "first": f"{given} {group}",
@@ -194,7 +194,7 @@ def _of_waves(row: VersionRow, chosen: Mapping[str, str], since: VersionRow) -> 
         for one in document["changes"]
     ]
     return {
-        "statistic": "changes",
+        "statistic": query.file_name,
         "document": document,
         "rows": rows,
         "first": f"{row.name} version {row.version}",

@@ -5,7 +5,8 @@ A group is the people with one answer to another question, in clear or perturbed
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from flask import request
 
@@ -14,9 +15,28 @@ from hushpoll_server.dashboard.surveys import answered
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import UNBIASED
-from hushpoll_shared.queries.conditional_shares import ConditionalShares
 from hushpoll_shared.queries.estimates import Estimates
+from hushpoll_shared.querying.query import Query
+from hushpoll_shared.querying.registry import query_that_serves
+from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.tables.result_table import ResultTable
+
+SHARES_IN_GROUPS: Final = "shares in groups"
+
+
+def shares_in_groups(
+    *, of: str, given: str, confidence: float, reference: str | None = None
+) -> Query[Any]:
+    """Return the query for the shares of one question within each category of another."""
+    kind: Any = query_that_serves(SHARES_IN_GROUPS)
+    query: Query[Any] = kind(of=of, given=given, confidence=confidence, reference=reference)
+    return query
+
+
+def table_among(document: Mapping[str, Any]) -> ResultTable:
+    """Return the table of their JSON form."""
+    return table_of_result(query_that_serves(SHARES_IN_GROUPS).result_of(document))
 
 
 def chosen_group(published: Published, of: str) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -52,7 +72,7 @@ def shares_among(
         If there is no release yet, or records are deleted.
     """
     attribute = published.attribute(chosen["attribute"])
-    query = ConditionalShares(
+    query = shares_in_groups(
         of=attribute.name, given=chosen["among"], confidence=float(chosen["confidence"])
     )
     document = answered(row, query).to_dict()

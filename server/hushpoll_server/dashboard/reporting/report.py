@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from hushpoll_server.reports.page import style_hash
 from hushpoll_server.reports.report import FORMS
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.querying.registry import query_at
 from hushpoll_shared.reading.decimal_texts import parse_number
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
@@ -85,6 +86,7 @@ def report(name: str, version: int) -> Response:
             for attribute in published.attributes
         },
         chosen=chosen,
+        results=_results(request.args.getlist("result")),
         asked=bool(request.args),
         estimators=ESTIMATORS,
         confidences=CONFIDENCES,
@@ -112,7 +114,8 @@ def report_file(name: str, version: int) -> Response:
             f"format is {show(form)} in this address; choose one of {', '.join(FORMS)}",
             field="format",
         )
-    choices = parts.survey_reports.choices(row, **_chosen(request.args))
+    results = request.args.getlist("result")
+    choices = parts.survey_reports.choices(row, **_chosen(request.args), results=results)
     file = parts.survey_reports.file(row, choices, form)
     parts.actions.looked(member().actor, "report", row.name, row.version)
     answer = finished(Response(file.body, mimetype=file.media_type))
@@ -184,6 +187,15 @@ def _chosen(given: MultiDict[str, str]) -> dict[str, Any]:
         # A box that is not ticked is not sent; without any choice all is shown.
         "fairness": bool(given.get("fairness")) or "estimator" not in given,
     }
+
+
+def _results(addresses: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Return the other results that an address names: each again, its title, what it asks."""
+    queries = [query_at(address, "result") for address in addresses]
+    return [
+        (query.address(), query.result_type.title, ", ".join(query.spelled().values()))
+        for query in queries
+    ]
 
 
 def _number(given: Mapping[str, str]) -> float:

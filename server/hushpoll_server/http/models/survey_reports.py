@@ -32,6 +32,15 @@ class ReportQuery(Strict):
     )
     fairness: bool = Field(True, description="Whether finished audits of fairness are shown.")
 
+    results: str = Field(
+        "",
+        max_length=4_000,
+        description="What else is shown, with commas between: each as the name of its route and, "
+        "after a question mark, its parameters as an address has them, such as "
+        "`independence?a=age&b=gender`. A comma within is written `%2C`. A statistic that "
+        "compares two versions is in no report.",
+    )
+
     format: Literal["html", "pdf", "bundle"] = Field(
         "html",
         description="`html` and `pdf` are one file to read and to print. `bundle` is a ZIP with "
@@ -47,6 +56,7 @@ class ReportQuery(Strict):
             "estimator": self.estimator,
             "confidence": self.confidence,
             "fairness": self.fairness,
+            "results": _words(self.results, ","),
         }
 
 

@@ -14,6 +14,7 @@ from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.http.schemas import answer_of, parameters_of
 from hushpoll_server.http.tables import result_answer
+from hushpoll_shared.querying.domains import where_words
 from hushpoll_shared.querying.query import Query
 
 api = APIBlueprint(
@@ -38,9 +39,11 @@ def _add_route(kind: type[Query[Any]]) -> None:
         current_grant().require_survey(other)
         row = parts.surveys.version(path.name, path.version)
         before = parts.surveys.version(other, given["since_version"]) if kind.compares else None
-        result = parts.analysis.result(row, kind.read(given), before)
+        asked = kind.read(given)
+        result = parts.analysis.result(row, asked, before)
+        domain = None if asked.where is None else where_words(asked.where)
         for seen in filter(None, (before, row)):
-            parts.actions.looked(current_grant().actor, kind.name, seen.name, seen.version)
+            parts.actions.looked(current_grant().actor, kind.name, seen.name, seen.version, domain)
         return result_answer(
             result, kind.file_name, form=query.format, published=parts.surveys.published(row)
         )

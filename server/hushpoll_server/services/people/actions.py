@@ -27,7 +27,7 @@ class Actions:
         self._store = store
         self._clock = clock
         self._lock = threading.Lock()
-        self._looks: dict[tuple[str, str, str, int | None], int] = {}
+        self._looks: dict[tuple[str, str, str, int | None, str | None], int] = {}
 
     def record(
         self,
@@ -60,12 +60,16 @@ class Actions:
             at=self._now(), actor=actor, act=act, survey=survey, version=version, subject=subject
         )
 
-    def looked(self, actor: str, view: str, survey: str, version: int | None) -> None:
+    def looked(
+        self, actor: str, view: str, survey: str, version: int | None, subject: str | None = None
+    ) -> None:
         """Write that a user or token looked at a result, unless the same was written lately.
+
+        The subject is the domain that the result is about, where it is not about all reports.
 
         A look is answered even where the line cannot be stored; the server's log says so then.
         """
-        key, now = (actor, view, survey, version), self._now()
+        key, now = (actor, view, survey, version, subject), self._now()
         with self._lock:
             if now < self._looks.get(key, -LOOK_SECONDS) + LOOK_SECONDS:
                 return
@@ -73,7 +77,7 @@ class Actions:
                 self._looks.clear()
             self._looks[key] = now
         try:
-            self.record(actor, f"looked-at-{view}", survey=survey, version=version)
+            self.record(actor, f"looked-at-{view}", survey=survey, version=version, subject=subject)
         except Refused:
             log.error("look-not-recorded", survey=survey, view=view)
             with self._lock:

@@ -28,7 +28,7 @@ class Failures:
     """Failures of the last `LOCK_SECONDS`; at most `MOST_COUNTED` values are counted.
 
     Past it the half with the fewest failures is forgotten: names that nobody tries twice cannot
-    crowd out the one that somebody guesses at.
+    crowd out the one whose password is guessed.
     """
 
     def __init__(self) -> None:

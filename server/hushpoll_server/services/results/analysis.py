@@ -9,25 +9,25 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from hushpoll_analysis.estimates.cross_table import CrossTable, joint_shares
 from hushpoll_analysis.multiplicity.dependencies import check_pairs, rare_pairs
-from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, count_pairs
-from hushpoll_analysis.records.pairs import joint_counts, pair
+from hushpoll_analysis.records.counts import count_pairs
+from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
-from hushpoll_analysis.records.source import Held, Source
-from hushpoll_analysis.results import result_of
+from hushpoll_analysis.records.source import Source
+from hushpoll_analysis.results import in_domain, result_of, result_within
 from hushpoll_protocols import InvalidParameter, SecureBits
 from hushpoll_protocols.estimation.likelihood import NotConverged
 from hushpoll_protocols.registry import PROTOCOLS
 from hushpoll_server.errors import Refused
+from hushpoll_server.services.results.release_source import ReleaseSource
 from hushpoll_server.services.results.releases import Release, Releases
 from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
@@ -46,8 +46,6 @@ R = TypeVar("R", bound=Result)
 # Questions that may wait for the one being answered. Each holds a thread of the web process.
 WAITING_QUESTIONS: Final = 4
 RETRY_AFTER_SECONDS: Final = 5
-# Indicators, one byte each, that an estimator may hold and pass through some hundred times.
-LARGEST_HELD: Final = 1 << 25
 # Cross-tables of so many cells at most are kept, about 32 bytes for each cell.
 KEPT_TABLES: Final = 16
 LARGEST_KEPT: Final = 1 << 16
@@ -65,8 +63,9 @@ def require_few_rare_pairs(query: Dependencies, source: Source) -> None:
     InvalidParameter
         If more than `MOST_RARE_PAIRS` have rare answers, of which tables are drawn.
     """
-    check_pairs(source.published, query.rate)
-    rare = rare_pairs(source.published, source.pairs(), query.rate)
+    but = query.where or ()
+    check_pairs(source.published, query.rate, but)
+    rare = rare_pairs(source.published, source.pairs(), query.rate, but)
     if rare > MOST_RARE_PAIRS:
         raise InvalidParameter(
             f"{rare} pairs of attributes have rare answers, of which tables are drawn, and more "
@@ -172,10 +171,11 @@ class Analysis:
         if before is not None:
             require_two_versions(before, row)
             return result_of(query, source, self.source(before))
+        inside = in_domain(query, source)
         if isinstance(query, Dependencies):
-            require_few_rare_pairs(query, source)
+            require_few_rare_pairs(query, inside)
         try:
-            result = result_of(query, source)
+            result = result_within(query, inside)
         except NotConverged as error:
             raise InvalidParameter(
                 f"estimator is 'likelihood': {error}; choose another estimator", field="estimator"
@@ -188,7 +188,11 @@ class Analysis:
 
     def source(self, row: VersionRow) -> ReleaseSource:
         """Return the counts of a version's release, as queries ask for them."""
-        return ReleaseSource(self, row, self._surveys.published(row))
+        return ReleaseSource(
+            self._surveys.published(row),
+            lambda: self.release(row),
+            lambda release: self.scanning(row, release),
+        )
 
     def heading(self, row: VersionRow, release: Release) -> dict[str, Any]:
         """Return what every answer says of its version and release."""
@@ -243,62 +247,6 @@ class Analysis:
                 yield RecordStream.trusted(self._surveys.published(row), blocks)
         finally:
             self._places.release()
-
-
-@dataclass(frozen=True)
-class ReleaseSource:
-    """The counts of one release of a version; it is looked up once a query has been checked."""
-
-    analysis: Analysis
-    row: VersionRow
-    published: Published
-
-    @cached_property
-    def release(self) -> Release:
-        """What analysts may learn of the version now."""
-        return self.analysis.release(self.row)
-
-    def questions(self, only: Collection[str] | None = None) -> Counts:
-        """Return the support counts of all questions, kept or counted now."""
-        del only
-        return self.pairs().counts
-
-    def pair(self, a: str, b: str) -> JointCounts:
-        """Return the joint counts of two questions, kept or counted now."""
-        counts = None if self.release.counts is None else self.release.counts.of_pair(a, b)
-        if counts is None:
-            with self._scanning() as records:
-                counts = joint_counts(records, a, b)
-        return counts
-
-    def pairs(self) -> PairCounts:
-        """Return the counts of all pairs that are kept, or count them now."""
-        if self.release.counts is not None:
-            return self.release.counts
-        with self._scanning() as records:
-            return count_pairs(records)
-
-    def records(self, held: Held) -> AbstractContextManager[RecordStream]:
-        """Let the block hold the release's records, when it is its turn.
-
-        Raises
-        ------
-        InvalidParameter
-            If they are too many.
-        """
-        reports = self.release.reports
-        if reports * held.widest > LARGEST_HELD:
-            raise InvalidParameter(
-                f"{held.field} is {held.value!r}, which works through {reports} records of up to "
-                f"{held.widest} categories many times; a server does so up to {LARGEST_HELD} "
-                "indicators: export the records and use hushpoll records estimate, or choose "
-                f"another {held.field}",
-                field=held.field,
-            )
-        return self._scanning()
-
-    def _scanning(self) -> AbstractContextManager[RecordStream]:
-        return self.analysis.scanning(self.row, self.release)
 
 
 def require_two_versions(before: VersionRow, after: VersionRow) -> None:

@@ -5,26 +5,30 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Final
 
 import numpy as np
 
 from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.results import result_of
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_server.charts.drawing import Drawing, NotDrawn
 from hushpoll_server.errors import Refused
 from hushpoll_server.reports.basis import Basis
-from hushpoll_server.reports.choices import Choices
+from hushpoll_server.reports.choices import MOST_CELLS, Choices
+from hushpoll_server.reports.needed import Needed
 from hushpoll_server.reports.pdf import NotPrinted, require_pdf
 from hushpoll_server.reports.report import FORMS, Report
 from hushpoll_server.reports.small_groups import small_groups
-from hushpoll_server.services.results.analysis import Analysis
+from hushpoll_server.services.results.analysis import Analysis, require_few_rare_pairs
 from hushpoll_server.services.results.jobs import Jobs
 from hushpoll_server.services.results.releases import Release, Releases
 from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import DONE
+from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.spelling.canonical import canonical_json, parse_json
 from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 
@@ -145,14 +149,34 @@ class SurveyReports:
 
     def _basis(self, row: VersionRow, choices: Choices) -> Basis:
         source = self._analysis.source(row)
-        counts = source.questions(choices.attributes)
-        joint = {names: self._joint(row, source.release, *names) for names in choices.cross_tables}
+        shown = None if choices.results else choices.attributes
+        counts = source.questions(shown)
+        needed = Needed(
+            source.published, counts, partial(self._joint, row, source.release), source.pairs
+        )
+        for names in choices.cross_tables:
+            needed.pair(*names)
+        for query in choices.results:
+            if isinstance(query, Dependencies):
+                require_few_rare_pairs(query, needed)
+            result_of(query, needed)
+        cells = sum(joint.both.size for joint in needed.joint.values())
+        if cells > MOST_CELLS:
+            raise InvalidParameter(
+                f"results need the counts of {len(needed.joint)} pairs of questions with {cells} "
+                f"cells; a report has at most {MOST_CELLS}: choose fewer",
+                field="results",
+            )
         return Basis(
-            published=self._surveys.published(row),
+            published=source.published,
             choices=choices,
             n=counts.n,
-            support={name: counts.support[name] for name in choices.attributes},
-            joint=joint,
+            support={
+                name: support
+                for name, support in counts.support.items()
+                if shown is None or name in shown
+            },
+            joint=needed.joint,
             facts=self._facts(row, choices),
         )
 

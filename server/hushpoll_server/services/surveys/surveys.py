@@ -68,7 +68,7 @@ class SurveyService:
     ----------
     publishing, reading, looking : Turns
         Of threads that publish; that read a manifest in YAML; and that check, plan or preview a
-        draft. Whoever looks at a draft keeps nobody from saving or publishing another.
+        draft. A reader of a draft keeps nobody from saving or publishing another.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class SurveyService:
         # The published form never changes, so it is parsed and checked once.
         self._published = lru_cache(maxsize=CACHED_MANIFESTS)(self._load)
         waiting = max(1, settings.threads // 8)
-        # What somebody wrote is not refused because others look at their drafts.
+        # An analyst's own text is not refused because others look at their drafts.
         self.publishing = Turns("other surveys are being published", most=waiting)
         self.reading = Turns("other manifests are being read", most=waiting)
         self.looking = Turns("other drafts are being checked or planned", most=waiting)

@@ -16,7 +16,7 @@ from typing import Final
 from hushpoll_server.errors import Refused
 
 WAIT_SECONDS: Final = 15.0
-"""How long a request waits whose refusal would lose what somebody wrote."""
+"""How long a request waits whose refusal would lose what an analyst wrote."""
 RETRY_AFTER_SECONDS: Final = 1
 
 

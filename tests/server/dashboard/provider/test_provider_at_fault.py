@@ -154,7 +154,7 @@ class Raw:
         return self
 
     def __exit__(self, *_):
-        # Wakes the thread where it still waits for somebody.
+        # Wakes the thread where it still waits for a connection.
         socket.create_connection(self._listener.getsockname()[:2]).close()
         self._thread.join(LONGEST_SECONDS)
         self._listener.close()

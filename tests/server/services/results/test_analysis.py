@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from hushpoll_server.services.results import analysis
+from hushpoll_server.services.results import release_source
 from hushpoll_server.services.results.analysis import WAITING_QUESTIONS
 from hushpoll_server.store import segments
 from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, read_records
@@ -86,7 +86,7 @@ def test_an_unknown_estimator_is_refused(site, loud):
 
 
 def test_records_too_many_for_the_likelihood_are_refused(site, loud, monkeypatch):
-    monkeypatch.setattr(analysis, "LARGEST_HELD", 10)
+    monkeypatch.setattr(release_source, "LARGEST_HELD", 10)
     answer = site.get(f"{VERSION}/estimates", query_string={"estimator": "likelihood"})
     assert site.problem(answer) == (422, "invalid-request", "estimator")
 

@@ -58,6 +58,15 @@ def test_intervals_that_hold_together_say_so(site, published):
     assert (body["simultaneous"], body["differences"]) == (True, None)
 
 
+def test_dependencies_job_takes_the_domain_that_the_route_takes(site, published):
+    at_once = site.get(f"{VERSION}/dependencies", query_string={"where": "income=poor"}).json
+    assert at_once["n"] == 40
+    found = site.run_job("dependencies", {"where": {"income": ["poor"]}})
+    assert found == {**at_once, "kind": "dependencies"} or found == at_once
+    refused = site.post(f"{VERSION}/jobs/dependencies", json={"where": {"gender": ["Male"]}})
+    assert site.problem(refused) == (422, "invalid-request", "where")
+
+
 def test_dependencies_job_finds_what_the_route_does_and_tells_how_far_it_is(site, published):
     at_once = site.get(f"{VERSION}/dependencies", query_string={"rate": 0.2}).json
     found = site.run_job("dependencies", {"rate": 0.2})
@@ -135,13 +144,19 @@ def test_change_is_that_of_the_function(site, published):
         ({"since_version": 2, "mapping": "{"}, "mapping"),
         ({"since_version": 2, "since_mapping": "[1]"}, "since_mapping"),
         ({"since_version": 2, "mapping": '{"Male": "m"}'}, "mapping"),
-        ({"since_version": 2, "since_attribute": "x"}, "attribute"),
+        ({"since_version": 2, "since_attribute": "x"}, "since_attribute"),
+        ({"since_version": 2, "attribute": "x"}, "attribute"),
+        ({"since_version": 2, "since_mapping": '{"Nobody": "m"}'}, "since_mapping"),
     ],
 )
 def test_bad_comparison_is_refused_by_field(site, published, query, field):
     site.publish(version=2)
     answer = site.get(f"{VERSION}/changes", query_string={"attribute": "gender", **query})
     assert site.problem(answer) == (422, "invalid-request", field)
+    if field.endswith("attribute"):
+        of = {"attribute": "country", **query}
+        answer = site.get(f"{VERSION}/ordered-changes", query_string=of)
+        assert site.problem(answer) == (422, "invalid-request", field)
 
 
 def test_token_for_one_survey_compares_with_no_other(site, published):

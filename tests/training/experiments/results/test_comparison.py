@@ -101,7 +101,7 @@ def test_a_published_table_is_read_in_its_own_spelling(tmp_path):
     [
         ("GRX,uniform,4,20,1,1,1,1", r"row 1 \(line 2\) is no row of means .*GRX uniform"),
         ("GRR,uniform,4,20,x,1,1,1", r"row 1 \(line 2\), column acc_mean: 'x' is no number"),
-        ("GRR,uniform,4,2.5,1,1,1,1", r"row 1 \(line 2\) is no row of means .*'2.5' is no number"),
+        ("GRR,uniform,4,2.5,1,1,1,1", r"row 1 \(line 2\) is no row of means .*'2.5' is no whole"),
         ("GRR,u", r"row 1 \(line 2\) has 2 values"),
     ],
 )

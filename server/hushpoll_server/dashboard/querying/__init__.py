@@ -1,0 +1,1 @@
+"""The form and the page of any query, read from its declaration."""

@@ -1,0 +1,141 @@
+"""The fields of a query's form, read from its parameters and from the survey that it is asked of.
+
+The form is sent by GET. There is no script: what can be chosen in a field follows from what the
+address has chosen in the others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from flask import request
+
+from hushpoll_shared.querying.query import Parameter, Query
+from hushpoll_shared.survey.published import Published
+
+MOST_OPTIONS: Final = 500
+"""Of a list to choose from; of more categories the name is typed."""
+_NAMED: Final = re.compile(r"`([^`]+)`")
+
+Options = Sequence[tuple[str, str]]
+"""Values, each with its words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a form.
+
+    Attributes
+    ----------
+    name : str
+        Of the parameter.
+    label, means : str
+        What stands beside the field, and the sentence about it.
+    value : str
+        What the address has, or the default.
+    options : sequence of (str, str), optional
+        What is chosen from; None where it is typed.
+    required : bool
+        Whether there is no default.
+    form : str
+        How a typed value is written, such as ``SCORE,SCORE``; empty of a number or a text.
+    number : {"", "decimal", "numeric"}
+        Which keys a telephone shows: of any number, of a whole one.
+    """
+
+    name: str
+    label: str
+    means: str
+    value: str
+    options: Options | None
+    required: bool
+    form: str
+    number: str
+
+
+def texts_of(kind: type[Query[Any]]) -> dict[str, str]:
+    """Return what the address of this request says of a query's parameters, as texts.
+
+    A list may come as several values of one name.
+    """
+    texts = {}
+    for one in kind.parameters():
+        values = [text for text in request.args.getlist(one.name) if text]
+        joiner = None if one.spelling is None else one.spelling.joiner
+        if values:
+            texts[one.name] = values[0] if joiner is None else joiner.join(values)
+    return texts
+
+
+def missing(kind: type[Query[Any]], texts: Mapping[str, str]) -> list[str]:
+    """Return the labels of what must be chosen before the query can be asked."""
+    return [label_of(one) for one in kind.parameters() if one.required and one.name not in texts]
+
+
+def label_of(parameter: Parameter) -> str:
+    """Return the words of a parameter's name."""
+    words = parameter.name.replace("_", " ")
+    return words[0].upper() + words[1:]
+
+
+def fields_of(
+    kind: type[Query[Any]],
+    texts: Mapping[str, str],
+    published: Published,
+    surveys: Sequence[str],
+) -> Iterator[Field]:
+    """Yield the fields of a query's form.
+
+    Parameters
+    ----------
+    kind : type of Query
+        Any.
+    texts : mapping of str to str
+        What the address has; see `texts_of`.
+    published : Published
+        The survey that is asked about.
+    surveys : sequence of str
+        Names of surveys that the user may compare it with.
+    """
+    parameters = kind.parameters()
+    labels = {one.name: label_of(one) for one in parameters}
+    for one in parameters:
+        attribute = texts.get(one.category_of)
+        if one.category_of and not attribute and one.name not in texts:
+            continue  # it is a category of an attribute that is not chosen yet
+        default = "" if one.required or one.default is None else one.write(one.default)
+        options = _options(one, attribute, published, surveys)
+        if options is not None and not default:
+            options = [("", "choose …" if one.required else "–"), *options]
+        yield Field(
+            name=one.name,
+            label=labels[one.name],
+            means=_NAMED.sub(lambda found: f"“{labels.get(found[1], found[1])}”", one.means),
+            value=texts.get(one.name, default),
+            options=options,
+            required=one.required,
+            form="" if one.spelling is None else one.spelling.metavar,
+            number={float: "decimal", int: "numeric"}.get(one.kind, ""),
+        )
+
+
+def _options(
+    one: Parameter, attribute: str | None, published: Published, surveys: Sequence[str]
+) -> Options | None:
+    if one.choices:
+        return [(choice, choice) for choice in one.choices]
+    if one.kind is bool:
+        return [("false", "no"), ("true", "yes")]
+    if one.spelling is not None:
+        return None
+    if one.attribute:
+        return [(asked.name, asked.question or asked.name) for asked in published.attributes]
+    if one.elsewhere and one.kind is str:
+        return [(name, name) for name in surveys]
+    for asked in published.attributes:
+        if asked.name == attribute and len(asked.domain) <= MOST_OPTIONS:
+            return [(category, category) for category in asked.domain]
+    return None

@@ -1,0 +1,154 @@
+"""Any query on a page of its own: its form, the tables and notes of its result, and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, get_args
+from urllib.parse import urlencode
+
+from flask import Response, url_for
+
+from hushpoll_analysis.results import RESULTS
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.dashboard.forms.filled import Fault
+from hushpoll_server.dashboard.forms.refusing import told_beside
+from hushpoll_server.dashboard.frame import (
+    dashboard,
+    finished,
+    member,
+    page,
+    private,
+    words_of_refusal,
+)
+from hushpoll_server.dashboard.querying.fields import fields_of, missing, texts_of
+from hushpoll_server.dashboard.results import NOTHING_YET
+from hushpoll_server.dashboard.surveys import answered, of_survey, reached
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.http.tables import Format, result_answer
+from hushpoll_server.reports.shown import html_of_result
+from hushpoll_server.services.people.roles import Role
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.querying.domains import domain_line
+from hushpoll_shared.querying.query import Query
+from hushpoll_shared.querying.result import Result
+
+PAGE: Final = "/surveys/<name>/versions/<int:version>/results"
+FORMS: Final[tuple[Format, ...]] = get_args(Format)
+
+
+@dashboard.get(PAGE)
+@private
+def kinds_of_results(name: str, version: int) -> Response:
+    """List what can be asked of a survey's records."""
+    row = reached(name, version, Role.READER)
+    kinds = sorted(RESULTS, key=lambda kind: kind.result_type.title)
+    return page("querying/results.html", **of_survey(row, "results"), kinds=kinds)
+
+
+@dashboard.get(f"{PAGE}/<query>")
+@private
+def result(name: str, version: int, query: str) -> Response:
+    """Show the result of a query, or let the user choose its parameters."""
+    row = reached(name, version, Role.READER)
+    kind = _kind(query)
+    texts = texts_of(kind)
+    to_choose = missing(kind, texts)
+    found: Result | None = None
+    refusal: str | None = None
+    fault: Fault | None = None
+    try:
+        if not to_choose:
+            asked = kind.of_texts(texts)
+            found = answered(row, asked, _before(row, asked))
+    except InvalidParameter as error:
+        fault = Fault((error.field or "",), words_of_refusal(error))
+    except Refused as error:
+        if error.code not in NOTHING_YET:
+            raise
+        refusal = words_of_refusal(error)
+    published = services().surveys.published(row)
+    domain = None if found is None or found.where is None else domain_line(found.where)
+    # A report is about all reports of one version.
+    whole = found is not None and not kind.compares and domain is None
+    address = kind.of_texts(texts).address() if whole else None
+    shown = page(
+        "querying/result.html",
+        **of_survey(row, "results"),
+        kind=kind,
+        fields=list(fields_of(kind, texts, published, sorted(_surveys()))),
+        to_choose=to_choose,
+        refusal=refusal,
+        result=found,
+        domain=domain,
+        html=None if found is None else html_of_result(found, level=3, key="section"),
+        address=address,
+        downloads=[(form.upper(), _file_address(row, kind, form, texts)) for form in FORMS],
+    )
+    return shown if fault is None else told_beside(shown, fault)
+
+
+@dashboard.get(f"{PAGE}/<query>/file.<form>")
+@private
+def result_file(name: str, version: int, query: str, form: str) -> Response:
+    """Return the result of a query as a file: its table, or the JSON that the API gives."""
+    row = reached(name, version, Role.READER)
+    kind = _kind(query)
+    if form not in FORMS:
+        raise Refused("not-found", "nothing is at this address")
+    asked = kind.of_texts(texts_of(kind))
+    found = answered(row, asked, _before(row, asked))
+    answer = result_answer(
+        found, kind.file_name, form=form, published=services().surveys.published(row)
+    )
+    file = f"{row.name}-{row.version}-{kind.file_name}.{form}"
+    answer.headers["Content-Disposition"] = f'attachment; filename="{file}"'
+    return finished(answer)
+
+
+def _file_address(
+    row: VersionRow, kind: type[Query[Any]], form: str, texts: Mapping[str, str]
+) -> str:
+    path = url_for(
+        "dashboard.result_file", name=row.name, version=row.version, query=kind.name, form=form
+    )
+    return "?".join(filter(None, (path, urlencode(texts))))
+
+
+def _kind(name: str) -> type[Query[Any]]:
+    for kind in RESULTS:
+        if kind.name == name:
+            return kind
+    raise Refused("not-found", "there is no such kind of result; choose one of the list of results")
+
+
+def _surveys() -> set[str]:
+    """Return the names of the surveys in which the user has a role."""
+    names = {row.name for row in services().surveys.all()}
+    return {name for name in names if member().role(name) is not None}
+
+
+def _before(row: VersionRow, asked: Any) -> VersionRow | None:
+    """Return the version with which a query compares; None of one that does not.
+
+    Raises
+    ------
+    InvalidParameter
+        If there is none, or the user may not see it.
+    """
+    if not asked.compares:
+        return None
+    name = asked.since_survey or row.name
+    if name not in _surveys():
+        raise InvalidParameter(
+            f"since_survey is {name!r}, which is no survey that you may see; choose one of the "
+            "list",
+            field="since_survey",
+        )
+    try:
+        return services().surveys.version(name, asked.since_version)
+    except Refused as error:
+        raise InvalidParameter(
+            f"since_version is {asked.since_version}, and {name} has no such version; give another",
+            field="since_version",
+        ) from error

@@ -1,0 +1,149 @@
+"""Where queries find the counts of a release: those that sealing keeps, or the records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, count, count_pairs
+from hushpoll_analysis.records.domains import Domain
+from hushpoll_analysis.records.pairs import joint_counts
+from hushpoll_analysis.records.records import RecordStream
+from hushpoll_analysis.records.source import Held, counts_of
+from hushpoll_protocols import InvalidParameter
+from hushpoll_server.services.results.releases import Release
+from hushpoll_shared.survey.published import Published
+
+# Indicators, one byte each, that an estimator may hold and pass through some hundred times.
+LARGEST_HELD: Final = 1 << 25
+
+
+@dataclass(frozen=True)
+class ReleaseSource:
+    """The counts of one release of a version; it is looked up once a query has been checked."""
+
+    published: Published
+    look: Callable[[], Release]
+    scan: Callable[[Release], AbstractContextManager[RecordStream]]
+
+    @cached_property
+    def release(self) -> Release:
+        """What analysts may learn of the version now."""
+        return self.look()
+
+    def questions(self, only: Collection[str] | None = None) -> Counts:
+        """Return the support counts of all questions, kept or counted now."""
+        del only
+        return self.pairs().counts
+
+    def pair(self, a: str, b: str) -> JointCounts:
+        """Return the joint counts of two questions, kept or counted now."""
+        counts = None if self.release.counts is None else self.release.counts.of_pair(a, b)
+        if counts is None:
+            with self.scanning() as records:
+                counts = joint_counts(records, a, b)
+        return counts
+
+    def pairs(self) -> PairCounts:
+        """Return the counts of all pairs that are kept, or count them now."""
+        if self.release.counts is not None:
+            return self.release.counts
+        with self.scanning() as records:
+            return count_pairs(records)
+
+    def records(self, held: Held) -> AbstractContextManager[RecordStream]:
+        """Let the block hold the release's records, when it is its turn.
+
+        Raises
+        ------
+        InvalidParameter
+            If they are too many.
+        """
+        reports = self.release.reports
+        if reports * held.widest > LARGEST_HELD:
+            raise InvalidParameter(
+                f"{held.field} is {held.value!r}, which works through {reports} records of up to "
+                f"{held.widest} categories many times; a server does so up to {LARGEST_HELD} "
+                "indicators: export the records and use hushpoll records estimate, or choose "
+                f"another {held.field}",
+                field=held.field,
+            )
+        return self.scanning()
+
+    def within(self, domain: Domain) -> ReleaseDomain:
+        """Return the source of the reports of a domain."""
+        return ReleaseDomain(self, domain)
+
+    def scanning(self) -> AbstractContextManager[RecordStream]:
+        """Let the block read the release's records, when it is its turn."""
+        return self.scan(self.release)
+
+
+@dataclass(frozen=True)
+class ReleaseDomain:
+    """The counts of a domain of one release: from those that are kept, or from the records."""
+
+    whole: ReleaseSource
+    domain: Domain
+
+    @property
+    def published(self) -> Published:
+        """The survey."""
+        return self.whole.published
+
+    def questions(self, only: Collection[str] | None = None) -> Counts:
+        """Return the support counts of questions in the domain."""
+        kept = self._kept
+        counts = None if kept is None else counts_of(self.published, kept, only)
+        if counts is None:
+            with self._scanning() as records:
+                counts = self.domain.some(count(records, only=only))
+        return counts
+
+    def pair(self, a: str, b: str) -> JointCounts:
+        """Return the joint counts of two questions in the domain."""
+        counts = None if self._kept is None else self._kept.of_pair(a, b)
+        if counts is None:
+            with self._scanning() as records:
+                counts = self.domain.some(joint_counts(records, a, b))
+        return counts
+
+    def pairs(self) -> PairCounts:
+        """Return the counts of all pairs in the domain."""
+        return self._pairs
+
+    @contextmanager
+    def records(self, held: Held) -> Iterator[RecordStream]:
+        """Let the block hold the domain's records; raises as of all of them."""
+        with self.whole.records(held) as records:
+            yield self.domain.stream(records)
+
+    def within(self, domain: Domain) -> ReleaseDomain:
+        """Refuse: a query has one domain.
+
+        Raises
+        ------
+        InvalidParameter
+            Always.
+        """
+        raise InvalidParameter(
+            f"{domain.words} is a second domain; give all conditions at once", field="where"
+        )
+
+    @cached_property
+    def _kept(self) -> PairCounts | None:
+        counts = self.whole.release.counts
+        return None if counts is None else self.domain.counted(counts)
+
+    @cached_property
+    def _pairs(self) -> PairCounts:
+        with self._scanning() as records:
+            return self.domain.some(count_pairs(records))
+
+    @contextmanager
+    def _scanning(self) -> Iterator[RecordStream]:
+        with self.whole.scanning() as records:
+            yield self.domain.stream(records)
