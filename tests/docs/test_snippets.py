@@ -18,7 +18,10 @@ SNIPPET = re.compile(
 # tests/test_page_snippets.py runs the explanations too, and does not look at what they print.
 PAGES = [
     *sorted((DOCS / "protocols").glob("*.md")),
-    *(DOCS / "explanation" / f"{name}.md" for name in ("which-epsilon", "which-protocol")),
+    *(
+        DOCS / "explanation" / f"{name}.md"
+        for name in ("which-epsilon", "which-protocol", "questions-together")
+    ),
 ]
 SNIPPETS = [
     pytest.param(match["code"], match["output"], id=f"{page.stem}-{number}")
