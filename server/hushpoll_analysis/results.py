@@ -53,6 +53,10 @@ RESULTS: Final[Mapping[type[Query[Any]], Callable[..., Found | Result]]] = {
 }
 """By the query: a function of it and of its source; of two versions, of the earlier source too."""
 
+_WITHIN_GROUPS: Final = tuple(
+    kind.name for kind in RESULTS if "given" in {one.name for one in kind.parameters()}
+)
+
 
 def result_of(query: Query[R], source: Source, before: Source | None = None) -> R:
     """Return the result of a query.
@@ -98,8 +102,8 @@ def in_domain(query: Query[Any], source: Source) -> Source:
         if source.published.attribute(name).oracle is not None:
             raise InvalidParameter(
                 f"{FIELD} has a condition on {name}, which is perturbed, so that nobody knows "
-                f"whose report is in the domain; {query.name} takes conditions on attributes in "
-                "clear: ask for conditional-shares, or ordered-answers, given it",
+                f"whose report is in the domain; {FIELD} takes attributes in clear. Statistics "
+                f"within groups have {name} as `given`: {', '.join(_WITHIN_GROUPS)}",
                 field=FIELD,
             )
     return source.within(domain)

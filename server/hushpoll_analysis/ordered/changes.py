@@ -106,11 +106,12 @@ class OrderedChange(Found):
 
 def _scales(query: Query, before: tuple[Published, str], after: tuple[Published, str]) -> Scales:
     """Return the scales before and after of (survey, attribute), once all has been checked."""
-    earlier = query.scores if query.since_scores is None else query.since_scores
-    old, new = (
-        scale_of(published.attribute(name), scores)
-        for (published, name), scores in ((before, earlier), (after, query.scores))
-    )
+    # `scores` are of both sides where the earlier one has none of its own.
+    given, field = query.scores, "scores"
+    if query.since_scores is not None:
+        given, field = query.since_scores, "since_scores"
+    old = scale_of(before[0].attribute(before[1]), given, field)
+    new = scale_of(after[0].attribute(after[1]), query.scores)
     if query.threshold is not None:
         for scale in (old, new):
             scale.at_least(query.threshold)

@@ -116,7 +116,9 @@ class Scale:
         return tuple(ScoreRow(category=name, low=low, high=high) for name, low, high in ends)
 
 
-def scale_of(attribute: PublishedAttribute, scores: Sequence[Score] | None = None) -> Scale:
+def scale_of(
+    attribute: PublishedAttribute, scores: Sequence[Score] | None = None, field: str = "scores"
+) -> Scale:
     """Return the scale of an attribute.
 
     Parameters
@@ -126,6 +128,8 @@ def scale_of(attribute: PublishedAttribute, scores: Sequence[Score] | None = Non
     scores : sequence of float or (float, float), optional
         One per category in code order, without the missing one: a number, or an interval's ends.
         By default they are read from the categories' labels.
+    field : str
+        The parameter that a refusal names.
 
     Raises
     ------
@@ -135,13 +139,13 @@ def scale_of(attribute: PublishedAttribute, scores: Sequence[Score] | None = Non
     """
     name, m = attribute.name, len(attribute.categories)
     if scores is None:
-        scores = _scores_of_labels(attribute)
+        scores = _scores_of_labels(attribute, field)
     if len(scores) != m:
         raise InvalidParameter(
-            f"scores has {len(scores)} entries, and {name} has {m} categories"
+            f"{field} has {len(scores)} entries, and {name} has {m} categories"
             + (f" besides {show(attribute.missing)}" if attribute.missing is not None else "")
             + "; give one score for each of them, in the order of the manifest",
-            field="scores",
+            field=field,
         )
     ends = [score if isinstance(score, tuple) else (score, score) for score in scores]
     for place, (begin, end) in enumerate(ends):
@@ -149,9 +153,9 @@ def scale_of(attribute: PublishedAttribute, scores: Sequence[Score] | None = Non
             max(abs(begin), abs(end)) > LARGEST_SCORE
         ):
             raise InvalidParameter(
-                f"scores[{place}] is {begin:g} to {end:g}; give numbers in [{-LARGEST_SCORE:g}, "
+                f"{field}[{place}] is {begin:g} to {end:g}; give numbers in [{-LARGEST_SCORE:g}, "
                 f"{LARGEST_SCORE:g}], the lower end of an interval first",
-                field="scores",
+                field=field,
             )
     low, high = (np.array(side, dtype=np.float64) for side in zip(*ends, strict=True))
     order = np.lexsort((high, low))
@@ -167,13 +171,13 @@ def scale_of(attribute: PublishedAttribute, scores: Sequence[Score] | None = Non
         raise InvalidParameter(
             f"the scores {first} and {second} of {name} overlap, so their answers have no order; "
             "give intervals that meet at their ends at most",
-            field="scores",
+            field=field,
         )
     if len(set(low.tolist())) == 1 or len(set(high.tolist())) == 1:
         raise InvalidParameter(
             f"all scores of {name} begin at {low.min():g} or all end at {high.max():g}; a scale "
             "has at least two scores that begin and end at different numbers",
-            field="scores",
+            field=field,
         )
     return Scale(attribute.categories, low, high)
 
@@ -203,13 +207,13 @@ def _besides_missing(attribute: PublishedAttribute) -> str:
     return "" if attribute.missing is None else f", and none for {show(attribute.missing)}"
 
 
-def _scores_of_labels(attribute: PublishedAttribute) -> list[Score]:
+def _scores_of_labels(attribute: PublishedAttribute, field: str) -> list[Score]:
     try:
         return scores_of_labels(attribute.categories)
     except InvalidParameter as unreadable:
         raise InvalidParameter(
-            f"{attribute.name} has {unreadable}; give {len(attribute.categories)} scores (--scores "
-            "on the command line, scores elsewhere), one for each category in the order of the "
-            "manifest" + _besides_missing(attribute),
-            field="scores",
+            f"{attribute.name} has {unreadable}; give {len(attribute.categories)} scores "
+            f"(--{field.replace('_', '-')} on the command line, {field} elsewhere), one for each "
+            "category in the order of the manifest" + _besides_missing(attribute),
+            field=field,
         ) from None

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from hushpoll_analysis.html import style_sheet
@@ -20,7 +20,7 @@ from hushpoll_server.reports.basis import Basis
 from hushpoll_server.reports.figures import Figure
 from hushpoll_server.reports.limits import limits_of
 from hushpoll_server.reports.promise import PROTOCOL_NAMES, promise_of
-from hushpoll_server.reports.shown import html_of_result
+from hushpoll_server.reports.shown import environment, html_of_result
 from hushpoll_server.reports.summaries import UNKNOWN, summary_lines, why_none
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.group_metrics import METRICS
@@ -246,14 +246,7 @@ def _style() -> str:
 
 @cache
 def _templates() -> Environment:
-    templates = Environment(
-        loader=PackageLoader(__package__),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    templates = environment()
     templates.globals["style"] = Markup(_style())  # noqa: S704  # our own files
     templates.globals["style_hash"] = style_hash()
     templates.filters["thousands"] = "{:,}".format

@@ -24,27 +24,33 @@ def html_of_result(result: Result, *, level: int, key: str) -> Markup:
     key : str
         With which the ids of its elements begin.
     """
-    return Markup(  # noqa: S704  # the template escapes every text of the data
-        _template().render(
-            title=result.title,
-            verdict=None if result.verdict is None else result.verdict.sentence,
-            folded_words=rows_too_noisy,
-            sections=list(shown_sections(result)),
-            notes=list(result.notes()),
-            heading=f"h{level}",
-            key=key,
-            most=MOST_ROWS,
-        )
+    module = _template().make_module(
+        {
+            "title": result.title,
+            "verdict": None if result.verdict is None else result.verdict.sentence,
+            "folded_words": rows_too_noisy,
+            "sections": list(shown_sections(result)),
+            "notes": list(result.notes()),
+            "heading": f"h{level}",
+            "key": key,
+            "most": MOST_ROWS,
+        }
     )
+    return module.__html__()
 
 
-@cache
-def _template() -> Template:
-    templates = Environment(
+def environment() -> Environment:
+    """Return an environment of the templates of reports, which escapes every text of the data."""
+    return Environment(
         loader=PackageLoader(__package__),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
-    return templates.get_template("sections.html")
+
+
+@cache
+def _template() -> Template:
+    return environment().get_template("sections.html")

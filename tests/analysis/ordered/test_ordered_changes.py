@@ -82,8 +82,9 @@ def test_change_where_nobody_may_have_answered_has_no_bound():
     [
         ({"threshold": 4}, "threshold"),
         ({"scores": [1, 2]}, "scores"),
-        ({"before_scores": [1, 2, 3, 4]}, "scores"),
-        ({"before_attribute": "x"}, "attribute"),
+        ({"before_scores": [1, 2, 3, 4]}, "since_scores"),
+        ({"before_scores": [1, 2, float("inf")]}, "since_scores"),
+        ({"before_attribute": "x"}, "since_attribute"),
         ({"confidence": 1}, "confidence"),
     ],
 )
