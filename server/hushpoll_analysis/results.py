@@ -20,6 +20,7 @@ from hushpoll_analysis.records.source import Source
 from hushpoll_analysis.relations.changes import change_of_shares
 from hushpoll_analysis.relations.conditional import shares_in_groups
 from hushpoll_analysis.relations.independence import outcome_of_test
+from hushpoll_analysis.verdicts.judging import add_verdict, from_expected
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.changes import Change
@@ -110,8 +111,12 @@ def in_domain(query: Query[Any], source: Source) -> Source:
 
 def result_within(query: Query[R], source: Source, before: Source | None = None) -> R:
     """Return the result of a query from sources of its domain; see :func:`result_of`."""
-    found = RESULTS[type(query)](query, *((source,) if before is None else (source, before)))
+    maths = RESULTS[type(query)]
+    sources = (source,) if before is None else (source, before)
+    found = maths(query, *sources)
     result: Any = found.result() if isinstance(found, Found) else found
+    if result.verdict is None:
+        result = add_verdict(result, (query, *sources), from_expected(maths))
     return result_about(query, result)  # type: ignore[no-any-return]  # Query[R] has results of R
 
 

@@ -20,8 +20,9 @@ from hushpoll_analysis.ordered.ratios import Ratios
 from hushpoll_analysis.ordered.record_law import RecordLaw
 from hushpoll_analysis.planning.expected_estimates import smallest_difference
 from hushpoll_analysis.planning.goals import Goal
+from hushpoll_analysis.planning.needed import POWER
 from hushpoll_analysis.planning.outcomes import PRECISE, outcome, sizes
-from hushpoll_analysis.planning.power import POWER, AuditAssumptions
+from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import (

@@ -33,7 +33,8 @@ from hushpoll_analysis.auditing.report import (
 from hushpoll_analysis.auditing.sets import conclusive, metric_set, p_value
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.intervals import Interval
-from hushpoll_analysis.planning.power import POWER, AuditAssumptions, Outlook, outlooks
+from hushpoll_analysis.planning.needed import POWER
+from hushpoll_analysis.planning.power import AuditAssumptions, Outlook, outlooks
 from hushpoll_analysis.poisoning.audits import extreme_rows, turning_share, without_fakes
 from hushpoll_analysis.records.records import CELLS, Channel, Records
 from hushpoll_protocols import format_epsilon

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from hushpoll_analysis.estimates.frequencies import Estimates, estimated
+from hushpoll_analysis.estimates.frequencies import estimated
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.records.records import Records
@@ -82,7 +82,7 @@ def estimate(
     query = Query.read(asked)
     found = estimated(query, in_domain(query, OfRecords(records)))
     if attributes:
-        found = Estimates(one for one in found if one.name in attributes)
+        found = found.of(attributes, records.published)
     answer = result_about(query, found.result(shape=check_shape)).to_dict()
     return {**answer, "shape": report_shape(records).to_dict()} if check_shape else answer
 

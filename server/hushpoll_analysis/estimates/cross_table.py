@@ -6,7 +6,7 @@ estimates of their categories. The maths is that of :mod:`hushpoll_analysis.esti
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,11 @@ from hushpoll_analysis.poisoning.influence import TableInfluence, table_influenc
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
-from hushpoll_shared.queries.cross_tables import Cell, JointShares
+from hushpoll_analysis.verdicts.expected import Expected
+from hushpoll_analysis.verdicts.judging import foreseen
+from hushpoll_shared.queries.cross_tables import Cell, JointShares, reach_of_cells
 from hushpoll_shared.queries.cross_tables import CrossTable as Query
+from hushpoll_shared.querying.verdict import Reach, Verdict
 from hushpoll_shared.spelling.intervals import how_to_read
 
 
@@ -44,6 +47,8 @@ class CrossTable(Found):
         the estimates of their categories, and all cells to 1.
     poisoning : TableInfluence
         What one fake report can count as; no interval knows of fakes.
+    verdict : Verdict or None
+        Whether it can tell anything.
     """
 
     a: str
@@ -57,6 +62,7 @@ class CrossTable(Found):
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
     poisoning: TableInfluence
+    verdict: Verdict | None = None
 
     def cells(self, most: int | None = None) -> list[dict[str, Any]]:
         """Return one entry per cell, row by row, the categories keyed ``a`` and ``b``.
@@ -80,6 +86,7 @@ class CrossTable(Found):
     def result(self) -> JointShares:
         """Return the table cell by cell."""
         return JointShares(
+            verdict=self.verdict,
             a=self.a,
             b=self.b,
             n=self.n,
@@ -116,6 +123,19 @@ def cross_table(
     return joint_shares(Query(a=a, b=b, confidence=confidence), OfRecords(records))
 
 
+def _foresee(query: Query, sides: Sequence[Expected]) -> tuple[Reach, ...]:
+    """Return how far the intervals of the cells will reach; see `judged`."""
+    (side,) = sides
+    first, second = (side.published.attribute(name) for name in (query.a, query.b))
+    counts = side.pair(query.a, query.b)
+    joint = estimate_joint(
+        counts, Side.of(first.oracle), Side.of(second.oracle), confidence=query.confidence
+    )
+    half = float((joint.upper - joint.lower).max()) / 2
+    return (reach_of_cells(query.a, query.b, half, joint.frequency.size),)
+
+
+@foreseen(_foresee)
 def joint_shares(query: Query, source: Source) -> CrossTable:
     """Estimate the cross-table from joint counts; see :func:`cross_table`."""
     a, b, confidence = query.a, query.b, query.confidence

@@ -8,7 +8,7 @@ attribute in clear has Wilson's interval for a proportion, a perturbed one that 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, cast
 
@@ -22,10 +22,13 @@ from hushpoll_analysis.estimates.estimators import (
     terms_of,
 )
 from hushpoll_analysis.frames.tabular import Found, Tabular
+from hushpoll_analysis.planning.precision import width_at
 from hushpoll_analysis.poisoning.influence import Influence, influence
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import Held, OfRecords, Source
+from hushpoll_analysis.verdicts.expected import Expected
+from hushpoll_analysis.verdicts.judging import verdict_of
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import UNBIASED
@@ -34,6 +37,7 @@ from hushpoll_shared.queries.estimates import EstimatedShares
 from hushpoll_shared.queries.estimates import Estimates as Query
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.rows import CategoryEstimate
+from hushpoll_shared.querying.verdict import Reach, Verdict, reach_of_share
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
@@ -115,11 +119,18 @@ class AttributeEstimate(Tabular):
 class Estimates(Found, list[AttributeEstimate]):
     """Estimates of attributes, at least one, by one estimator from the same records."""
 
+    verdict: Verdict | None = None
+
+    def of(self, names: Collection[str], published: Published) -> Estimates:
+        """Return those of some attributes, at least one, with the verdict on these."""
+        return _judged(Estimates(one for one in self if one.name in names), published)
+
     def result(self, *, shape: bool = False) -> EstimatedShares:
         """Return the estimates; `shape` says whether the test of the shape stands beside them."""
         first = self[0]
         shown = sum(len(estimate.categories) for estimate in self)
         return EstimatedShares(
+            verdict=self.verdict,
             n=first.n,
             confidence=first.confidence,
             estimator=first.estimator,
@@ -205,7 +216,7 @@ def frequencies_from_counts(
     """
     require_rows(counts.n)
     terms_of(estimator)
-    return Estimates(
+    found = Estimates(
         _estimate(
             AttributeData(attribute, counts.support[attribute.name], counts.n, confidence, records),
             estimator,
@@ -213,6 +224,34 @@ def frequencies_from_counts(
         for attribute in published.attributes
         if only is None or attribute.name in only
     )
+    return _judged(found, published)
+
+
+def _judged(found: Estimates, published: Published) -> Estimates:
+    """Return estimates with their verdict, which is that on unbiased ones: others have no interval.
+
+    Parameters
+    ----------
+    found : Estimates
+        Of attributes of the survey.
+    published : Published
+        The survey.
+    """
+    confidence, names = found[0].confidence, tuple(one.name for one in found)
+
+    def foresee(_: Query, sides: Sequence[Expected]) -> list[Reach]:
+        (side,) = sides
+        asked = [side.published.attribute(name) for name in names]
+        return [
+            reach_of_share(
+                one.name, width_at(one.oracle, 1 / one.k, side.n, confidence=confidence) / 2, one.k
+            )
+            for one in asked
+        ]
+
+    query = Query(confidence=confidence)
+    found.verdict = verdict_of(query, [Expected(published, found[0].n)], foresee, names)
+    return found
 
 
 def require_rows(n: int) -> None:

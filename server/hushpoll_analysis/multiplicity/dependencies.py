@@ -15,13 +15,17 @@ from hushpoll_analysis.records.source import OfCounts, OfRecords, Source
 from hushpoll_analysis.relations.independence import (
     IndependenceTest,
     has_rare_answers,
-    outcome_of_test,
+    run_test,
 )
 from hushpoll_analysis.relations.reference_distribution import TABLES
+from hushpoll_analysis.verdicts.expected import Expected
+from hushpoll_analysis.verdicts.judging import foreseen
+from hushpoll_analysis.verdicts.powers import dependence
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.queries.dependencies import Dependencies as Query
 from hushpoll_shared.queries.dependencies import OutcomesOfTests, PairTest
 from hushpoll_shared.queries.independence import Independence
+from hushpoll_shared.querying.verdict import Reach, Verdict
 from hushpoll_shared.survey.published import Published
 
 RATE = 0.05
@@ -54,16 +58,20 @@ class Dependencies(Found):
         One per pair, by rising p-value.
     adjusted : tuple of float
         Adjusted p-value of each.
+    verdict : Verdict or None
+        Whether it can tell anything.
     """
 
     n: int
     rate: float
     tests: tuple[IndependenceTest, ...]
     adjusted: tuple[float, ...]
+    verdict: Verdict | None = None
 
     def result(self) -> OutcomesOfTests:
         """Return the tests with their adjusted p-values."""
         return OutcomesOfTests(
+            verdict=self.verdict,
             n=self.n,
             rate=self.rate,
             reading=READING,
@@ -111,6 +119,18 @@ def dependencies(
     return outcomes_of_pairs(Query(rate=rate), OfRecords(records), on_pair)
 
 
+def _foresee(query: Query, sides: Sequence[Expected]) -> list[Reach]:
+    """Return which dependences the tests will find if one pair alone depends; see `judged`.
+
+    Its p-value must then be at most rate/(m (1 + 1/2 + ... + 1/m)), m being the pairs.
+    """
+    (side,) = sides
+    pairs = check_pairs(side.published, query.rate)
+    level = query.rate / (len(pairs) * _harmonic(len(pairs)))
+    return [dependence(side.published, a, b, side.n, level, f"{a}/{b}") for a, b in pairs]
+
+
+@foreseen(_foresee)
 def outcomes_of_pairs(query: Query, source: Source, on_pair: OnPair | None = None) -> Dependencies:
     """Test from the kept counts of pairs; see :func:`dependencies`."""
     published, rate = source.published, query.rate
@@ -120,7 +140,7 @@ def outcomes_of_pairs(query: Query, source: Source, on_pair: OnPair | None = Non
     most = tables_for(len(pairs), rate)
     tests: list[IndependenceTest] = []
     for number, (a, b) in enumerate(pairs, start=1):
-        tests.append(outcome_of_test(Independence(a=a, b=b), kept, most_tables=most))
+        tests.append(run_test(Independence(a=a, b=b), kept, most_tables=most))
         if on_pair is not None:
             on_pair(number, len(pairs))
     tests.sort(key=lambda test: test.p_value)
@@ -134,8 +154,11 @@ def tables_for(pairs: int, rate: float) -> int:
     Its p-value must be at most rate/(m (1 + 1/2 + ... + 1/m)); the smallest is half of that, unless
     `MOST_TABLES` are too few.
     """
-    harmonic = math.fsum(1 / number for number in range(1, pairs + 1))
-    return min(max(TABLES, math.ceil(2 * pairs * harmonic / rate)), MOST_TABLES)
+    return min(max(TABLES, math.ceil(2 * pairs * _harmonic(pairs) / rate)), MOST_TABLES)
+
+
+def _harmonic(pairs: int) -> float:
+    return math.fsum(1 / number for number in range(1, pairs + 1))
 
 
 def rare_pairs(

@@ -37,9 +37,12 @@ import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.planning.precision import width_at
 from hushpoll_analysis.records.records import Channel, Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
+from hushpoll_analysis.verdicts.expected import Expected
+from hushpoll_analysis.verdicts.judging import verdict_of
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import (
@@ -52,6 +55,7 @@ from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_shared.queries.simultaneous_estimates import SharesTogether, TogetherAttribute
 from hushpoll_shared.queries.simultaneous_estimates import Simultaneous as Query
 from hushpoll_shared.querying.rows import CategoryEstimate
+from hushpoll_shared.querying.verdict import Reach, Verdict, reach_of_share
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
@@ -96,17 +100,21 @@ class SimultaneousEstimates(Found):
         That all intervals hold; of ``anytime``, at all looks.
     attributes : mapping of str to (tuple of str, Estimate)
         By name: categories and their estimates.
+    verdict : Verdict or None
+        Whether it can tell anything.
     """
 
     method: Method
     n: int
     confidence: float
     attributes: Mapping[str, tuple[tuple[str, ...], Estimate]]
+    verdict: Verdict | None = None
 
     def result(self) -> SharesTogether:
         """Return the estimates attribute by attribute."""
         names = ("frequency", "standard_error", "lower", "upper")
         return SharesTogether(
+            verdict=self.verdict,
             method=self.method,
             n=self.n,
             confidence=self.confidence,
@@ -184,7 +192,33 @@ def _together(
                 level = _level(attribute, support, counts.n, alpha * attribute.k / categories)
             estimated = _estimate(attribute.oracle, support, counts.n, level)
         found[attribute.name] = attribute.domain, estimated
-    return SimultaneousEstimates(method, counts.n, confidence, found)
+    verdict = verdict_of(
+        Query(method=method, confidence=confidence),
+        [Expected(source.published, counts.n)],
+        lambda _, sides: _foresee(sides[0], only, method, confidence),
+        only,
+    )
+    return SimultaneousEstimates(method, counts.n, confidence, found, verdict)
+
+
+def _foresee(
+    side: Expected, only: Sequence[str] | None, method: Method, confidence: float
+) -> list[Reach]:
+    """Return how far the intervals of each attribute will reach; max-t as far as Bonferroni's."""
+    chosen = chosen_attributes(side.published, only, method)
+    alpha = (1 - confidence) / sum(attribute.k for attribute in chosen)
+    reaches = []
+    for attribute in chosen:
+        if method == "anytime":
+            channel = Channel.of(attribute.oracle)
+            hits = side.n * (float(channel.q) + channel.gap / attribute.k)
+            lower, upper = sequence_limits(hits, side.n, alpha)
+            half = (upper - lower) / channel.gap / 2
+        else:
+            even = 1 / attribute.k
+            half = width_at(attribute.oracle, even, side.n, confidence=1 - alpha) / 2
+        reaches.append(reach_of_share(attribute.name, half, attribute.k))
+    return reaches
 
 
 def chosen_attributes(
@@ -274,13 +308,13 @@ def _anytime(
     )
 
 
-def sequence_limits(hits: int, n: int, alpha: float) -> tuple[float, float]:
+def sequence_limits(hits: float, n: int, alpha: float) -> tuple[float, float]:
     """Return limits of a chance that hold at all n together.
 
     Parameters
     ----------
-    hits, n : int
-        0 <= hits <= n, n at least 1.
+    hits, n : float, int
+        0 <= hits <= n, n at least 1; hits is a whole number unless it is an expected one.
     alpha : float
         Chance that they ever miss, at most, in (0, 1).
     """

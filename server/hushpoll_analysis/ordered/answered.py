@@ -21,12 +21,15 @@ from hushpoll_analysis.ordered.statistics import Bounded, bounded_share
 from hushpoll_analysis.records.counts import Counts
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
+from hushpoll_analysis.verdicts.expected import Expected
+from hushpoll_analysis.verdicts.judging import verdict_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.queries.answered_shares import Answered as Query
 from hushpoll_shared.queries.answered_shares import AnsweredAttribute as AttributeRow
 from hushpoll_shared.queries.answered_shares import AnsweredCategory, SharesOfAnswered
 from hushpoll_shared.querying.documents import to_json
+from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
@@ -88,11 +91,14 @@ class AnsweredAttribute:
 class AnsweredShares(Found, list[AnsweredAttribute]):
     """Shares among those who answered, of attributes, at least one, from the same records."""
 
+    verdict: Verdict | None = None
+
     def result(self) -> SharesOfAnswered:
         """Return the shares attribute by attribute."""
         first = self[0]
         shown = sum(1 + len(attribute.categories) for attribute in self)
         return SharesOfAnswered(
+            verdict=self.verdict,
             n=first.n,
             confidence=first.confidence,
             intervals=how_to_read(shown, first.confidence),
@@ -147,6 +153,17 @@ def shares_of_answered(query: Query, source: Source) -> AnsweredShares:
 
 
 def _answered(source: Source, names: Sequence[str] | None, confidence: float) -> AnsweredShares:
+    found = _estimated(source, names, confidence)
+    found.verdict = verdict_of(
+        Query(confidence=confidence),
+        [Expected(source.published, found[0].n)],
+        lambda _, sides: tuple(_estimated(sides[0], names, confidence).result().reaches()),
+        names,
+    )
+    return found
+
+
+def _estimated(source: Source, names: Sequence[str] | None, confidence: float) -> AnsweredShares:
     chosen = optional_attributes(source.published, names)
     normal_quantile(confidence)
     counts = source.questions([attribute.name for attribute in chosen])

@@ -27,10 +27,12 @@ from hushpoll_analysis.ordered.statistics import (
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations.changes import ASSUMPTION, Wave, epsilon_of_both
+from hushpoll_analysis.verdicts.judging import judged
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.queries.ordered_answers import StatisticName
 from hushpoll_shared.queries.ordered_changes import ChangeOfStatistics, ScaledWave, StatisticChange
 from hushpoll_shared.queries.ordered_changes import OrderedChange as Query
+from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import DIFFERENCES_HOLD_TOGETHER, how_to_read
 from hushpoll_shared.spelling.scores import Score
 from hushpoll_shared.survey.published import Published
@@ -59,6 +61,8 @@ class OrderedChange(Found):
         By name (``mean``, ``least``, ``greatest``, ``at_least``, ``nps``): before, after, and after
         minus before. The difference of ``least`` is the least mean after minus the greatest before,
         and that of ``greatest`` the reverse, so that the true one lies between them.
+    verdict : Verdict or None
+        Whether it can tell anything.
     """
 
     before: Wave
@@ -68,6 +72,7 @@ class OrderedChange(Found):
     confidence: float
     simultaneous: bool
     statistics: Mapping[StatisticName, tuple[Bounded, Bounded, Bounded]]
+    verdict: Verdict | None = None
 
     def result(self) -> ChangeOfStatistics:
         """Return the change statistic by statistic."""
@@ -76,6 +81,7 @@ class OrderedChange(Found):
             for side, scale in zip((self.before, self.after), self.scales, strict=True)
         )
         return ChangeOfStatistics(
+            verdict=self.verdict,
             before=before,
             after=after,
             threshold=self.threshold,
@@ -175,6 +181,7 @@ def ordered_change(
     return change_of_statistics(query, OfRecords(after), OfRecords(before))
 
 
+@judged
 def change_of_statistics(query: Query, source: Source, earlier: Source) -> OrderedChange:
     """Estimate from the support counts of both sides; see :func:`ordered_change`."""
     first = query.attribute if query.since_attribute is None else query.since_attribute

@@ -12,6 +12,7 @@ from hushpoll_analysis.ordered.statistics import NAMES, Bounded
 from hushpoll_shared.queries.ordered_answers import GroupDifference as DifferenceRow
 from hushpoll_shared.queries.ordered_answers import GroupSummary as SummaryRow
 from hushpoll_shared.queries.ordered_answers import OrderedSummary as Summary
+from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import HOLD_TOGETHER, how_to_read
 
 
@@ -110,6 +111,8 @@ class OrderedSummary(Found):
         The group that the others are compared with.
     differences : tuple of GroupDifference or None
         One per other group.
+    verdict : Verdict or None
+        Whether it can tell anything.
     """
 
     attribute: str
@@ -123,6 +126,7 @@ class OrderedSummary(Found):
     groups: tuple[GroupSummary, ...]
     reference: str | None
     differences: tuple[GroupDifference, ...] | None
+    verdict: Verdict | None = None
 
     @property
     def intervals(self) -> int:
@@ -136,6 +140,7 @@ class OrderedSummary(Found):
     def result(self) -> Summary:
         """Return the summary group by group."""
         return Summary(
+            verdict=self.verdict,
             attribute=self.attribute,
             given=self.given,
             n=self.n,

@@ -24,6 +24,7 @@ from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations.conditional import group_place
+from hushpoll_analysis.verdicts.judging import judged
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.queries.ordered_answers import Ordered as Query
@@ -165,6 +166,7 @@ def answers_of(source: Source, attribute: str, given: str | None) -> Answers:
     return Answers.alone(asked, counts.support[attribute], counts.n)
 
 
+@judged
 def summary(query: Query, source: Source) -> OrderedSummary:
     """Estimate from support counts or joint counts; see :func:`ordered_summary`."""
     published = source.published

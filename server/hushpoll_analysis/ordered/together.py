@@ -21,10 +21,12 @@ from hushpoll_analysis.ordered.summary import answers_of
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords, Source
+from hushpoll_analysis.verdicts.judging import judged
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.queries.simultaneous_means import LeftOut, MeanEstimate, MeansTogether, ScaleOf
 from hushpoll_shared.queries.simultaneous_means import SimultaneousMeans as Query
+from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import HOLD_TOGETHER
 from hushpoll_shared.spelling.scores import Score
 from hushpoll_shared.survey.published import Published
@@ -74,6 +76,8 @@ class SimultaneousMeans(Found):
         Attribute by attribute.
     left_out : mapping of str to str
         Why attributes are not among them although their labels are numbers, and what to do.
+    verdict : Verdict or None
+        Whether it can tell anything.
     """
 
     given: str | None
@@ -82,10 +86,12 @@ class SimultaneousMeans(Found):
     scales: Mapping[str, Scale]
     means: tuple[Mean, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)
+    verdict: Verdict | None = None
 
     def result(self) -> MeansTogether:
         """Return the means attribute by attribute."""
         return MeansTogether(
+            verdict=self.verdict,
             given=self.given,
             n=self.n,
             method="bonferroni",
@@ -143,6 +149,7 @@ def simultaneous_means(
     return means_together(query, OfRecords(records))
 
 
+@judged
 def means_together(query: Query, source: Source) -> SimultaneousMeans:
     """Estimate from counts, each attribute's by itself; see :func:`simultaneous_means`."""
     given, confidence = query.given, query.confidence

@@ -320,9 +320,3 @@ def resolved(goal: Goal, published: Published) -> Goal:
 def share_behind(goal: Goal, attribute: PublishedAttribute, lead: float) -> float:
     """Return the share of the category that is behind: all but the leading one are alike."""
     return goal.share if goal.share is not None else (1 - lead) / len(attribute.categories)
-
-
-def rounded_up(value: float, digits: int = 3) -> float:
-    """Return a positive number rounded up to so many digits."""
-    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
-    return math.ceil(value / unit - 1e-9) * unit

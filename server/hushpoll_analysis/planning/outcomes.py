@@ -28,7 +28,8 @@ from hushpoll_analysis.planning.expected_means import (
 )
 from hushpoll_analysis.planning.expected_pairs import Groups, association_power, gap_power
 from hushpoll_analysis.planning.goals import Goal, Kind, resolved, share_behind
-from hushpoll_analysis.planning.power import POWER, AuditAssumptions, smallest_gap
+from hushpoll_analysis.planning.needed import POWER
+from hushpoll_analysis.planning.power import AuditAssumptions, smallest_gap
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.attributes import PublishedAttribute

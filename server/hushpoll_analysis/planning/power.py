@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.auditing.moments import Moments
 from hushpoll_analysis.planning.expected_audits import concludes, finds, share_of_surveys
+from hushpoll_analysis.planning.needed import POWER
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import METRICS, Rate
 from hushpoll_shared.survey.published import Published
@@ -189,7 +190,6 @@ def audit_powers(
     return powers
 
 
-POWER: Final = 0.8
 SELDOM: Final = 0.5
 """Share of the surveys below which they conclude seldom."""
 

@@ -9,10 +9,9 @@ three digits. Where no epsilon does, the verdict says whether sampling alone is 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from types import MappingProxyType
 from typing import Any, Final
 
 from hushpoll_analysis.planning.expected_audits import SURVEYS
@@ -23,10 +22,10 @@ from hushpoll_analysis.planning.goals import (
     Goal,
     check_goals,
     resolved,
-    rounded_up,
 )
+from hushpoll_analysis.planning.needed import N_MAX, POWER, PROTECTS, rounded_up
 from hushpoll_analysis.planning.outcomes import PRECISE, Outcome, outcome
-from hushpoll_analysis.planning.power import POWER, AuditAssumptions
+from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.planning.precision import require_no_blocks
 from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
 from hushpoll_protocols import format_epsilon
@@ -36,14 +35,8 @@ from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.protection import Level, survey_level
 from hushpoll_shared.survey.published import Published
 
-N_MAX: Final = 10**9
 GOALS_MAX: Final = 4
 """Goals of one plan, which bounds its time."""
-
-_PROTECTS: Final[Mapping[Level | None, str]] = MappingProxyType(
-    {Level.WEAK: ", which protects weakly", Level.HARDLY: ", which hardly protects"}
-)
-"""What is said of a recommended epsilon; nothing where protection is limited or strong."""
 
 _CLOSE: Final = 0.002
 _CLOSE_DRAWN: Final = 0.01
@@ -51,7 +44,7 @@ _CLOSE_DRAWN: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GoalVerdict:
     """What is said of one goal.
 
     Attributes
@@ -144,7 +137,7 @@ class Verdict:
         if self.epsilon_needed is not None:
             ways.append(
                 f"with epsilon {format_epsilon(self.epsilon_needed)} it could"
-                + _PROTECTS.get(self.level_needed, "")
+                + PROTECTS.get(self.level_needed, "")
             )
         told = _sentence("; ".join(ways) if ways else f"no n up to {N_MAX:,} would do")
         if self.epsilon_needed is not None:
@@ -241,7 +234,7 @@ def verdicts(
     }
 
 
-def _together(told: Sequence[Verdict]) -> dict[str, Any]:
+def _together(told: Sequence[GoalVerdict]) -> dict[str, Any]:
     answers = [one.answer for one in told]
     if len(told) == 1:
         return {"answer": answers[0], "verdict": told[0].sentence}
@@ -267,7 +260,7 @@ def _verdict(
     goal: Goal,
     n: int | None,
     given: AuditAssumptions,
-) -> Verdict:
+) -> GoalVerdict:
     goal = resolved(goal, published)
     if goal.value is None:
         if n is None:
@@ -276,7 +269,7 @@ def _verdict(
                 field="want",
             )
         predicted = outcome(goal, published, n, given)
-        return Verdict(goal, n, manifest.epsilon, predicted, None, None, None)
+        return GoalVerdict(goal, n, manifest.epsilon, predicted, None, None, None)
     now = None if n is None else outcome(goal, published, n, given, surveys=PRECISE)
 
     def enough(people: int, surveys: int) -> bool:
@@ -297,7 +290,7 @@ def _verdict(
             sampling = outcome(goal, published, n, given, in_clear=True)
         if least is not None:
             level = survey_level(replace(manifest, epsilon=least).resolve().budget.values())
-    return Verdict(goal, n, manifest.epsilon, now, needed, least, sampling, level)
+    return GoalVerdict(goal, n, manifest.epsilon, now, needed, least, sampling, level)
 
 
 def _fewest(goal: Goal, enough: Callable[[int, int], bool]) -> int | None:

@@ -27,6 +27,7 @@ from hushpoll_analysis.metrics.intervals import difference_limits
 from hushpoll_analysis.records.counts import Counts
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
+from hushpoll_analysis.verdicts.judging import judged
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
@@ -34,6 +35,7 @@ from hushpoll_shared.queries.changes import Change as Query
 from hushpoll_shared.queries.changes import ChangeOfShares, LabelChange
 from hushpoll_shared.querying.sides import EpsilonOfBoth
 from hushpoll_shared.querying.sides import Wave as WaveRow
+from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import DIFFERENCES_HOLD_TOGETHER, how_to_read
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
@@ -102,6 +104,11 @@ class Wave:
         oracle = self.published.attribute(self.attribute).oracle
         return Decimal(0) if oracle is None else oracle.epsilon
 
+    @property
+    def n(self) -> int:
+        """Records behind it."""
+        return self.counts.n
+
     def facts(self) -> dict[str, Any]:
         """Return what a result says of the side, by name."""
         return {
@@ -109,7 +116,7 @@ class Wave:
             "version": self.published.version,
             "digest": self.published.digest,
             "attribute": self.attribute,
-            "n": self.counts.n,
+            "n": self.n,
         }
 
 
@@ -136,6 +143,8 @@ class Change(Found):
         Whether all differences hold at once (Bonferroni).
     shares : mapping of str to (Interval, Interval, Interval)
         By label: the share before, the share after, and after minus before.
+    verdict : Verdict or None
+        Whether it can tell anything.
     """
 
     before: Wave
@@ -143,10 +152,12 @@ class Change(Found):
     confidence: float
     simultaneous: bool
     shares: Mapping[str, tuple[Interval, Interval, Interval]]
+    verdict: Verdict | None = None
 
     def result(self) -> ChangeOfShares:
         """Return the change label by label."""
         return ChangeOfShares(
+            verdict=self.verdict,
             before=WaveRow(**self.before.facts()),
             after=WaveRow(**self.after.facts()),
             confidence=self.confidence,
@@ -220,6 +231,7 @@ def change(
     return change_of_shares(query, OfRecords(after), OfRecords(before))
 
 
+@judged
 def change_of_shares(query: Query, source: Source, earlier: Source) -> Change:
     """Estimate from the support counts of both sides; see :func:`change`."""
     first = query.attribute if query.since_attribute is None else query.since_attribute

@@ -36,11 +36,13 @@ from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
+from hushpoll_analysis.verdicts.judging import judged
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.score import corrected_quantile
 from hushpoll_shared.queries.conditional_shares import ConditionalShares as Query
 from hushpoll_shared.queries.conditional_shares import GroupEstimate, SharesInGroups
+from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import HOLD_TOGETHER, how_to_read
 from hushpoll_shared.survey.attributes import PublishedAttribute
 
@@ -75,6 +77,8 @@ class ConditionalShares(Found):
         The group that the others are compared with.
     differences : Sets or None
         Share in the group minus share in the reference; the reference's own row is 0.
+    verdict : Verdict or None
+        Whether it can tell anything.
     """
 
     of: str
@@ -87,6 +91,7 @@ class ConditionalShares(Found):
     shares: Sets
     reference: str | None
     differences: Sets | None
+    verdict: Verdict | None = None
 
     @property
     def intervals(self) -> int:
@@ -97,6 +102,7 @@ class ConditionalShares(Found):
     def result(self) -> SharesInGroups:
         """Return the shares group by group."""
         return SharesInGroups(
+            verdict=self.verdict,
             of=self.of,
             given=self.given,
             n=self.n,
@@ -166,6 +172,7 @@ def conditional_shares(
     return shares_in_groups(query, OfRecords(records))
 
 
+@judged
 def shares_in_groups(query: Query, source: Source) -> ConditionalShares:
     """Estimate P(of | given) from joint counts; see :func:`conditional_shares`."""
     outcome, group = pair(source.published, query.of, query.given, ("of", "given"))

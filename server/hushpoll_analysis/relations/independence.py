@@ -22,6 +22,7 @@ of dependence; its extremes are products of the extreme eigenvalues of S^+ (diag
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,7 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import Side, debiased_means, joint_frequencies
 from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.planning.needed import POWER
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
@@ -37,20 +39,21 @@ from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations import chi_square
 from hushpoll_analysis.relations.reference_distribution import TABLES, PairingTest
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
+from hushpoll_analysis.verdicts.expected import Expected
+from hushpoll_analysis.verdicts.judging import foreseen
+from hushpoll_analysis.verdicts.powers import dependence
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_shared.queries.independence import Conclusion, OutcomeOfTest, Reference
 from hushpoll_shared.queries.independence import Independence as Query
+from hushpoll_shared.querying.verdict import Reach, Verdict
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
 Array = npt.NDArray[np.float64]
 
 ALPHA = 0.05
-POWER = 0.8
-"""For which the smallest detectable dependence is given."""
-
 MOST_CATEGORIES = 2048
 """Of each attribute: its covariance matrix is decomposed."""
 
@@ -98,6 +101,8 @@ class IndependenceTest(Found):
         Where the p-value comes from.
     tables : int or None
         How many were drawn.
+    verdict : Verdict or None
+        Whether it can tell anything.
     """
 
     a: str
@@ -112,6 +117,7 @@ class IndependenceTest(Found):
     smallest_expected: float
     reference: Reference
     tables: int | None
+    verdict: Verdict | None = None
 
     @property
     def conclusion(self) -> Conclusion:
@@ -122,6 +128,7 @@ class IndependenceTest(Found):
         """Return the test and its conclusion."""
         easy, hard = self.detectable or (None, None)
         return OutcomeOfTest(
+            verdict=self.verdict,
             a=self.a,
             b=self.b,
             n=self.n,
@@ -167,8 +174,20 @@ def independence(
     return outcome_of_test(Query(a=a, b=b, alpha=alpha), OfRecords(records))
 
 
-def outcome_of_test(query: Query, source: Source, *, most_tables: int = TABLES) -> IndependenceTest:
-    """Test from joint counts; see :func:`independence`.
+def _foresee(query: Query, sides: Sequence[Expected]) -> tuple[Reach, ...]:
+    """Return which dependence the test will find; see `judged`."""
+    (side,) = sides
+    return (dependence(side.published, query.a, query.b, side.n, query.alpha, "test"),)
+
+
+@foreseen(_foresee)
+def outcome_of_test(query: Query, source: Source) -> IndependenceTest:
+    """Test from joint counts; see :func:`independence`."""
+    return run_test(query, source, most_tables=TABLES)
+
+
+def run_test(query: Query, source: Source, *, most_tables: int) -> IndependenceTest:
+    """Test from joint counts, without a verdict.
 
     At most `most_tables` tables are drawn; of many tests, a few need small p-values.
     """

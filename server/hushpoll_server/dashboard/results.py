@@ -39,6 +39,7 @@ from hushpoll_shared.queries.cross_tables import cells_section
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.independence import Independence
 from hushpoll_shared.queries.ordered_answers import Ordered
+from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.result import Result, Section
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.spelling.intervals import how_to_read
@@ -286,7 +287,7 @@ class _Within(Result):
 
     def sections(self) -> Iterator[Section]:
         """Yield the cells."""
-        yield cells_section(self.a, self.b, _CellWithin, self.cells)
+        yield cells_section(self.a, self.b, _CellWithin, self.cells, part="shares")
 
     def methods(self) -> Mapping[str, object]:
         """Return what was asked."""
@@ -313,6 +314,7 @@ def _table(
             return replace(whole.result(), about=about).to_dict()
         return {
             **asdict(about),
+            "verdict": to_json(whole.verdict),
             "n": whole.n,
             "confidence": confidence,
             "intervals": how_to_read(whole.frequency.size, confidence),

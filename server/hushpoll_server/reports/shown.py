@@ -8,12 +8,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from hushpoll_shared.querying.result import Result
-from hushpoll_shared.querying.shown import shown_sections
+from hushpoll_shared.querying.shown import rows_too_noisy, shown_sections
 from hushpoll_shared.tables.top_rows import MOST_ROWS
 
 
 def html_of_result(result: Result, *, level: int, key: str) -> Markup:
-    """Return the tables of a result's sections, what stands below each, and its notes.
+    """Return the verdict on a result, its sections' tables, what stands below, and its notes.
 
     Parameters
     ----------
@@ -27,6 +27,8 @@ def html_of_result(result: Result, *, level: int, key: str) -> Markup:
     module = _template().make_module(
         {
             "title": result.title,
+            "verdict": None if result.verdict is None else result.verdict.sentence,
+            "folded_words": rows_too_noisy,
             "sections": list(shown_sections(result)),
             "notes": list(result.notes()),
             "heading": f"h{level}",

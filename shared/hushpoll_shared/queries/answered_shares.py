@@ -11,6 +11,7 @@ from hushpoll_shared.querying.result import Result, Section, told
 from hushpoll_shared.querying.rows import (
     ESTIMATE,
     HOW_TO_READ,
+    SHARES,
     SummaryEstimate,
     error_cell,
     estimate_cell,
@@ -58,7 +59,9 @@ class SharesOfAnswered(Result):
             yield Section(
                 of=SummaryEstimate,
                 rows=(whole,),
+                title=f"who answered {attribute.name}",
                 labels=labels,
+                part=attribute.name,
                 fixed={"attribute": attribute.name, "statistic": "share who answered"},
             )
             yield Section(
@@ -73,6 +76,8 @@ class SharesOfAnswered(Result):
                     f"Share who answered: {estimate_cell(whole)} (std. error {error_cell(whole)}, "
                     f"{level} {limits_cell(whole)}).\n",
                 ),
+                part=attribute.name,
+                possible=SHARES,
             )
 
     def notes(self) -> Iterator[str]:

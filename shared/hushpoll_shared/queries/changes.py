@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.querying.query import Query, Spelling, asked, confidence, simultaneous
 from hushpoll_shared.querying.result import Result, Section, Shown, told
-from hushpoll_shared.querying.rows import HOW_TO_READ, LEVEL, BoundedEstimate
+from hushpoll_shared.querying.rows import DIFFERENCES, HOW_TO_READ, LEVEL, BoundedEstimate
 from hushpoll_shared.querying.sides import (
     ASSUMED,
     EpsilonOfBoth,
@@ -22,6 +22,7 @@ from hushpoll_shared.querying.sides import (
     since_survey,
     since_version,
 )
+from hushpoll_shared.querying.verdict import DIFFERENCE, Reach, half_width
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 
 CHANGE: Final = (
@@ -93,6 +94,17 @@ class ChangeOfShares(Result):
             words={"category": "label"},
             shown=CHANGE,
             labels={"label": "label"},
+            part="changes",
+            possible=DIFFERENCES,
+        )
+
+    def reaches(self) -> Iterator[Reach]:
+        """Yield how far the intervals of the differences reach."""
+        yield Reach(
+            part="changes",
+            what=f"a change of a share of {self.after.attribute}",
+            half_width=half_width(one.difference for one in self.changes),
+            most=DIFFERENCE,
         )
 
     def notes(self) -> Iterator[str]:

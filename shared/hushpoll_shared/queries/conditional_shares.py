@@ -8,7 +8,15 @@ from typing import ClassVar
 
 from hushpoll_shared.querying.query import Query, asked, confidence, simultaneous
 from hushpoll_shared.querying.result import Result, Section, told
-from hushpoll_shared.querying.rows import ESTIMATE, HOW_TO_READ, BoundedEstimate, says_nothing
+from hushpoll_shared.querying.rows import (
+    DIFFERENCES,
+    ESTIMATE,
+    HOW_TO_READ,
+    SHARES,
+    BoundedEstimate,
+    says_nothing,
+)
+from hushpoll_shared.querying.verdict import DIFFERENCE, Reach, half_width, share_tells
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 
 
@@ -53,6 +61,24 @@ class SharesInGroups(Result):
                 shown=ESTIMATE,
                 labels={"statistic": "", "group": "group", "category": "category"},
                 fixed={"statistic": kind},
+                part=f"{kind}s",
+                possible=SHARES if kind == "share" else DIFFERENCES,
+            )
+
+    def reaches(self) -> Iterator[Reach]:
+        """Yield how far the intervals of the shares, and of the differences, reach."""
+        yield Reach(
+            part="shares",
+            what=f"a share of {self.of} within a group of {self.given}",
+            half_width=half_width(self.shares),
+            most=share_tells(len({one.category for one in self.shares})),
+        )
+        if self.differences is not None:
+            yield Reach(
+                part="differences",
+                what=f"a difference of a share of {self.of} between two groups of {self.given}",
+                half_width=half_width(self.differences),
+                most=DIFFERENCE,
             )
 
     def notes(self) -> Iterator[str]:

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from hushpoll_shared.querying.query import Query, asked, confidence
 from hushpoll_shared.querying.result import Result, Section, told
-from hushpoll_shared.querying.rows import FREQUENCY, Poisoning
+from hushpoll_shared.querying.rows import FREQUENCY, SHARES, Poisoning
+from hushpoll_shared.querying.verdict import Reach, half_width, share_tells
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,9 +24,11 @@ class Cell:
     upper: float
 
 
-def cells_section(a: str, b: str, of: type, cells: Iterable[Any], *below: str) -> Section:
+def cells_section(
+    a: str, b: str, of: type, cells: Iterable[Any], *below: str, part: str = "cells"
+) -> Section:
     """Return cells with the names of their attributes, unless another column has that name."""
-    taken = ("frequency", "standard_error", "lower", "upper")
+    taken = ("frequency", "standard_error", "lower", "upper", "verdict")
     return Section(
         of=of,
         rows=cells,
@@ -36,7 +39,15 @@ def cells_section(a: str, b: str, of: type, cells: Iterable[Any], *below: str) -
             for side, name in (("a", a), ("b", b))
         },
         below=below,
+        part=part,
+        possible=SHARES,
     )
+
+
+def reach_of_cells(a: str, b: str, half: float, cells: int) -> Reach:
+    """Return how far the intervals of so many cells reach, and how far they may."""
+    what = f"a share of both {a} and {b}"
+    return Reach(part="cells", what=what, half_width=half, most=share_tells(cells))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +73,10 @@ class JointShares(Result):
     def sections(self) -> Iterator[Section]:
         """Yield the cells."""
         yield cells_section(self.a, self.b, Cell, self.cells, self.poisoning.sentence())
+
+    def reaches(self) -> Iterator[Reach]:
+        """Yield how far the intervals of the cells reach."""
+        yield reach_of_cells(self.a, self.b, half_width(self.cells), len(self.cells))
 
     def methods(self) -> Mapping[str, object]:
         """Return what was asked."""

@@ -16,6 +16,7 @@ from hushpoll_shared.queries.independence import (
 )
 from hushpoll_shared.querying.query import Query, asked
 from hushpoll_shared.querying.result import Result, Section, Shown, told
+from hushpoll_shared.querying.verdict import Reach
 
 TESTS: Final = (
     Shown("p", lambda row: p_in_words(row.p_value, row.tables).removeprefix("= ")),
@@ -40,6 +41,11 @@ class PairTest:
     tables: int | None = told(TABLES)
 
 
+def name_of(pair: PairTest) -> str:
+    """Return a pair as a part of the result."""
+    return f"{pair.a}/{pair.b}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class OutcomesOfTests(Result):
     """Which pairs of attributes depend on each other; tests have no interval."""
@@ -54,7 +60,13 @@ class OutcomesOfTests(Result):
     def sections(self) -> Iterator[Section]:
         """Yield the tests."""
         names = {"a": "a", "b": "b"}
-        yield Section(of=PairTest, rows=self.pairs, words=names, shown=TESTS, labels=names)
+        yield Section(
+            of=PairTest, rows=self.pairs, words=names, shown=TESTS, labels=names, part=name_of
+        )
+
+    def reaches(self) -> Iterator[Reach]:
+        """Yield nothing: what tests find is foreseen without them."""
+        yield from ()
 
     def notes(self) -> Iterator[str]:
         """Yield what the rate means."""

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.querying.query import Query, asked, confidence
 from hushpoll_shared.querying.result import Result, Section, told
-from hushpoll_shared.querying.rows import FREQUENCY, CategoryEstimate, Poisoning
+from hushpoll_shared.querying.rows import FREQUENCY, SHARES, CategoryEstimate, Poisoning
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +58,8 @@ class EstimatedShares(Result):
                 fixed={"attribute": attribute.name},
                 hidden=() if bounded else ("standard_error", "lower", "upper"),
                 below=("" if fakes is None else fakes.sentence(),),
+                part=attribute.name,
+                possible=SHARES,
             )
 
 

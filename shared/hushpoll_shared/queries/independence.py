@@ -8,6 +8,7 @@ from typing import ClassVar, Final, Literal
 
 from hushpoll_shared.querying.query import Query, asked
 from hushpoll_shared.querying.result import Result, Section, told
+from hushpoll_shared.querying.verdict import Reach
 
 Conclusion = Literal["dependent", "no dependence found"]
 Reference = Literal["chi-square", "drawn tables"]
@@ -60,7 +61,14 @@ class OutcomeOfTest(Result):
     def sections(self) -> Iterator[Section]:
         """Yield the one row of a table file; the text is a sentence."""
         hidden = ("n", "alpha", "power", "about")
-        yield Section(of=type(self), rows=(self,), labels={"a": "a", "b": "b"}, hidden=hidden)
+        part = "test"
+        yield Section(
+            of=type(self), rows=(self,), labels={"a": "a", "b": "b"}, hidden=hidden, part=part
+        )
+
+    def reaches(self) -> Iterator[Reach]:
+        """Yield nothing: what a test finds is foreseen without it."""
+        yield from ()
 
     def notes(self) -> Iterator[str]:
         """Yield the outcome in words."""

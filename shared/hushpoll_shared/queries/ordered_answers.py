@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
 
@@ -15,12 +15,14 @@ from hushpoll_shared.querying.rows import (
     Bound,
     SummaryEstimate,
     has_intervals,
+    length_of,
     says_nothing,
     spelled_scale,
 )
 from hushpoll_shared.querying.rows import (
     Score as ScoreRow,
 )
+from hushpoll_shared.querying.verdict import Reach, half_width
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score, parse_quantiles, parse_scores, spelled_scores
 
@@ -114,6 +116,47 @@ class StatisticsOfGroup:
                 yield name, estimate
 
 
+def reaches_of(
+    part: str,
+    of: str,
+    groups: Iterable[StatisticsOfGroup],
+    threshold: float | None,
+    length: float,
+) -> Iterator[Reach]:
+    """Yield how far the intervals of statistics reach, beside a quarter of their scale.
+
+    Of a difference, which a part that is not ``groups`` has, it is half of the scale.
+
+    Parameters
+    ----------
+    part : str
+        Of the result.
+    of : str
+        Whose statistics they are, in words.
+    groups : iterable of StatisticsOfGroup
+        Each with the same statistics.
+    threshold : float or None
+        Of the share at or above it.
+    length : float
+        Of the scale.
+    """
+    by_name: dict[str, list[SummaryEstimate]] = {}
+    for group in groups:
+        for name, estimate in group.there():
+            by_name.setdefault(name, []).append(estimate)
+    apart = part != "groups"
+    start = "a difference of the" if apart else "the"
+    for name, rows in by_name.items():
+        whole = {"at_least": 1.0, "nps": 200.0}.get(name, length)
+        yield Reach(
+            part=part,
+            what=f"{start} {name_of(name, threshold, difference=False)} {of}",
+            half_width=half_width(rows),
+            most=whole / (2 if apart else 4),
+            unit="points" if name == "at_least" else "scale",
+        )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupSummary(StatisticsOfGroup):
     """What the answers of a group, or of everybody, come to."""
@@ -198,7 +241,19 @@ class OrderedSummary(Result):
             shown=NUMBERS,
             labels={"compared_with": "", "group": "", "statistic": "", "q": "q"},
             fixed={"compared_with": compared_with, "group": group.group},
+            part="differences" if apart else "groups",
         )
+
+    def reaches(self) -> Iterator[Reach]:
+        """Yield how far the intervals of each statistic reach, in the groups and of differences."""
+        length = length_of(self.scale)
+        within = "" if self.given is None else f" within a group of {self.given}"
+        yield from reaches_of(
+            "groups", f"of {self.attribute}{within}", self.groups, self.threshold, length
+        )
+        if self.differences is not None:
+            of = f"of {self.attribute} between two groups of {self.given}"
+            yield from reaches_of("differences", of, self.differences, self.threshold, length)
 
     def notes(self) -> Iterator[str]:
         """Yield how to read the intervals, and what is not known."""

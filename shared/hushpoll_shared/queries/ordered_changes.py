@@ -15,6 +15,7 @@ from hushpoll_shared.querying.rows import (
     UNKNOWN,
     SummaryEstimate,
     estimate_cell,
+    length_of,
     limits_cell,
     says_nothing,
     spelled_scale,
@@ -34,6 +35,7 @@ from hushpoll_shared.querying.sides import (
     since_survey,
     since_version,
 )
+from hushpoll_shared.querying.verdict import Reach, half_width
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score
 
@@ -109,7 +111,22 @@ class ChangeOfStatistics(Result):
             shown=CHANGE,
             labels={"statistic": "statistic"},
             hidden=NO_TEXT,
+            part="changes",
         )
+
+    def reaches(self) -> Iterator[Reach]:
+        """Yield how far the intervals of the differences reach, beside half of their scale."""
+        length = max(length_of(side.scale) for side in (self.before, self.after))
+        for one in self.changes:
+            whole = {"at_least": 1.0, "nps": 200.0}.get(one.statistic, length)
+            name = name_of(one.statistic, self.threshold, difference=False)
+            yield Reach(
+                part="changes",
+                what=f"a change of the {name} of {self.after.attribute}",
+                half_width=half_width([one.difference]),
+                most=whole / 2,
+                unit="points" if one.statistic == "at_least" else "scale",
+            )
 
     def notes(self) -> Iterator[str]:
         """Yield how to read the intervals of the differences."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Literal
 
 from hushpoll_shared.querying.query import Query, asked, confidence
 from hushpoll_shared.querying.result import Result, Section, Shown, told
-from hushpoll_shared.querying.rows import FREQUENCY, HOW_TO_READ, CategoryEstimate
+from hushpoll_shared.querying.rows import FREQUENCY, HOW_TO_READ, SHARES, CategoryEstimate
 
 Method = Literal["max-t", "bonferroni", "anytime"]
 TOGETHER: Final = "{level} % together"
@@ -46,6 +46,8 @@ class SharesTogether(Result):
                 shown=FREQUENCY_TOGETHER,
                 labels={"attribute": "", "category": "category"},
                 fixed={"attribute": attribute.name},
+                part=attribute.name,
+                possible=SHARES,
             )
 
 

@@ -14,12 +14,14 @@ from hushpoll_shared.querying.rows import (
     HOW_TO_READ,
     SummaryEstimate,
     has_intervals,
+    length_of,
     says_nothing,
     spelled_scale,
 )
 from hushpoll_shared.querying.rows import (
     Score as ScoreRow,
 )
+from hushpoll_shared.querying.verdict import Reach, half_width
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score, parse_scores_of, spelled_scores
 
@@ -91,7 +93,21 @@ class MeansTogether(Result):
             words=dict.fromkeys(words, ""),
             shown=MEANS,
             labels={"attribute": "attribute", "group": "group"},
+            part=lambda row: str(row.attribute),
         )
+
+    def reaches(self) -> Iterator[Reach]:
+        """Yield how far the intervals of each attribute's means reach."""
+        within = "" if self.given is None else f" within a group of {self.given}"
+        for one in self.scales:
+            rows = [mean for mean in self.means if mean.attribute == one.attribute]
+            yield Reach(
+                part=one.attribute,
+                what=f"the mean of {one.attribute}{within}",
+                half_width=half_width(rows),
+                most=length_of(one.scale) / 4,
+                unit="scale",
+            )
 
     def notes(self) -> Iterator[str]:
         """Yield how to read the intervals."""

@@ -20,6 +20,11 @@ declaration, and so do the server's routes and the analyst's client. A worked ex
             yield Section(of=BoundedCategory, rows=(self.largest,), title=self.attribute,
                           words={"category": "category"}, shown=ESTIMATE)
 
+        def reaches(self) -> Iterator[Reach]:                   # for the verdict; may be left out:
+            yield reach_of_share(                               # rows are then shares of a question
+                self.attribute, half_width([self.largest]), 2   # that must be known to a quarter
+            )
+
     @dataclass(frozen=True, kw_only=True)
     class Largest(Query[LargestShare]):
         \"\"\"Estimate the share of the answer that was given most often.\"\"\"
@@ -40,6 +45,10 @@ declaration, and so do the server's routes and the analyst's client. A worked ex
 
     # server/hushpoll_analysis/results.py: one line of RESULTS
     Largest: largest,
+
+The verdict needs nothing else: the same function is asked for the intervals that the expected
+counts of such a survey have (:mod:`hushpoll_analysis.verdicts`), and `reaches` says how wide they
+may be to tell something.
 
 ``python -m hushpoll_shared.queries`` prints where each query is declared.
 """

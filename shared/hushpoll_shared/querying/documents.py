@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from functools import cache
 from operator import attrgetter
 from types import NoneType, UnionType
@@ -12,6 +12,11 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 
 _AS_THEY_ARE: Final = frozenset({str, int, bool, float})
 Names = tuple[str, ...]
+
+
+def told(description: str, **more: str) -> Any:
+    """Return a field with what the API's document says of it."""
+    return field(metadata={"description": description, **more})
 
 
 def to_json(value: Any) -> Any:

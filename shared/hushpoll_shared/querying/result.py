@@ -10,16 +10,18 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, Self
 
 from hushpoll_shared.querying.documents import read_members, to_json
+from hushpoll_shared.querying.documents import told as told
 from hushpoll_shared.querying.domains import COLUMN, Where, checked_where, where_words
 from hushpoll_shared.querying.headings import heading
+from hushpoll_shared.querying.verdict import (
+    Reach,
+    Verdict,
+    half_width,
+    share_tells,
+)
 from hushpoll_shared.tables.result_table import Cell
 
 WHERE: Final = "By attribute, the categories of the reports that it is about; absent: all reports."
-
-
-def told(description: str, **more: str) -> Any:
-    """Return a field of a result with what the API's document says of it."""
-    return field(metadata={"description": description, **more})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +91,10 @@ class Section:
         Columns that a table file does not have.
     below : tuple of str
         Sentences below the rows in the text.
+    part : str or callable
+        Of the result, which the verdict may call too noisy to tell; or what gives it for a row.
+    possible : (float, float) or None
+        Least and largest value that there can be, to which a text cuts intervals.
     """
 
     of: type
@@ -101,6 +107,12 @@ class Section:
     fixed: Mapping[str, Cell] = field(default_factory=dict)
     hidden: Collection[str] = ()
     below: tuple[str, ...] = ()
+    part: str | Callable[[Any], str] = ""
+    possible: tuple[float, float] | None = None
+
+    def part_of(self, row: Any) -> str:
+        """Return the part that a row belongs to."""
+        return self.part if isinstance(self.part, str) else self.part(row)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +125,8 @@ class Result:
         Which survey and release; None of a result that was computed in Python.
     where : mapping or None
         The domain that it is about, as the query named it; None: all reports.
+    verdict : Verdict or None
+        Whether it can tell anything; None of a result that was put together by hand.
     """
 
     title: ClassVar[str]
@@ -120,6 +134,27 @@ class Result:
 
     about: OfRelease | OfFile | None = None
     where: Where | None = field(default=None, metadata={"description": WHERE})
+    verdict: Verdict | None = field(
+        default=None, metadata={"description": "Whether so many reports can tell what is asked."}
+    )
+
+    def reaches(self) -> Iterator[Reach]:
+        """Yield how far the intervals reach, of which the verdict is made; half the width of each.
+
+        The verdict asks a result that is computed from expected counts. By default the rows of a
+        section are the shares of one question's categories.
+        """
+        for section in self.sections():
+            rows = [one.row if isinstance(one, Line) else one for one in section.rows]
+            part = section.part if isinstance(section.part, str) else ""
+            what = f"a share of {section.title}" if section.title else "a share"
+            yield Reach(
+                part=part, what=what, half_width=half_width(rows), most=share_tells(len(rows))
+            )
+
+    def too_noisy(self, part: str) -> bool:
+        """Return whether a part of it cannot be told."""
+        return self.verdict is not None and (self.verdict.noisy or part in self.verdict.too_noisy)
 
     def sections(self) -> Iterator[Section]:
         """Yield what is shown, in order."""
@@ -162,8 +197,11 @@ class Result:
         elif "survey" in document:
             about = OfFile(**read_members(OfFile, document))
         where = checked_where(document["where"]) if "where" in document else None
-        own = read_members(cls, document, without=("about", "where"))
-        return cls(about=about, where=where, **own)
+        verdict: Verdict | None = None
+        if document.get("verdict") is not None:  # results that were kept before have none
+            verdict = Verdict(**read_members(Verdict, document["verdict"]))
+        own = read_members(cls, document, without=("about", "where", "verdict"))
+        return cls(about=about, where=where, verdict=verdict, **own)
 
     def _about(self) -> dict[str, Any]:
         return {} if self.about is None else dict(to_json(self.about))
@@ -177,6 +215,7 @@ class Result:
         inputs = about.pop("inputs", {})
         order = ("survey", "version", "digest", "release", "released_at", "next_release")
         return {
+            "verdict": None if self.verdict is None else self.verdict.sentence,
             **{name: about.get(name) for name in order},
             **self._named("n"),
             COLUMN: None if self.where is None else where_words(self.where),

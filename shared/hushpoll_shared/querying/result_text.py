@@ -11,7 +11,7 @@ from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.querying.domains import domain_line
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
-from hushpoll_shared.querying.shown import ShownSection, shown_sections
+from hushpoll_shared.querying.shown import ShownSection, rows_too_noisy, shown_sections
 
 
 def text_of_query(query: type[Query[Any]]) -> Callable[[Mapping[str, Any]], str]:
@@ -21,14 +21,26 @@ def text_of_query(query: type[Query[Any]]) -> Callable[[Mapping[str, Any]], str]
 
 def text_of_result(result: Result) -> str:
     """Return the sections of a result as tables, and its sentences."""
-    parts: list[Table | str] = [result.of_what()]
+    parts: list[Table | str] = [] if result.verdict is None else [f"{result.verdict.sentence}\n"]
+    parts.append(result.of_what())
     if result.where is not None:
         parts.append(domain_line(result.where))
+    folded = 0
     for section in shown_sections(result):
-        if section.columns:
+        folded += len(section.folded)
+        if section.columns and section.lines:
             parts.append(_table(section))
-        parts += section.below
-    return rendered(*parts, *result.notes())
+        if section.lines or not section.folded:
+            parts += section.below
+    if result.verdict is not None and result.verdict.noisy:
+        return rendered(*parts, *_folded(folded))
+    return rendered(*parts, *_folded(folded), *result.notes())
+
+
+def _folded(rows: int) -> tuple[str, ...]:
+    if not rows:
+        return ()
+    return (f"{rows_too_noisy(rows)} not shown; --json and --out have all numbers.",)
 
 
 def _table(section: ShownSection) -> Table:

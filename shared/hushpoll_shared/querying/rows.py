@@ -15,6 +15,10 @@ HOW_TO_READ: Final = (
     "does to them; or that they hold together."
 )
 UNKNOWN: Final = "cannot conclude"
+SHARES: Final = (0.0, 1.0)
+"""What a share can be."""
+DIFFERENCES: Final = (-1.0, 1.0)
+"""What a difference of two shares can be."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -134,6 +138,12 @@ def spelled_scale(scale: Iterable[Score]) -> str:
         f"{one.category}: {one.low:g}" + (f" to {one.high:g}" if one.high != one.low else "")
         for one in scale
     )
+
+
+def length_of(scale: Iterable[Score]) -> float:
+    """Return the distance from the lowest score to the highest."""
+    rows = tuple(scale)
+    return max(one.high for one in rows) - min(one.low for one in rows)
 
 
 def has_intervals(scale: Iterable[Score]) -> bool:

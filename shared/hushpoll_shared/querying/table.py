@@ -11,11 +11,15 @@ from typing import Any, Final, get_origin, get_type_hints
 from hushpoll_shared.querying.documents import alternatives
 from hushpoll_shared.querying.domains import COLUMN, where_words
 from hushpoll_shared.querying.result import Line, Result, Section
+from hushpoll_shared.querying.verdict import INFORMATIVE, TOO_NOISY
 from hushpoll_shared.tables.result_table import Column, Kind, ResultTable
 
 _KINDS: Final[Mapping[Any, Kind]] = {float: "number", int: "whole number"}
 _VALUE: Final = "value"
 """Member of an estimate within a row that has the estimate's own name as its column."""
+
+_VERDICT: Final = "verdict"
+"""The first column: whether the part of the result that a row belongs to can be told."""
 
 
 def table_of_result(result: Result) -> ResultTable:
@@ -38,15 +42,19 @@ def table_of_result(result: Result) -> ResultTable:
         if name not in taken:
             columns.append(Column(name, kinds[name]))
     names = [column.name for column in columns]
-    entries = (entry for section in sections for entry in _entries(section, names))
+    entries: Iterator[dict[str, Any]] = (
+        entry for section in sections for entry in _entries(result, section, names)
+    )
     if result.where is not None:  # a file of a part of the reports says so in each row
         columns.insert(0, Column(COLUMN, "text"))
         words = where_words(result.where)
         entries = ({COLUMN: words, **entry} for entry in entries)
+    if result.verdict is not None:
+        columns = [Column(_VERDICT, "text"), *columns]
     return ResultTable.of(result.title, tuple(columns), entries, result.about_and_how())
 
 
-def _entries(section: Section, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _entries(result: Result, section: Section, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     empty = {**dict.fromkeys(names), **section.fixed}
     wanted = {**{name: name for name in names}, **section.labels}
     for line in section.rows:
@@ -54,7 +62,9 @@ def _entries(section: Section, names: Sequence[str]) -> Iterator[dict[str, Any]]
         kind: Any = type(row)
         cells = _cells(kind)
         found = {name: cells[one](row) for name, one in wanted.items() if one in cells}
-        yield {**empty, **{name: _cell(value) for name, value in found.items()}, **more}
+        says = TOO_NOISY if result.too_noisy(section.part_of(row)) else INFORMATIVE
+        cells_found = {name: _cell(value) for name, value in found.items()}
+        yield {**empty, **cells_found, **more, _VERDICT: says}
 
 
 def _cell(value: Any) -> Any:

@@ -204,7 +204,7 @@ def test_file_for_a_table_is_checked_before_the_work(call, files, tmp_path):
     code, _, err = call("records", "cross-table", files[0], "a", "nothing", "--out", kept)
     assert (code, kept.read_text()) == (1, "mine")
     code, _, err = call("records", "cross-table", files[0], "a", "b", "--out", kept)
-    assert (code, kept.read_text()[:7]) == (0, '"a","b"')
+    assert (code, kept.read_text()[:17]) == (0, '"verdict","a","b"')
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "0.records", "1.records", "kept.csv"
     ]  # fmt: skip
@@ -247,7 +247,9 @@ def test_estimate_without_an_interval_says_why(call, files, tmp_path, command):
     more = (path,) if command[-1] == "--since" else ()
     code, said, err = call("records", command[0], path, *command[1:], *more)
     assert code == 0, err
-    assert "there are too few reports for their noise" in " ".join(said.split())
+    words = " ".join(said.split())
+    assert "reports at epsilon 0.1 are too noisy to tell" in words
+    assert "not shown; --json and --out have all numbers" in words
     if command[0] in ("shares", "ordered"):
         many = ("ordered", files[0], "a") if command[0] == "ordered" else (
             "shares", files[0], *command[1:]

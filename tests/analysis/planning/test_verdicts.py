@@ -7,7 +7,8 @@ from decimal import Decimal
 import pytest
 
 from hushpoll_analysis.planning.expected_estimates import Side, expected_interval_width
-from hushpoll_analysis.planning.goals import Goal, rounded_up
+from hushpoll_analysis.planning.goals import Goal
+from hushpoll_analysis.planning.needed import rounded_up
 from hushpoll_analysis.planning.outcomes import outcome
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.planning.verdicts import GOALS_MAX, verdicts

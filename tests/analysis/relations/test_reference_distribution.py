@@ -13,7 +13,7 @@ from hushpoll_analysis.records.pairs import joint_counts
 from hushpoll_analysis.records.source import OfCounts
 from hushpoll_analysis.relations import reference_distribution
 from hushpoll_analysis.relations.drawn_supports import draw_supports
-from hushpoll_analysis.relations.independence import outcome_of_test
+from hushpoll_analysis.relations.independence import run_test
 from hushpoll_analysis.relations.reference_distribution import ENOUGH, TABLES
 from hushpoll_protocols import create
 from hushpoll_protocols.kernels import indicators, perturb
@@ -81,7 +81,7 @@ def outcome_of(published, counts, most=TABLES):
     support = {"a": counts.first, "b": counts.second}
     kept = PairCounts(Counts(counts.n, support), {("a", "b"): counts.both})
     source = OfCounts(published, kept)
-    return outcome_of_test(Independence(a="a", b="b"), source, most_tables=most)
+    return run_test(Independence(a="a", b="b"), source, most_tables=most)
 
 
 def test_no_table_at_least_as_far_gives_the_smallest_p_value():

@@ -39,14 +39,22 @@ def test_groups_are_those_of_the_api_with_their_difference(filled, visit):
     api = filled.get(
         "/api/v1/surveys/work/versions/1/conditional-shares?of=age&given=gender&reference=Male"
     ).json
-    assert "gender Female minus gender Male" in text
+    assert "<bdi>gender Female</bdi> minus <bdi>gender Male</bdi>" in text
+    # so few reports tell nothing: the sentence stands first, and no number is open or a headline
+    before, _, folded = text.partition('<details class="soft" data-folded>')
+    assert api["verdict"]["says"] == "too noisy to tell"
+    assert api["verdict"]["sentence"] in before
+    assert "<svg role" not in before
+    assert "<svg role" in folded
+    assert "contain zero" not in text.partition("</figure>")[0].partition("<figcaption")[2]
+    assert text.count("data-folded") == 2
     for line in api["differences"]:
         if line["group"] == "Female" and line["value"] is not None:
             points = round(100 * line["value"], 1)
             assert f"<td>{points:+.1f}</td>" in text if points else "<td>0.0</td>" in text
     assert 'aria-labelledby="shows"' in text
     file = visitor.get(address(".csv", **query))
-    assert file.text.splitlines()[0].startswith('"statistic","group"')
+    assert file.text.splitlines()[0].startswith('"verdict","statistic","group"')
     specification = json.loads(visitor.get(address(".json", **query)).text)
     assert specification["$schema"].endswith("v5.json")
 

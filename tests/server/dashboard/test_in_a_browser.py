@@ -179,12 +179,16 @@ def test_markup_formulas_and_right_to_left_texts_are_shown_as_they_are(open_page
 
 def test_five_hundred_categories_have_a_cut_picture_and_the_largest_in_the_table(open_page):
     page = sign_in(open_page(f"{LARGE}/estimates"))
+    expect(page.get_by_text("place is too noisy to tell.")).to_be_visible()
+    expect(page.get_by_text("The picture shows 50 of 500 categories")).to_be_hidden()
+    page.get_by_text("Show the estimates of place all the same").click()
     expect(page.get_by_text("The picture shows 50 of 500 categories")).to_be_visible()
     page.get_by_text("Table of 500 categories").click()
     rows = page.get_by_role("region", name="Table of place").locator("tbody tr")
     expect(rows).to_have_count(MOST_ROWS + 1)
     expect(rows.last).to_contain_text("The 300 others, with smaller estimates, together")
     page.goto(page.url.replace("estimates", "cross-tables?a=place&b=kind"))
+    page.get_by_text("Show the shares all the same").click()
     expect(page.get_by_text("show the first 30 categories of each side")).to_be_visible()
     expect(page.get_by_role("region", name="Table of shares").locator("td")).to_have_count(30 * 30)
     with page.expect_download() as file:

@@ -362,7 +362,7 @@ def test_csv_has_no_cell_that_a_spreadsheet_runs(site, visit):
     site.send_batch(published, reports)
     visitor = visit("ada", work="reader")
     lines = visitor.get(f"{WORK}/estimates/q.csv").text.splitlines()[1:]
-    assert [line.split(",")[1] for line in lines] == [
+    assert [line.split(",")[2] for line in lines] == [
         '"\'=cmd()"',
         '"\'+1"',
         '"\'-1"',
@@ -379,7 +379,9 @@ def test_downloads_have_all_rows_in_each_form(filled, visit):
     file = visitor.get(f"{WORK}/estimates/age.csv")
     assert file.mimetype == "text/csv"
     lines = file.text.splitlines()
-    assert lines[0] == '"attribute","category","frequency","standard_error","lower","upper"'
+    assert (
+        lines[0] == '"verdict","attribute","category","frequency","standard_error","lower","upper"'
+    )
     assert len(lines) == 1 + 8
     for form, kind, start in (
         ("svg", "image/svg+xml", b"<svg"),
@@ -534,7 +536,7 @@ def test_estimator_without_an_interval_shows_none_and_says_why(filled, visit, na
     answer = filled.get(f"/api/v1{WORK}/estimates?estimator={name}").json
     (age,) = [one for one in answer["attributes"] if one["name"] == "age"]
     lines = visitor.get(f"{WORK}/estimates/age.csv?estimator={name}").text.splitlines()
-    assert lines[0] == '"attribute","category","frequency"'
+    assert lines[0] == '"verdict","attribute","category","frequency"'
     shares = [float(line.rpartition(",")[2]) for line in lines[1:]]
     assert shares == [row["frequency"] for row in age["categories"]]
 
@@ -565,8 +567,8 @@ def test_cross_table_has_shares_of_rows_and_of_columns(site, visit, share, query
     lines = visitor.get(f"{WORK}/cross-table.csv?{view}").text.splitlines()[1:]
     rows = [[json.loads(cell or "null") for cell in line.split(",")] for line in lines]
     expected = {tuple(one[name] for name in names): one["value"] for one in answer}
-    assert {(a, b): value for a, b, value, *_ in rows} == expected
-    assert [a for a, *_ in rows] == ["low"] * 3 + ["high"] * 3
+    assert {(a, b): value for _, a, b, value, *_ in rows} == expected
+    assert [a for _, a, *_ in rows] == ["low"] * 3 + ["high"] * 3
 
 
 def test_cross_table_says_of_which_shares_the_reports_cannot_tell(filled, visit):
@@ -576,7 +578,8 @@ def test_cross_table_says_of_which_shares_the_reports_cannot_tell(filled, visit)
     assert unknown
     page = visitor.get(f"{WORK}/cross-tables?a=age&b=gender&share=row").text
     assert page.count(">cannot tell<") == unknown
-    assert f"Of {unknown} the reports cannot tell the share." in page
+    assert "These estimates are too noisy to tell anything." in page
+    assert "The largest estimate" not in page
     assert visitor.get(f"{WORK}/cross-table.csv?a=age&b=gender&share=row").status_code == 200
 
 

@@ -205,6 +205,7 @@ def hostile(document):
     if isinstance(document, list):
         return [hostile(one) for one in document]
     fixed = ("bounded", "no bound", "dependent", "no dependence found")
+    fixed += ("informative", "too noisy to tell")
     return document + CSI if isinstance(document, str) and document not in fixed else document
 
 

@@ -33,6 +33,7 @@ from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.queries.changes import Change
+from hushpoll_shared.querying.verdict import TOO_NOISY
 from hushpoll_shared.tables.statistics import table_of
 
 PAGE: Final = "/surveys/<name>/versions/<int:version>/comparison"
@@ -165,9 +166,12 @@ def _of_groups(row: VersionRow, chosen: Mapping[str, str], given: str) -> dict[s
         for one in document["differences"]
         if one["group"] == group
     ]
+    verdict = document["verdict"]
     return {
         "statistic": query.file_name,
         "document": document,
+        "verdict": verdict,
+        "noisy": verdict["says"] == TOO_NOISY or "differences" in verdict["too_noisy"],
         "rows": rows,
         "first": f"{given} {group}",
         "second": f"{given} {reference}",
@@ -196,6 +200,8 @@ def _of_waves(row: VersionRow, chosen: Mapping[str, str], since: VersionRow) -> 
     return {
         "statistic": query.file_name,
         "document": document,
+        "verdict": document["verdict"],
+        "noisy": document["verdict"]["says"] == TOO_NOISY,
         "rows": rows,
         "first": f"{row.name} version {row.version}",
         "second": f"{since.name} version {since.version}",

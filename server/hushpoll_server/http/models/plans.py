@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from hushpoll_analysis.planning.goals import Kind
-from hushpoll_analysis.planning.verdicts import GOALS_MAX, N_MAX
+from hushpoll_analysis.planning.needed import N_MAX
+from hushpoll_analysis.planning.verdicts import GOALS_MAX
 from hushpoll_analysis.shuffling.guarantee import DELTA
 from hushpoll_server.body_size import BodySize
 from hushpoll_server.http.models.common import Answer, Strict

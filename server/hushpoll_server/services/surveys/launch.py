@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from hushpoll_analysis.planning.needed import N_MAX, POWER
 from hushpoll_analysis.planning.planner import category_width, detectable_difference
-from hushpoll_analysis.planning.power import LEVEL, POWER, AuditAssumptions, audit_powers
-from hushpoll_analysis.planning.verdicts import N_MAX
+from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.surveys.plans import Plans

@@ -106,7 +106,7 @@ def test_ordered_change_is_that_of_the_function(site, published):
     expected = ordered_change(first, Records(later, rows), "age", scores=scores, threshold=40)
     same(answer, expected.to_dict())
     table = site.get(f"{VERSION[:-1]}2/ordered-changes", query_string=query | {"format": "csv"})
-    assert table.text.splitlines()[0].startswith('"statistic","before"')
+    assert table.text.splitlines()[0].startswith('"verdict","statistic","before"')
 
 
 def test_answered_shares_are_those_of_the_function(site, published):

@@ -1,0 +1,112 @@
+"""The counts that a survey is expected to have: the answers of every question equally frequent.
+
+Answers to different questions are taken for independent. A query's own function, given these counts
+in place of a release's, tells how wide the intervals of its result will be: its rule is written
+once, with its levels, scores and groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+from copy import copy
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, paired
+from hushpoll_analysis.records.domains import Domain
+from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.records.source import Held, OfCounts, Source
+from hushpoll_protocols import FrequencyOracle, create
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Counts that so many reports have on average, each to the nearest whole number.
+
+    Attributes
+    ----------
+    published : Published
+        The survey.
+    n : int
+        Reports, at least 1.
+    """
+
+    published: Published
+    n: int
+
+    def questions(self, only: Collection[str] | None = None) -> Counts:
+        """Return the support counts of questions."""
+        return Counts(
+            self.n,
+            {
+                one.name: self._support(one)
+                for one in self.published.attributes
+                if only is None or one.name in only
+            },
+        )
+
+    def pair(self, a: str, b: str) -> JointCounts:
+        """Return the joint counts of two questions."""
+        first, second = (self._support(self.published.attribute(name)) for name in (a, b))
+        both = np.rint(np.outer(first, second) / self.n).astype(np.int64)
+        return JointCounts(self.n, first, second, both)
+
+    def pairs(self) -> PairCounts:
+        """Return the counts of all pairs that are kept."""
+        names = [one.name for one in paired(self.published)]
+        joint = {(a, b): self.pair(a, b).both for a, b in combinations(names, 2)}
+        return PairCounts(self.questions(), joint)
+
+    def within(self, domain: Domain) -> Source:
+        """Return these counts, whose reports are all in the domain: so many it has."""
+        del domain
+        return self
+
+    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+        """Refuse, as counts do that were kept without the records."""
+        return OfCounts(self.published, self.pairs()).records(held)
+
+    def _support(self, attribute: PublishedAttribute) -> npt.NDArray[np.int64]:
+        oracle, k = attribute.oracle, attribute.k
+        p, q = (1.0, 0.0) if oracle is None else (float(oracle.p), float(oracle.q))
+        expected = round(self.n * (q + (p - q) / k))
+        return np.full(k, expected, dtype=np.int64)
+
+
+def with_epsilon(published: Published, epsilon: Decimal) -> Published:
+    """Return a survey as if it had another epsilon, divided among its questions as before.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    epsilon : Decimal
+        Of the whole survey, in [1e-6, 64].
+    """
+    times = Fraction(epsilon) / Fraction(published.epsilon)
+    attributes = []
+    for one in published.attributes:
+        changed = copy(one)
+        if one.oracle is not None:
+            vars(changed)["oracle"] = _scaled(one.oracle, times)
+        attributes.append(changed)
+    # A copy, as a survey checks all of its texts when it is made. Nobody is asked it: no digest.
+    survey = copy(published)
+    vars(survey).update(epsilon=epsilon, attributes=tuple(attributes), digest="")
+    return survey
+
+
+@lru_cache(maxsize=4096)
+def _scaled(oracle: FrequencyOracle, times: Fraction) -> FrequencyOracle:
+    # as budgets are, rounded down to 12 places
+    units = int(Fraction(oracle.epsilon) * times * 10**12)
+    return create(oracle.name, k=oracle.k, epsilon=Decimal(max(units, 10**6)).scaleb(-12))

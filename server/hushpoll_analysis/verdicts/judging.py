@@ -1,0 +1,190 @@
+"""The verdict of a result, before any report is looked at.
+
+What can be told follows from the query, from how many reports there are, and from the survey. How
+far intervals will reach is asked of the query's own function, given the counts that are expected
+(:mod:`hushpoll_analysis.verdicts.expected`), or of a function that knows it without: `Foresee`. How
+many reports, or which epsilon, would do is then looked for with the same function. Verdicts are
+kept, as the same query is asked of one release many times.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, Final, ParamSpec, TypeVar
+
+from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.verdicts.expected import Expected, with_epsilon
+from hushpoll_analysis.verdicts.needed import fewest_reports, smallest_epsilon
+from hushpoll_analysis.verdicts.words import in_words
+from hushpoll_protocols import format_epsilon
+from hushpoll_shared.querying.query import Query
+from hushpoll_shared.querying.result import Result
+from hushpoll_shared.querying.verdict import INFORMATIVE, TOO_NOISY, Reach, Verdict
+from hushpoll_shared.survey.published import Published
+
+Foresee = Callable[[Any, Sequence[Expected]], Sequence[Reach]]
+"""From a query and the expected counts of its sources to how far the intervals will reach."""
+
+P = ParamSpec("P")
+F = TypeVar("F", bound=Found | Result)
+
+KEPT: Final = 512
+"""Verdicts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What a verdict depends on; `key` tells cases apart, and the others are not compared."""
+
+    key: tuple[object, ...]
+    query: Any
+    sides: tuple[Expected, ...]
+    foresee: Foresee
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Case) and self.key == other.key
+
+
+def verdict_of(
+    query: Query[Any],
+    sides: Sequence[Expected],
+    foresee: Foresee,
+    only: Sequence[str] | None = None,
+) -> Verdict:
+    """Return the verdict on a query.
+
+    Parameters
+    ----------
+    query : Query
+        What is asked.
+    sides : sequence of Expected
+        Each version that it is about, with how many reports it has: this one first.
+    foresee : callable
+        Says how far the intervals will reach.
+    only : sequence of str, optional
+        Questions that it is about, where the query does not say so.
+    """
+    spelled = tuple(sorted(query.spelled().items()))
+    of_sides = tuple((side.published.digest, side.n) for side in sides)
+    key = (type(query), spelled, of_sides, None if only is None else tuple(only))
+    return _verdict(_Case(key, query, tuple(sides), foresee))
+
+
+def judged(maths: Callable[P, F], *, foresee: Foresee | None = None) -> Callable[P, F]:
+    """Make a function (query, source) -> result, or of two sources, add the verdict.
+
+    Parameters
+    ----------
+    maths : callable
+        The function.
+    foresee : callable, optional
+        Says how far the intervals will reach; by default the function itself does, given expected
+        counts.
+    """
+    ahead = foresee or from_expected(maths)
+
+    @functools.wraps(maths)
+    def with_verdict(*args: P.args, **keywords: P.kwargs) -> F:
+        return add_verdict(maths(*args, **keywords), args, ahead)
+
+    return with_verdict
+
+
+def foreseen(foresee: Foresee) -> Callable[[Callable[P, F]], Callable[P, F]]:
+    """Return what makes a function add the verdict that `foresee` gives; see :func:`judged`."""
+    return functools.partial(judged, foresee=foresee)
+
+
+def add_verdict(found: F, asked: Sequence[Any], foresee: Foresee) -> F:
+    """Return what a function found, with its verdict.
+
+    Parameters
+    ----------
+    found : Found or Result
+        What the function of a query returned.
+    asked : sequence
+        The query, and its source or both sources.
+    foresee : callable
+        Says how far the intervals will reach.
+    """
+    query, sources = asked[0], [one for one in asked[1:3] if _is_source(one)]
+    expected = [
+        Expected(source.published, n) for source, n in zip(sources, _sizes(found), strict=True)
+    ]
+    verdict = verdict_of(query, expected, foresee)
+    return replace(found, verdict=verdict)  # type: ignore[type-var]  # a dataclass
+
+
+def from_expected(maths: Callable[..., Found | Result]) -> Foresee:
+    """Return what asks a query's own function, given expected counts."""
+
+    def foresee(query: Any, sides: Sequence[Expected]) -> Sequence[Reach]:
+        found = maths(query, *sides)
+        return tuple((found.result() if isinstance(found, Found) else found).reaches())
+
+    return foresee
+
+
+def _is_source(one: object) -> bool:
+    return hasattr(one, "published")
+
+
+def _sizes(found: Any) -> tuple[int, ...]:
+    """Return how many reports this version has, and the one that it is compared with."""
+    if hasattr(found, "before"):
+        return found.after.n, found.before.n
+    return (found.n,)
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _verdict(case: _Case) -> Verdict:
+    sides, query = case.sides, case.query
+    reaches = case.foresee(query, sides)
+    worst: dict[str, Reach] = {}
+    for reach in reaches:
+        kept = worst.get(reach.part)
+        if kept is None or reach.ratio > kept.ratio:
+            worst[reach.part] = reach
+    noisy = {part: reach for part, reach in worst.items() if reach.ratio > 1}
+    reports = epsilon = changed = None
+    if noisy:
+
+        def ratio(every: Sequence[Expected]) -> float:
+            return max(one.ratio for one in case.foresee(query, every) if one.part in noisy)
+
+        now = max(one.ratio for one in noisy.values())
+        reports = fewest_reports(
+            lambda n: ratio([Expected(side.published, n) for side in sides]),
+            min(side.n for side in sides),
+            now,
+        )
+
+        def at_times(total: Decimal) -> list[Published]:
+            times = total / sides[0].published.epsilon
+            most = Decimal(64)
+            return [
+                with_epsilon(side.published, min(side.published.epsilon * times, most))
+                for side in sides
+            ]
+
+        def ratio_at(total: Decimal) -> float:
+            changed_sides = zip(at_times(total), sides, strict=True)
+            return ratio([Expected(published, side.n) for published, side in changed_sides])
+
+        if any(side.published.perturbed for side in sides):
+            epsilon = smallest_epsilon(ratio_at, sides[0].published.epsilon, now)
+        if epsilon is not None:
+            changed = at_times(epsilon)[0]
+    return Verdict(
+        says=TOO_NOISY if len(noisy) == len(worst) else INFORMATIVE,
+        sentence=in_words(worst, noisy, sides, reports, epsilon, changed, query),
+        respondents=reports,
+        epsilon=None if epsilon is None else format_epsilon(epsilon),
+        too_noisy=tuple(noisy),
+    )

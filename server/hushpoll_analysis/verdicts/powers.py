@@ -1,0 +1,58 @@
+"""Whether a test of independence can find anything: its power at the strongest dependence.
+
+All answers are taken as equally frequent. Then the covariance matrix of a question's weights is the
+same in all directions, and the test sees the part (k - 1)/(k^2 V) of a dependence, V being n times
+the variance of an estimated share.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from hushpoll_analysis.planning.needed import POWER
+from hushpoll_analysis.relations import chi_square
+from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.estimation.weights import WeightLaw
+from hushpoll_shared.querying.verdict import Reach
+from hushpoll_shared.survey.published import Published
+
+
+def dependence(published: Published, a: str, b: str, n: int, alpha: float, part: str) -> Reach:
+    """Return which dependence of two questions a test finds, and the strongest that there can be.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    a, b : str
+        The questions.
+    n : int
+        Reports, at least 1.
+    alpha : float
+        Level of the test.
+    part : str
+        Of the result.
+    """
+    first, second = published.attribute(a), published.attribute(b)
+    efficiency = seen_part(first.oracle, first.k) * seen_part(second.oracle, second.k)
+    least = _noncentrality((first.k - 1) * (second.k - 1), alpha)
+    return Reach(
+        part=part,
+        what=f"whether {a} and {b} depend on each other",
+        half_width=math.sqrt(least / (n * efficiency)),
+        most=math.sqrt(min(first.k, second.k) - 1),
+        unit="phi",
+    )
+
+
+@lru_cache(maxsize=1024)
+def seen_part(oracle: FrequencyOracle | None, k: int) -> float:
+    """Return which part of a dependence a question shows whose k answers are equally frequent."""
+    c0, c1, c2 = WeightLaw.of(oracle).variance_coefficients()
+    return (k - 1) / (k**2 * (c0 + c1 / k + c2 / k**2))
+
+
+@lru_cache(maxsize=1024)
+def _noncentrality(degrees: int, alpha: float) -> float:
+    return chi_square.detectable(degrees, alpha=alpha, wanted=POWER)

@@ -1,0 +1,106 @@
+"""The verdict of a result: whether reports like these can tell what is asked of them.
+
+It is decided from what is known beforehand: how many reports there are, the protocols and their
+epsilons, and answers that are equally frequent. It never depends on an estimate, for a rule that
+looks at estimates selects lucky ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal
+
+from hushpoll_shared.querying.documents import told
+
+Says = Literal["informative", "too noisy to tell"]
+INFORMATIVE: Final = "informative"
+TOO_NOISY: Final = "too noisy to tell"
+
+DIFFERENCE: Final = 0.5
+"""Half-width up to which the interval of a difference of two shares tells something."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """Whether so many reports, at such an epsilon, can tell what is asked."""
+
+    schema: ClassVar[str] = "ResultVerdict"
+
+    says: Says = told(
+        "Decided before any answer is known, from the number of reports, their epsilon and answers "
+        "that are equally frequent; too noisy to tell if none of the result's parts can be told."
+    )
+    sentence: str = told("The verdict in words, with the half-widths that are expected.")
+    respondents: int | None = told(
+        "With about how many reports, of each version that is compared, all parts could be told at "
+        "this epsilon; null where they can, or no number up to 1,000,000,000 is enough."
+    )
+    epsilon: str | None = told(
+        "With which epsilon of the whole survey so many reports could tell all parts; null where "
+        "they can, or none up to 64 is enough."
+    )
+    too_noisy: tuple[str, ...] = told(
+        "The parts that cannot be told: names of questions, or members of the result."
+    )
+
+    @property
+    def noisy(self) -> bool:
+        """Whether no part can be told."""
+        return self.says == TOO_NOISY
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reach:
+    """How far intervals are expected to reach, and how far they may to tell something.
+
+    Attributes
+    ----------
+    part : str
+        Of the result; where it has several reaches, all of them must tell.
+    what : str
+        What is estimated, or tested, in words.
+    half_width : float
+        Expected half of the interval's width; of a test the smallest effect that it finds with a
+        power of .8. Infinite where there is no bound.
+    most : float
+        Largest half-width that tells something; of a test the largest effect that there can be.
+    unit : {"points", "scale", "phi"}
+        Of both: shares, which are said in percentage points; a scale's unit; phi of a test.
+    """
+
+    part: str
+    what: str
+    half_width: float
+    most: float
+    unit: Literal["points", "scale", "phi"] = "points"
+
+    @property
+    def ratio(self) -> float:
+        """Half-width over what it may be; above 1 it tells nothing."""
+        return self.half_width / self.most
+
+
+def share_tells(categories: int) -> float:
+    """Return the largest half-width with which the share of one of k categories tells something.
+
+    That is a quarter, or the share that each has where all are equally frequent.
+    """
+    return min(0.25, 1 / categories)
+
+
+def reach_of_share(attribute: str, half: float, categories: int) -> Reach:
+    """Return how far the intervals of a question's shares reach, and how far they may."""
+    what = f"a share of {attribute}"
+    return Reach(part=attribute, what=what, half_width=half, most=share_tells(categories))
+
+
+def half_width(rows: Iterable[Any]) -> float:
+    """Return half of the width of the widest interval of rows; infinite where one has no bound."""
+    widest = 0.0
+    for row in rows:
+        if row.lower is None or row.upper is None:
+            return math.inf
+        widest = max(widest, (row.upper - row.lower) / 2)
+    return widest
