@@ -444,7 +444,7 @@ def test_weight_command(hushpoll, survey, answers, analyst, tmp_path):
 
 
 def test_relate_commands_of_many_answers(hushpoll, survey, answers, analyst):
-    rows = [Row(new_report_id(), randomize(survey, answers).record) for _ in range(40)]
+    rows = [Row(new_report_id(), randomize(survey, answers).record) for _ in range(1200)]
     analyst.submit_bulk(survey.name, pack_reports(survey.digest, rows))
     asked = ("relate", "together", survey.name, "--attribute", "gender")
     code, out, err = hushpoll(*asked, "--method", "anytime")
@@ -470,7 +470,7 @@ def test_ordered_and_answered_commands(hushpoll, analyst, draft):
     rows = [
         Row(new_report_id(), randomize(published, answers | {"steps": step}).record)
         for step in ("0-4", "5-9", None)
-        for _ in range(40)
+        for _ in range(400)
     ]
     analyst.submit_bulk("walking", pack_reports(published.digest, rows))
     code, out, err = hushpoll("ordered", "walking", "steps", "--threshold", "5")
