@@ -26,7 +26,6 @@ from hushpoll_analysis.planning.goals import (
 from hushpoll_analysis.planning.needed import N_MAX, POWER, PROTECTS, rounded_up
 from hushpoll_analysis.planning.outcomes import PRECISE, Outcome, outcome
 from hushpoll_analysis.planning.power import AuditAssumptions
-from hushpoll_analysis.planning.precision import require_no_blocks
 from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.epsilon import EPSILON_MAX, parse_epsilon
@@ -200,8 +199,7 @@ def verdicts(
     Raises
     ------
     InvalidParameter
-        If n or epsilon is outside its interval, the draft has blocks of several questions, there
-        is no goal or too many, a value is asked for
+        If n or epsilon is outside its interval, there is no goal or too many, a value is asked for
         without n, or a goal is none.
     """
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= N_MAX):
@@ -209,7 +207,6 @@ def verdicts(
             f"n is {n!r}; give from 1 to {N_MAX:,} respondents, or none to ask how many it takes",
             field="n",
         )
-    require_no_blocks(manifest)
     if len(goals) > GOALS_MAX:
         raise InvalidParameter(
             f"{len(goals)} goals are given; give at most {GOALS_MAX} at a time", field="want"
