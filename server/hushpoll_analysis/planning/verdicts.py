@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
 
+from hushpoll_analysis.planning.blocks.side_by_side import side_by_side
 from hushpoll_analysis.planning.expected_audits import SURVEYS
 from hushpoll_analysis.planning.goal_words import what, where
 from hushpoll_analysis.planning.goals import (
@@ -193,7 +194,8 @@ def verdicts(
     Returns
     -------
     dict
-        JSON: ``verdict`` in words, ``answer``, ``goals``, ``shuffled`` (what a trusted shuffler
+        JSON: ``verdict`` in words, ``answer``, ``goals``, ``together`` (questions alone beside
+        questions in blocks, see :func:`side_by_side`), ``shuffled`` (what a trusted shuffler
         would add with that n; None without one or without a perturbed attribute).
 
     Raises
@@ -227,8 +229,23 @@ def verdicts(
         "n": n,
         **_together(told),
         "goals": [one.to_dict() for one in told],
+        "together": _side_by_side(manifest, [one.goal for one in told], assumed),
         "shuffled": shuffled,
     }
+
+
+def _side_by_side(
+    manifest: Manifest, goals: Sequence[Goal], given: AuditAssumptions
+) -> dict[str, Any] | None:
+    def needed(draft: Manifest, goal: Goal) -> int | None:
+        published = draft.resolve()
+
+        def enough(people: int, surveys: int) -> bool:
+            return outcome(goal, published, people, given, surveys=surveys).met
+
+        return _fewest(goal, enough)
+
+    return side_by_side(manifest, goals, needed)
 
 
 def _together(told: Sequence[GoalVerdict]) -> dict[str, Any]:

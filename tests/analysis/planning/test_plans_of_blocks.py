@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import pairwise
 from math import prod
@@ -9,8 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from hushpoll_analysis.cli.plan import plan_command
 from hushpoll_analysis.planning.blocks.pairs import Setting, Table, ratios_power
+from hushpoll_analysis.planning.blocks.side_by_side import apart, blocks_of_pairs, joined
 from hushpoll_analysis.planning.blocks.sums import Share, even, share_width, variance_coefficients
 from hushpoll_analysis.planning.goals import KINDS, Goal
 from hushpoll_analysis.planning.outcomes import outcome
@@ -214,3 +218,45 @@ def test_a_block_is_planned_with_words():
     assert protected_width(manifest.resolve(), 2_000).width > own["attributes"][0]["width"] * 0.9
     told = verdicts(manifest, [Goal("gap", "scale/gender", 0.3)], n=2_000)
     assert told["verdict"].startswith(("Yes", "No"))
+
+
+def wide(**more: object) -> Manifest:
+    """Two questions of 6 answers at epsilon 1, where a block loses shares and gains pairs."""
+    attributes = [
+        {"name": name, "role": "sensitive", "range": [1, 6]} for name in ("first", "second")
+    ]
+    return drafted("SS", "1", attributes=attributes, **{"together": None} | more)
+
+
+def test_a_pair_is_put_together_and_shares_of_large_domains_are_left_alone(tmp_path):
+    pair = verdicts(wide(), [Goal("association", "first/second", 0.5)])["together"]
+    assert pair["recommended"] == "together"
+    apart, together = (way["n_needed_for_all"] for way in pair["ways"])
+    assert apart > 5 * together
+    assert pair["verdict"] == (
+        f"Put together first and second: all that is wanted takes {together:,} respondents, and "
+        f"alone it takes {apart:,}, because what is wanted of two questions of a block is paid for "
+        "once."
+    )
+    block = [{"name": "both", "attributes": ["first", "second"]}]
+    document = verdicts(wide(together=block), [Goal("width", "first", 0.1)], n=1_000)
+    apart, together = (way["n_needed_for_all"] for way in document["together"]["ways"])
+    assert document["together"]["verdict"] == (
+        f"Leave first and second alone: all that is wanted takes {apart:,} respondents, and "
+        f"together it takes {together:,}, because the one answer to a block has so many values "
+        "that this loses more than its larger part of epsilon gains."
+    )
+    assert document["goals"][0]["n_needed"] == together  # the draft as it is
+    path = tmp_path / "draft.json"
+    path.write_text(json.dumps(wide(together=block).to_dict(), default=str), encoding="utf-8")
+    said = CliRunner().invoke(plan_command, [str(path), "--want", "width:first=0.1"])
+    assert "Leave first and second alone" in " ".join(said.output.split())
+
+
+def test_weights_follow_their_questions_into_a_block_and_out_of_it():
+    alone = wide(split={"weights": {"first": 1, "second": 2}})
+    goal = Goal("association", "first/second", 0.5)
+    block = joined(alone, blocks_of_pairs(alone, [goal]))
+    assert dict(block.split.weights) == {"together-1": 3}
+    assert len(set(dict(apart(block).split.weights).values())) == 1
+    assert verdicts(alone, [Goal("width", "first", 0.3)])["together"] is None
