@@ -41,6 +41,10 @@ test("a value of another type that reads like the right one is refused", async (
   }
 });
 
+test("a later format is refused with the word update, whatever its keys are", async () => {
+  assert.match(await refused({ ...SMALL, format: 3, draws: [] }, "format"), /format is 3.*update hushpoll/);
+});
+
 test("times that do not exist are refused", async () => {
   await readPublished({ ...SMALL, opens: "2028-02-29T23:59:59Z" });
   for (const opens of ["2027-02-29T00:00:00Z", "2026-01-31T24:00:00Z", "2026-01-31T09:00:60Z", "0000-01-01T00:00:00Z", "2026-01-31", "2026-01-31T09:00:00+00:00", "+002026-01-31T09:00:00Z", "2026-01-31T09:00:00.000Z"]) {

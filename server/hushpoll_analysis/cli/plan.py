@@ -121,7 +121,8 @@ def plan_command(
     """Say what a survey of the draft MANIFEST could answer, before anybody does.
 
     With --want: whether it can answer that with --n respondents, and with which n or epsilon it
-    could; without --n, how many respondents it takes. --gap and --metric play no part then.
+    could; without --n, how many respondents it takes. Where the draft has blocks, or goals name two
+    questions, it says whether to put them together. --gap and --metric play no part then.
 
     Without --want, every protocol and split are compared. Per attribute: the mean width of a
     category's 95 % interval and, after the slash, the smallest difference between two halves of the
@@ -176,6 +177,8 @@ def _verdicts_text(document: dict[str, Any]) -> str:
     told = [one["sentence"] for one in document["goals"]]
     if len(told) > 1:
         lines += ["", *(f"- {sentence}" for sentence in told)]
+    if document["together"]:
+        lines += ["", document["together"]["verdict"]]
     if document["shuffled"]:
         lines += ["", document["shuffled"]["sentence"]]
     return "\n".join(_wrapped(line) for line in lines)

@@ -18,6 +18,7 @@ from hushpoll_analysis.auditing.moments import TERMS, Moments
 from hushpoll_analysis.auditing.sets import conclusive, found_disparate, metric_set
 from hushpoll_analysis.estimates.weight_law import weight_law
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
 SURVEYS = 1_500
@@ -105,14 +106,16 @@ def _kinds(published: Published, population: Array, outside: float) -> tuple[Arr
         # nobody is outside where no category is, and the predictions there do not matter
         people = np.concatenate([people, outside * population.mean(axis=0, keepdims=True) * 2])
         groups.append(outside)
-    group_law = weight_law(attribute.oracle, sizes, groups)
+    if target is not None and target.positive is not None and _together(attribute, target):
+        return _joint_kinds((attribute, target), sizes, people)
+    group_law = weight_law(attribute.oracle, _sets(attribute, sizes), groups)
     label_law = weight_law(None, [1, 1], [0.5, 0.5])
     if target is not None and target.positive is not None:
         answers = len(target.categories)
         parts = [answers - 1, 1, target.k - answers]
         shares = [*population.sum(axis=(0, 2)).tolist(), 0.0]
         some = 2 + (parts[2] > 0)
-        label_law = weight_law(target.oracle, parts[:some], shares[:some])
+        label_law = weight_law(target.oracle, _sets(target, parts[:some]), shares[:some])
     terms, chances = [], []
     for (group, label, predicted), share in np.ndenumerate(people):
         weights, weight_chance = group_law[group]
@@ -125,6 +128,47 @@ def _kinds(published: Published, population: Array, outside: float) -> tuple[Arr
         ]
         terms.append(np.concatenate(each, axis=-1).reshape(-1, TERMS))
         chances.append(share * np.outer(weight_chance, label_chance).ravel())
+    probability = np.concatenate(chances)
+    kept = probability > 0
+    return np.concatenate(terms)[kept], probability[kept] / probability.sum()
+
+
+def _together(first: PublishedAttribute, second: PublishedAttribute) -> bool:
+    return first.block is not None and first.block == second.block
+
+
+def _sets(attribute: PublishedAttribute, sizes: list[int]) -> list[int]:
+    """Return the combinations behind so many categories: several where it is in a block."""
+    each = 1 if attribute.oracle is None else attribute.oracle.k // attribute.k
+    return [size * each for size in sizes]
+
+
+def _joint_kinds(
+    asked: tuple[PublishedAttribute, PublishedAttribute], sizes: list[int], people: Array
+) -> tuple[Array, Array]:
+    """Return the terms and probabilities of rows whose group and label are in one block."""
+    protected, target = asked
+    oracle = protected.oracle
+    assert oracle is not None  # noqa: S101  (questions of blocks are perturbed)
+    each = oracle.k // (protected.k * target.k)
+    labels = len(target.categories) - 1, 1
+    cells = [size * label * each for size in sizes[:2] for label in labels]
+    shares = people[:2].sum(axis=2).ravel().tolist()
+    rest = oracle.k - sum(cells)
+    if rest:
+        cells.append(rest)
+        shares.append(max(1.0 - sum(shares), 0.0))
+    law = weight_law(oracle, cells, shares)
+    terms, chances = [], []
+    for (group, label, predicted), share in np.ndenumerate(people):
+        weights, chance = law[2 * group + label if group < 2 else 4]
+        rows = [
+            weights[:, [2 * own + 1, 2 * own]] * factor
+            for own in (0, 1)
+            for factor in (1, predicted)
+        ]
+        terms.append(np.concatenate(rows, axis=-1))
+        chances.append(share * chance)
     probability = np.concatenate(chances)
     kept = probability > 0
     return np.concatenate(terms)[kept], probability[kept] / probability.sum()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hushpoll_analysis.ordered.scales import scale_of
+from hushpoll_analysis.planning.blocks.outcomes import of_blocks
 from hushpoll_analysis.planning.expected_audits import SURVEYS, finds, share_of_surveys
 from hushpoll_analysis.planning.expected_estimates import (
     Side,
@@ -87,12 +88,14 @@ def outcome(
         return _audit(goal, published, n, given, surveys)
     goal = resolved(goal, published)
     attributes = [published.attribute(name) for name in goal.names]
-    asked = _Asked(goal, tuple(attributes), n, in_clear, surveys)
+    asked = Asked(goal, tuple(attributes), n, in_clear, surveys)
+    if not in_clear and any(attribute.block is not None for attribute in attributes):
+        return of_blocks(asked)
     return _OUTCOMES[goal.kind](asked)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class Asked:
     """A goal with its share, its attributes, and the surveys that will say something of it."""
 
     goal: Goal
@@ -119,9 +122,18 @@ class _Asked:
         group, others = self.goal.group or 0.5, self.attributes[-1].k - 1
         return group, (1 - group) / others
 
+    @property
+    def sides(self) -> tuple[int, int]:
+        """Respondents of both sides of a difference or a change."""
+        return sizes(self.goal, self.n)
+
     def found(self, power: float) -> Outcome:
         """Return the outcome of a power."""
         return Outcome(power >= POWER, power)
+
+    def smallest(self, difference: float | None) -> Outcome:
+        """Return the outcome of the smallest difference that is found, where none is wanted."""
+        return Outcome(True, difference)
 
     def wide(self, width: float) -> Outcome:
         """Return the outcome of a mean width."""
@@ -130,7 +142,7 @@ class _Asked:
         return Outcome(self.goal.value is None or width <= self.goal.value, width)
 
 
-def _width(asked: _Asked) -> Outcome:
+def _width(asked: Asked) -> Outcome:
     side = Side(asked.oracle, asked.n, asked.share)
     return asked.wide(expected_interval_width(side, asked.goal.confidence))
 
@@ -143,11 +155,11 @@ def sizes(goal: Goal, n: int) -> tuple[int, int]:
     return small, max(n - small, 1)
 
 
-def _difference(asked: _Asked) -> Outcome:
+def _difference(asked: Asked) -> Outcome:
     goal, oracle, share = asked.goal, asked.oracle, asked.share
-    both = sizes(goal, asked.n)
+    both = asked.sides
     if goal.value is None:
-        return Outcome(True, smallest_difference(oracle, share, both, goal.confidence, POWER))
+        return asked.smallest(smallest_difference(oracle, share, both, goal.confidence, POWER))
     power = difference_power(
         Side(oracle, both[0], min(share + goal.value, 1.0)),
         Side(oracle, both[1], share),
@@ -156,7 +168,7 @@ def _difference(asked: _Asked) -> Outcome:
     return asked.found(power)
 
 
-def _lead(asked: _Asked) -> Outcome:
+def _lead(asked: Asked) -> Outcome:
     goal, (attribute,) = asked.goal, asked.attributes
 
     def pair(lead: float) -> Pair:
@@ -172,10 +184,10 @@ def _lead(asked: _Asked) -> Outcome:
     def found(lead: float) -> float:
         return lead_power(pair(lead), goal.confidence, PRECISE)
 
-    return Outcome(True, smallest_found(found, most, POWER))
+    return asked.smallest(smallest_found(found, most, POWER))
 
 
-def _gap(asked: _Asked) -> Outcome:
+def _gap(asked: Asked) -> Outcome:
     goal, (of, given) = asked.goal, asked.attributes
 
     def power(gap: float, surveys: int) -> float:
@@ -185,10 +197,10 @@ def _gap(asked: _Asked) -> Outcome:
 
     if goal.value is not None:
         return asked.found(power(goal.value, asked.surveys))
-    return Outcome(True, smallest_found(lambda gap: power(gap, PRECISE), 1 - asked.share, POWER))
+    return asked.smallest(smallest_found(lambda gap: power(gap, PRECISE), 1 - asked.share, POWER))
 
 
-def _association(asked: _Asked) -> Outcome:
+def _association(asked: Asked) -> Outcome:
     goal, (first, second) = asked.goal, asked.attributes
 
     def power(phi: float) -> float:
@@ -199,15 +211,15 @@ def _association(asked: _Asked) -> Outcome:
     if goal.value is not None:
         return asked.found(power(goal.value))
     most = math.sqrt(min(first.k, second.k) - 1)
-    return Outcome(True, smallest_found(power, most, POWER))
+    return asked.smallest(smallest_found(power, most, POWER))
 
 
-def _mean(asked: _Asked) -> Outcome:
+def _mean(asked: Asked) -> Outcome:
     means = _means(asked)
     return asked.wide(expected_mean_width(means, asked.goal.confidence, asked.surveys))
 
 
-def _mean_gap(asked: _Asked) -> Outcome:
+def _mean_gap(asked: Asked) -> Outcome:
     goal, means = asked.goal, _means(asked)
 
     def power(gap: float, surveys: int) -> float:
@@ -218,15 +230,15 @@ def _mean_gap(asked: _Asked) -> Outcome:
         return asked.found(power(goal.value, asked.surveys))
     # answers that all lie at one end have no tilt
     most = (1 - 1e-3) * means.widest
-    return Outcome(True, smallest_found(lambda gap: power(gap, PRECISE), most, POWER))
+    return asked.smallest(smallest_found(lambda gap: power(gap, PRECISE), most, POWER))
 
 
-def _means(asked: _Asked) -> Means:
+def _means(asked: Asked) -> Means:
     attribute = asked.attributes[0]
     return Means(attribute, scale_of(attribute), asked.n, asked.in_clear)
 
 
-_OUTCOMES: Final[Mapping[Kind, Callable[[_Asked], Outcome]]] = {
+_OUTCOMES: Final[Mapping[Kind, Callable[[Asked], Outcome]]] = {
     "width": _width,
     "difference": _difference,
     "change": _difference,

@@ -13,13 +13,18 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
+from hushpoll_analysis.planning.blocks.sums import (
+    Share,
+    share_width,
+    smallest_of_shares,
+    variance_coefficients,
+)
 from hushpoll_analysis.planning.expected_estimates import (
     Side,
     expected_interval_width,
     smallest_difference,
 )
 from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
-from hushpoll_analysis.planning.precision import require_no_blocks
 from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
@@ -43,6 +48,8 @@ def category_width(oracle: FrequencyOracle | None, k: int, n: int) -> float:
         If n is below 1.
     """
     _check_n(n)
+    if oracle is not None and oracle.k != k:
+        return share_width(Share(oracle, k, n, 1 / k), LEVEL)
     return expected_interval_width(Side(oracle, n, 1 / k), LEVEL)
 
 
@@ -60,6 +67,8 @@ def detectable_difference(oracle: FrequencyOracle | None, k: int, n: int) -> flo
     """
     _check_n(n)
     halves = max(n // 2, 1), max(n - n // 2, 1)
+    if oracle is not None and oracle.k != k:
+        return smallest_of_shares(Share(oracle, k, halves[1], 1 / k), halves[0], LEVEL, POWER)
     return smallest_difference(oracle, 1 / k, halves, LEVEL, POWER)
 
 
@@ -72,7 +81,7 @@ def plan(
     delta: float = DELTA,
     crowd: int | None = None,
 ) -> dict[str, Any]:
-    """Compare every protocol and split for a draft without blocks of several questions.
+    """Compare every protocol and split for a draft.
 
     Parameters
     ----------
@@ -101,11 +110,9 @@ def plan(
     Raises
     ------
     InvalidParameter
-        If n is below 1, the draft has blocks of several questions, for another metric, or a delta
-        or crowd outside its interval.
+        If n is below 1, for another metric, or a delta or crowd outside its interval.
     """
     _check_n(n)
-    require_no_blocks(manifest)
     if metric not in METRICS:
         raise InvalidParameter(
             f"metric is {metric!r}; it must be one of {', '.join(METRICS)}", field="metric"
@@ -200,11 +207,12 @@ def _option(
     if published.protected is not None:
         powers = dict(audit_powers(published, n, given))
     rows, total = [], Fraction(0)
+    warned: set[str] = set()
     warnings = [warning.message for warning in weak_protection(published)]
     for attribute in published.perturbed:
         oracle = attribute.oracle
         assert oracle is not None  # noqa: S101  (perturbed)
-        total += oracle.estimate_variance(Fraction(1, attribute.k))
+        total += _variance(oracle, attribute.k)
         rows.append(
             {
                 "name": attribute.name,
@@ -216,10 +224,13 @@ def _option(
                 "detectable": detectable_difference(oracle, attribute.k, n),
             }
         )
-        if float(oracle.realized_epsilon) < UNSPENT * float(oracle.epsilon):
+        name = attribute.block or attribute.name
+        unspent = float(oracle.realized_epsilon) < UNSPENT * float(oracle.epsilon)
+        if unspent and name not in warned:
+            warned.add(name)
             warnings.append(
                 f"{oracle.name} spends {float(oracle.realized_epsilon):.3f} of the epsilon "
-                f"{oracle.epsilon:f} given to {attribute.name}"
+                f"{oracle.epsilon:f} given to {name}"
             )
     return {
         **heading,
@@ -230,17 +241,36 @@ def _option(
     }
 
 
+def _variance(oracle: FrequencyOracle, k: int) -> Fraction:
+    """Return n times the variance of a share of 1/k; of a question in a block from the block."""
+    if oracle.k == k:
+        return oracle.estimate_variance(Fraction(1, k))
+    c0, c1, c2 = variance_coefficients(oracle, k)
+    return Fraction(c0 + c1 / k + c2 / k**2)
+
+
 def _resolved(manifest: Manifest, protocol: str, split: str) -> Published:
     changed = manifest if split == "own" else replace(manifest, split=Split(split))
     if protocol != "own":
+        # a target keeps its own: most protocols' records give no label to learn from
+        roles = {attribute.name: attribute.role for attribute in changed.attributes}
+        kept = {
+            block.name
+            for block in changed.together
+            if any(roles[name] != "sensitive" for name in block.attributes)
+        }
+        owners = {name: block.name for block in changed.together for name in block.attributes}
         changed = replace(
             changed,
             attributes=tuple(
-                # a target keeps its own: most protocols' records give no label to learn from
-                replace(attribute, protocol=protocol)
-                if attribute.role == "sensitive"
+                replace(attribute, protocol=None if attribute.name in owners else protocol)
+                if attribute.role == "sensitive" and owners.get(attribute.name) not in kept
                 else attribute
                 for attribute in changed.attributes
+            ),
+            together=tuple(
+                block if block.name in kept else replace(block, protocol=protocol)
+                for block in changed.together
             ),
         )
     return changed.resolve()

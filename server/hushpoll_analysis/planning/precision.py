@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.planning.blocks.sums import variance_coefficients as of_sets
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import WeightLaw
+from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.survey.terms import Terms
 
 Array = npt.NDArray[np.float64]
 
@@ -52,10 +53,11 @@ def expected_width(
     """
     if n < 1:
         raise InvalidParameter(f"n is {n}; it must be at least 1 respondent", field="n")
-    oracle = published.attribute(name).oracle
-    _, c1, c2 = variance_coefficients(oracle)
+    attribute = published.attribute(name)
+    terms = _coefficients(attribute)
+    _, c1, c2 = terms
     widest = min(max(-c1 / (2 * c2), 0.0), 1.0)
-    return ExpectedWidth(name, n, confidence, width_at(oracle, widest, n, confidence=confidence))
+    return ExpectedWidth(name, n, confidence, _width(terms, widest, n, confidence))
 
 
 def width_at(
@@ -76,13 +78,26 @@ def width_at(
     confidence : float
         In (0, 1).
     """
+    return _width(variance_coefficients(oracle), frequency, n, confidence)
+
+
+def _width(
+    coefficients: tuple[float, float, float], frequency: float, n: int, confidence: float
+) -> float:
     lower, upper = score_limits(
         np.asarray(frequency),
         n,
-        variance=_as_arrays(variance_coefficients(oracle)),
+        variance=_as_arrays(coefficients),
         z=normal_quantile(confidence),
     )
     return float(upper - lower)
+
+
+def _coefficients(attribute: PublishedAttribute) -> tuple[float, float, float]:
+    """Return those of a question's category, which in a block is a set of combinations."""
+    if attribute.block is None or attribute.oracle is None:
+        return variance_coefficients(attribute.oracle)
+    return of_sets(attribute.oracle, attribute.k)
 
 
 def variance_coefficients(oracle: FrequencyOracle | None) -> tuple[float, float, float]:
@@ -98,31 +113,10 @@ def _as_arrays(coefficients: tuple[float, float, float]) -> tuple[Array, Array, 
 def protected_width(
     published: Published, n: int, *, confidence: float = 0.95
 ) -> ExpectedWidth | None:
-    """Return :func:`expected_width` of the protected attribute.
-
-    None if none is declared, or it is in a block with other questions.
-    """
+    """Return :func:`expected_width` of the protected attribute; None if none is declared."""
     if published.protected is None:
         return None
-    if published.attribute(published.protected.attribute).block is not None:
-        return None
     return expected_width(published, published.protected.attribute, n, confidence=confidence)
-
-
-def require_no_blocks(manifest: Terms) -> None:
-    """Refuse a survey with blocks of several questions, which the planner does not know yet.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the first block.
-    """
-    if manifest.together:
-        raise InvalidParameter(
-            f"together has the block {manifest.together[0].name}, and this version plans questions "
-            "that are randomised alone; leave together out to plan the survey without blocks",
-            field="together",
-        )
 
 
 def respondents_for_width(

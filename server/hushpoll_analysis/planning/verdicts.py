@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
 
+from hushpoll_analysis.planning.blocks.side_by_side import side_by_side
 from hushpoll_analysis.planning.expected_audits import SURVEYS
 from hushpoll_analysis.planning.goal_words import what, where
 from hushpoll_analysis.planning.goals import (
@@ -26,7 +27,6 @@ from hushpoll_analysis.planning.goals import (
 from hushpoll_analysis.planning.needed import N_MAX, POWER, PROTECTS, rounded_up
 from hushpoll_analysis.planning.outcomes import PRECISE, Outcome, outcome
 from hushpoll_analysis.planning.power import AuditAssumptions
-from hushpoll_analysis.planning.precision import require_no_blocks
 from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.epsilon import EPSILON_MAX, parse_epsilon
@@ -194,14 +194,14 @@ def verdicts(
     Returns
     -------
     dict
-        JSON: ``verdict`` in words, ``answer``, ``goals``, ``shuffled`` (what a trusted shuffler
+        JSON: ``verdict`` in words, ``answer``, ``goals``, ``together`` (questions alone beside
+        questions in blocks, see :func:`side_by_side`), ``shuffled`` (what a trusted shuffler
         would add with that n; None without one or without a perturbed attribute).
 
     Raises
     ------
     InvalidParameter
-        If n or epsilon is outside its interval, the draft has blocks of several questions, there
-        is no goal or too many, a value is asked for
+        If n or epsilon is outside its interval, there is no goal or too many, a value is asked for
         without n, or a goal is none.
     """
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= N_MAX):
@@ -209,7 +209,6 @@ def verdicts(
             f"n is {n!r}; give from 1 to {N_MAX:,} respondents, or none to ask how many it takes",
             field="n",
         )
-    require_no_blocks(manifest)
     if len(goals) > GOALS_MAX:
         raise InvalidParameter(
             f"{len(goals)} goals are given; give at most {GOALS_MAX} at a time", field="want"
@@ -230,8 +229,23 @@ def verdicts(
         "n": n,
         **_together(told),
         "goals": [one.to_dict() for one in told],
+        "together": _side_by_side(manifest, [one.goal for one in told], assumed),
         "shuffled": shuffled,
     }
+
+
+def _side_by_side(
+    manifest: Manifest, goals: Sequence[Goal], given: AuditAssumptions
+) -> dict[str, Any] | None:
+    def needed(draft: Manifest, goal: Goal) -> int | None:
+        published = draft.resolve()
+
+        def enough(people: int, surveys: int) -> bool:
+            return outcome(goal, published, people, given, surveys=surveys).met
+
+        return _fewest(goal, enough)
+
+    return side_by_side(manifest, goals, needed)
 
 
 def _together(told: Sequence[GoalVerdict]) -> dict[str, Any]:

@@ -84,6 +84,17 @@ EVERYTHING: dict[str, Any] = {
     },
     "population": {"health": {"weights": {"Good": 8, "Fair": 1, "Bad": 1}}},
 }
+TOGETHER: dict[str, Any] = {
+    **{name: EVERYTHING[name] for name in ("version", "title", "epsilon", "protocol")},
+    "name": "together",
+    "attributes": [
+        {"name": name, "role": "sensitive", "categories": ["no", "yes"]} for name in "abcdef"
+    ],
+    "together": [
+        {"name": "own", "attributes": ["a", "b"], "protocol": "OUE"},
+        {"name": "of-survey", "attributes": ["d", "c", "e"]},
+    ],
+}
 ODD = [
     {"translations": "de"},
     {"translations": {"de": 5, "fr": {"title": ["x"], "later": 1, "sections": {"none": "x"}}}},
@@ -95,6 +106,9 @@ ODD = [
     {"split": {"weights": {"nobody": 1}}},
     {"split": "weights"},
     {"release": "now", "version": [1]},
+    {"together": "both"},
+    {"together": [{"name": "a, b", "attributes": ["x"]}, {"name": "c", "attributes": ["x", 5]}]},
+    {"together": [{"name": "a", "attributes": ["x", "y"], "later": 1}]},
     {"protected": {"attribute": "gender", "privileged": [None], "unprivileged": "x"}},
     {"protected": "gender"},
     {"later": {"kept": [None, 1.5, True]}},
@@ -128,6 +142,7 @@ def sent(form: Form) -> dict[str, str]:
 SAMPLES = [
     *VALID,
     EVERYTHING,
+    TOGETHER,
     parse_yaml(sample_manifest().encode()),
     make_draft(description="Two\nlines", opens="2026-01-01T00:00:00Z", operator="Ada"),
     make_draft(split="k-based", minimum_batch=7, submission="token", shared_device=False),
@@ -136,7 +151,9 @@ SAMPLES = [
 
 def test_manifest_of_the_samples_has_every_field_that_an_author_may_write():
     words = EVERYTHING["translations"]["de"]
-    assert set(EVERYTHING) == names(SURVEY)
+    assert set(EVERYTHING) | {"together"} == names(SURVEY)
+    assert form_of(TOGETHER).survey.texts["together"] == "own: a, b | OUE\nof-survey: d, c, e"
+    assert form_of(TOGETHER).survey.kept == {}
     assert set().union(*EVERYTHING["attributes"]) == names(ATTRIBUTE)
     assert set(words) == names(TRANSLATION)
     assert set(words["attributes"]["health"]) == names(TRANSLATED_ATTRIBUTE)

@@ -127,6 +127,30 @@ def test_problems_stand_beside_their_fields_in_words(site, visit):
     assert site.services.surveys.all() == []
 
 
+def test_questions_are_put_together_with_the_rules_of_yaml(site, visit):
+    ada = visit("ada", every="editor")
+    path = begun(ada)
+    change(ada, path, do="add")
+    names = {"q0-name": "first", "q1-name": "second", "s-protocol": "SS"}
+    for lines, words in (
+        ("both: first", "has 1 entries; questions are together from two on: add one"),
+        ("one: first, second\ntwo: second, first", "which is in the block one too"),
+        ("both: first, third", "which is no attribute of the survey"),
+        ("both: first, second | XX", "XX"),
+    ):
+        change(ada, path, **names, **{"s-together": lines})
+        text = ada.get(path).text
+        beside = text[text.index('id="s-together-fault"') :].partition("</div>")[0]
+        assert words in beside, beside
+    change(ada, path, **names, **{"s-together": "both: first, second | OUE", "s-split": "k-based"})
+    assert "k-based is a rule for questions alone" in ada.get(path).text
+    change(ada, path, **names, **{"s-together": "both: first, second", "s-split": "uniform"})
+    text = ada.get(path).text
+    assert "It can be published" in text
+    assert ">\nboth: first, second</textarea>" in text
+    assert "first and second alone" in text or "Put together first and second" in text
+
+
 def token_on(visitor, path):
     return re.search(r'name="form_token" value="([^"]*)"', visitor.get(path).text)[1]
 

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import Records
-from hushpoll_analysis.planning.planner import plan
-from hushpoll_analysis.planning.verdicts import Goal, verdicts
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.records.counts import count, count_pairs
 from hushpoll_analysis.records.source import OfRecords
@@ -118,14 +116,3 @@ def test_the_file_of_records_has_format_2():
     again, rows = read_records(head + bytes(published.layout.record_size))
     assert (again.digest, len(rows)) == (published.digest, 1)
     assert BytesIO(head).read(4) == b"HREC"
-
-
-def test_the_planner_refuses_a_draft_with_blocks():
-    manifest = Manifest.from_dict(make_draft(**TOGETHER))
-    for call in (
-        lambda: plan(manifest, 1000),
-        lambda: verdicts(manifest, [Goal("width", "age", 0.1)], n=1000),
-    ):
-        with pytest.raises(InvalidParameter, match="together has the block habits") as caught:
-            call()
-        assert caught.value.field == "together"

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from hushpoll_protocols import PROTOCOLS
+from hushpoll_server.dashboard.drafts.block_fields import blocks_of, take_blocks
 from hushpoll_server.dashboard.drafts.fields import (
     Fields,
     Read,
@@ -101,6 +102,7 @@ def form_of(manifest: Mapping[str, Any]) -> Form:
     if rest.get("shared_device") is None or isinstance(rest["shared_device"], bool):
         survey.texts["shared_device"] = SEVERAL if rest.pop("shared_device", False) else ""
     _take_groups(rest, survey)
+    take_blocks(rest, survey)
     languages, others = languages_of(rest.pop("translations", None) or {}, survey, questions)
     rest["translations"] = others
     survey.kept |= {key: value for key, value in rest.items() if value is not None}
@@ -140,6 +142,8 @@ def manifest_of(
     }
     if any(group.values()):
         manifest["protected"] = group
+    if together := blocks_of(survey("together")):
+        manifest["together"] = together
     translations = {
         given.get(f"t{place}-language", ""): translation_from(
             words_of(given, place),

@@ -221,4 +221,6 @@ def _path(cell: Cell, form: Form) -> str:
 
 
 _OF_QUESTIONS: Final = frozenset({"low", *QUESTION_TEXTS, *QUESTION_CHOICES, "categories"})
-_OF_SURVEYS: Final = frozenset({*TEXTS, *NUMBERS, *CHOICES, "shared_device", "protected-attribute"})
+_OF_SURVEYS: Final = frozenset(
+    {*TEXTS, *NUMBERS, *CHOICES, "shared_device", "protected-attribute", "together"}
+)

@@ -30,6 +30,7 @@ OF_SURVEYS: Final[Mapping[str, str]] = {
     "release": "Results are released",
     "minimum_batch": "Fewest reports of a result",
     "protected": "Groups of a fairness audit",
+    "together": "Questions put together",
     "attributes": "Questions",
     "translations": "Translations",
 }

@@ -138,6 +138,25 @@ class ShuffledAnswer(Answer):
     sentence: str
 
 
+class WayAnswer(Answer):
+    """One way to randomise the questions, and the respondents that it takes."""
+
+    name: Literal["split", "together"]
+    blocks: list[list[str]] = Field(description="Questions that are randomised together.")
+    n_needed: list[int | None] = Field(
+        description="Of each goal that wants a value, in order; null if no number is enough."
+    )
+    n_needed_for_all: int | None
+
+
+class TogetherAnswer(Answer):
+    """Questions alone beside questions in blocks, for what is wanted."""
+
+    verdict: str
+    recommended: Literal["split", "together"]
+    ways: list[WayAnswer]
+
+
 class PlanAnswer(Answer):
     """A verdict in words, and what it rests on."""
 
@@ -147,4 +166,7 @@ class PlanAnswer(Answer):
     epsilon: str
     n: int | None
     goals: list[VerdictAnswer]
+    together: TogetherAnswer | None = Field(
+        description="The draft's blocks, or those of goals of two questions; null without any."
+    )
     shuffled: ShuffledAnswer | None

@@ -42,8 +42,9 @@ def launch_plan(
         categories are equally frequent, and the smallest difference of a category's share between
         two halves of the respondents that is found with a power of 0.8 (None: no difference is).
         ``verdict``: whether the widest is narrow enough, with the n or epsilon that it takes if
-        not. ``audit``: which disparity is found from the records alone; None where no group is
-        declared.
+        not. ``together``: whether the draft's blocks need fewer respondents for that than its
+        questions alone; None without blocks. ``audit``: which disparity is found from the records
+        alone; None where no group is declared.
 
     Raises
     ------
@@ -71,7 +72,8 @@ def launch_plan(
     goals = [{"kind": "width", "subject": widest["name"], "value": width}]
     if published.protected is not None:
         goals.append({"kind": "audit", "subject": "SPD", "value": None})
-    told = plans.plan(draft, goals, {}, n=n)["goals"]
+    planned = plans.plan(draft, goals, {}, n=n)
+    told = planned["goals"]
     return {
         "n": n,
         "confidence": LEVEL,
@@ -79,6 +81,7 @@ def launch_plan(
         "wanted": width,
         "questions": questions,
         "verdict": told[0],
+        "together": planned["together"],
         "audit": None if published.protected is None else _audit(published, n, told[1]),
     }
 

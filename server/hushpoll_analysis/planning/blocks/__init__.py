@@ -1,0 +1,1 @@
+"""What is predicted where questions are randomised together."""

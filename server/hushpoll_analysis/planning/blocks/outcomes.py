@@ -1,0 +1,198 @@
+"""Whether a survey would do for a goal of questions that are in a block with others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.ordered.scales import scale_of
+from hushpoll_analysis.planning.blocks.pairs import (
+    Setting,
+    Table,
+    association_power,
+    ratios_power,
+)
+from hushpoll_analysis.planning.blocks.sums import (
+    Share,
+    Sums,
+    share_width,
+    shares_power,
+    smallest_of_shares,
+)
+from hushpoll_analysis.planning.expected_estimates import smallest_found
+from hushpoll_analysis.planning.expected_means import Means
+from hushpoll_analysis.planning.goals import Kind, share_behind
+from hushpoll_analysis.planning.needed import POWER
+from hushpoll_protocols.estimation.frequencies import normal_quantile
+
+if TYPE_CHECKING:
+    from hushpoll_analysis.planning.outcomes import Asked, Outcome
+
+Array = npt.NDArray[np.float64]
+
+SURVEYS: Final = 6_000
+"""Drawn where no value is wanted."""
+
+
+def of_blocks(asked: Asked) -> Outcome:
+    """Return the outcome of a goal of one or two questions, one of which is in a block."""
+    return _OUTCOMES[asked.goal.kind](asked)
+
+
+def _share_of(asked: Asked, n: int, frequency: float) -> Share:
+    (attribute, *_) = asked.attributes
+    assert attribute.oracle is not None  # noqa: S101  (questions of blocks are perturbed)
+    return Share(attribute.oracle, attribute.k, n, frequency)
+
+
+def _width(asked: Asked) -> Outcome:
+    share = _share_of(asked, asked.n, asked.share)
+    return asked.wide(share_width(share, asked.goal.confidence))
+
+
+def _difference(asked: Asked) -> Outcome:
+    goal, (first, second) = asked.goal, asked.sides
+    behind = _share_of(asked, second, asked.share)
+    if goal.value is None:
+        return asked.smallest(smallest_of_shares(behind, first, goal.confidence, POWER))
+    ahead = _share_of(asked, first, min(asked.share + goal.value, 1.0))
+    return asked.found(shares_power(ahead, behind, goal.confidence))
+
+
+def _lead(asked: Asked) -> Outcome:
+    goal, (attribute, *_) = asked.goal, asked.attributes
+    z, k = normal_quantile(goal.confidence), attribute.k
+
+    def deviation(lead: float) -> float:
+        share = share_behind(goal, attribute, lead)
+        shares = np.full(k, max(1 - 2 * share - lead, 0.0) / max(k - 2, 1))
+        shares[:2] = share + lead, share
+        contrast = np.zeros(k)
+        contrast[:2] = 1.0, -1.0
+        sums = Sums(attribute.oracle, shares / shares.sum())
+        return math.sqrt(sums.covariance(contrast, contrast) / asked.n)
+
+    def power(lead: float) -> float:
+        return _normal_power(lead, deviation(lead), z)
+
+    if goal.kind == "lead-width":
+        return asked.wide(2 * z * deviation(0.0))
+    if goal.value is not None:
+        return asked.found(power(goal.value))
+    most = 1.0 if goal.share is None else 1 - 2 * goal.share
+    return asked.smallest(smallest_found(power, most, POWER))
+
+
+def _normal_power(distance: float, deviation: float, z: float) -> float:
+    steps, law = distance / max(deviation, 1e-12), NormalDist()
+    return law.cdf(steps - z) + law.cdf(-steps - z)
+
+
+def _groups(asked: Asked) -> tuple[Array, Array]:
+    first, second = np.zeros((2, asked.attributes[1].k))
+    first[0] = second[1] = 1.0
+    return first, second
+
+
+def _parts(asked: Asked) -> Array:
+    """Return parts of the respondents f64[k] in each group."""
+    small, other = asked.group_sizes
+    parts = np.full(asked.attributes[1].k, other)
+    parts[0] = small
+    return parts
+
+
+def _gap(asked: Asked) -> Outcome:
+    goal, (of, given) = asked.goal, asked.attributes
+    own = np.zeros(of.k)
+    own[0] = 1.0
+
+    def power(gap: float, surveys: int) -> float:
+        rows = [_with_share(of.k, share) for share in (min(asked.share + gap, 1.0), asked.share)]
+        people = np.stack([rows[0], *[rows[1]] * (given.k - 1)], axis=1) * _parts(asked)
+        setting = Setting(asked.n, goal.confidence, surveys)
+        return ratios_power(Table(of, given, people), (own, np.ones(of.k)), _groups(asked), setting)
+
+    if goal.value is not None:
+        return asked.found(power(goal.value, asked.surveys))
+    found = smallest_found(lambda gap: power(gap, SURVEYS), 1 - asked.share, POWER)
+    return asked.smallest(found)
+
+
+def _with_share(k: int, share: float) -> Array:
+    row = np.full(k, (1 - share) / (k - 1))
+    row[0] = share
+    return row
+
+
+def _association(asked: Asked) -> Outcome:
+    goal, (first, second) = asked.goal, asked.attributes
+
+    def power(phi: float) -> float:
+        return association_power(first, second, asked.n, phi, alpha=1 - goal.confidence)
+
+    if goal.value is not None:
+        return asked.found(power(goal.value))
+    return asked.smallest(smallest_found(power, math.sqrt(min(first.k, second.k) - 1), POWER))
+
+
+def _scored(means: Means) -> tuple[Array, Array]:
+    """Return the scores of all codes, 0 where a code has none, and which codes have one."""
+    scores, answered = np.zeros((2, means.attribute.k))
+    scores[: len(means.scores)] = means.scores
+    answered[: len(means.scores)] = 1.0
+    return scores, answered
+
+
+def _mean(asked: Asked) -> Outcome:
+    means = _means(asked)
+    scores, answered = _scored(means)
+    middle = float(means.scores.mean())
+    sums = Sums(asked.attributes[0].oracle, answered / answered.sum())
+    influence = scores - middle * answered
+    error = math.sqrt(sums.covariance(influence, influence) / asked.n)
+    return asked.wide(2 * normal_quantile(asked.goal.confidence) * means.half * error)
+
+
+def _mean_gap(asked: Asked) -> Outcome:
+    goal, means, (of, given) = asked.goal, _means(asked), asked.attributes
+    of_means = _scored(means)
+
+    def shares(distance: float) -> Array:
+        padded = np.zeros(of.k)
+        padded[: len(means.scores)] = means.tilted(distance)
+        return padded
+
+    def power(gap: float, surveys: int) -> float:
+        rows = [shares(gap / 2), shares(-gap / 2), *[shares(0.0)] * (given.k - 2)]
+        people = np.stack(rows, axis=1) * _parts(asked)
+        setting = Setting(asked.n, goal.confidence, surveys)
+        return ratios_power(Table(of, given, people), of_means, _groups(asked), setting)
+
+    if goal.value is not None:
+        return asked.found(power(goal.value, asked.surveys))
+    most = (1 - 1e-3) * means.widest
+    return asked.smallest(smallest_found(lambda gap: power(gap, SURVEYS), most, POWER))
+
+
+def _means(asked: Asked) -> Means:
+    attribute = asked.attributes[0]
+    return Means(attribute, scale_of(attribute), asked.n)
+
+
+_OUTCOMES: Final[Mapping[Kind, Callable[[Asked], Outcome]]] = {
+    "width": _width,
+    "difference": _difference,
+    "change": _difference,
+    "lead": _lead,
+    "lead-width": _lead,
+    "gap": _gap,
+    "association": _association,
+    "mean": _mean,
+    "mean-gap": _mean_gap,
+}

@@ -1,0 +1,185 @@
+"""Sums of a block's weights over sets of combinations, and what surveys will say of them.
+
+A question of a block has a set of combinations for each of its categories, and so has a table of
+questions for each of its cells; all sets of one question or table have one size m. The weight by
+which a record counts in a set is the sum of the weights of its combinations. Given the truth, its
+second moments follow from the protocol alone (:mod:`hushpoll_analysis.estimates.weight_law`); here
+they are linear in the number of sets, since a table may have tens of thousands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.metrics.intervals import difference_limits
+from hushpoll_analysis.planning.expected_estimates import QUANTILES, smallest_found
+from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_protocols.estimation.score import score_limits
+from hushpoll_protocols.estimation.weights import WeightLaw
+
+POINTS = 9
+"""Of an estimate, over which the width of its interval is averaged."""
+
+_GOLDEN = (5**0.5 - 1) / 2
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """The weights of the sets of a question or of a table.
+
+    Attributes
+    ----------
+    oracle : FrequencyOracle or None
+        The block's; None in clear.
+    shares : f64[k]
+        Of the respondents whose truth is in each set, summing to 1.
+    """
+
+    oracle: FrequencyOracle | None
+    shares: Array
+
+    def products(self, x: Array, y: Array) -> Array:
+        """Return E[(sum of x W)(sum of y W)] given that the truth is in each set, f64[k]."""
+        oracle, both = self.oracle, x * y
+        if oracle is None:
+            return np.asarray(both)
+        m = oracle.k // len(x)
+        p, q, gap = float(oracle.p), float(oracle.q), float(oracle.p - oracle.q)
+        at, elsewhere = p * (1 - p), q * (1 - q)
+        touching = float(oracle.covariances.with_truth)
+        others = float(oracle.covariances.between_others)
+        # variance of a set's support and covariance with another one, without the truth and with it
+        own, beside = m * (elsewhere + (m - 1) * others), m * m * others
+        own_true = at + (m - 1) * (elsewhere + 2 * touching + (m - 2) * others)
+        beside_true = m * (touching + (m - 1) * others)
+        sum_x, sum_y = x.sum(), y.sum()
+        noise = (
+            (own - beside) * both.sum()
+            + beside * sum_x * sum_y
+            + (own_true - own) * both
+            + (beside_true - beside) * (x * (sum_y - y) + y * (sum_x - x))
+        )
+        if oracle.support_size is None:
+            whole = float(oracle.support_variance)
+            taken = (elsewhere * m + (at - elsewhere) * self.shares) / whole
+            of_x, of_y = x @ taken, y @ taken
+            with_x = elsewhere * m * sum_x + (at - elsewhere) * x
+            with_y = elsewhere * m * sum_y + (at - elsewhere) * y
+            noise = noise - of_x * with_y - of_y * with_x + of_x * of_y * whole
+        return np.asarray(noise / gap**2 + both)
+
+    def covariance(self, x: Array, y: Array) -> float:
+        """Return n times the covariance of two sums of estimates with these coefficients."""
+        return float(self.shares @ self.products(x, y) - (self.shares @ x) * (self.shares @ y))
+
+
+def even(oracle: FrequencyOracle | None, k: int) -> Sums:
+    """Return the sums of a question or table of k sets that are equally frequent."""
+    return Sums(oracle, np.full(k, 1 / k))
+
+
+def variance_coefficients(oracle: FrequencyOracle, k: int) -> tuple[float, float, float]:
+    """Return c0, c1 and c2: n times the variance of the share of a set is c0 + c1 f + c2 f^2.
+
+    Parameters
+    ----------
+    oracle : FrequencyOracle
+        The block's.
+    k : int
+        Sets, all of the same size.
+    """
+    law = WeightLaw.of(oracle)
+    if law.varies or k == oracle.k:
+        return law.variance_coefficients(oracle.k // k)
+    own = np.zeros(k)
+    own[0] = 1.0
+    given = even(oracle, k).products(own, own)
+    return float(given[1]), float(given[0] - given[1]), -1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Respondents whose share of a set of combinations is estimated from their records.
+
+    Attributes
+    ----------
+    oracle : FrequencyOracle
+        The block's.
+    k : int
+        Sets, all of the same size.
+    n : int
+        Respondents, at least 1.
+    frequency : float
+        True share, in [0, 1].
+    """
+
+    oracle: FrequencyOracle
+    k: int
+    n: int
+    frequency: float
+
+    @property
+    def deviation(self) -> float:
+        """Standard error of the estimate."""
+        c0, c1, c2 = variance_coefficients(self.oracle, self.k)
+        f = self.frequency
+        return float(np.sqrt(max(c0 + c1 * f + c2 * f * f, 0.0) / self.n))
+
+    def intervals(self, normal: Array, confidence: float) -> tuple[Array, Array, Array]:
+        """Return estimates that are so many standard errors from the truth, with their limits."""
+        value = self.frequency + self.deviation * normal
+        terms = variance_coefficients(self.oracle, self.k)
+        c0, c1, c2 = (np.asarray(term) for term in terms)
+        limits = score_limits(value, self.n, variance=(c0, c1, c2), z=normal_quantile(confidence))
+        return value, *limits
+
+
+def share_width(share: Share, confidence: float) -> float:
+    """Return the mean width of the interval of a share."""
+    places, weights = np.polynomial.hermite_e.hermegauss(POINTS)
+    _, lower, upper = share.intervals(places, confidence)
+    return float((upper - lower) @ weights / weights.sum())
+
+
+def shares_power(first: Share, second: Share, confidence: float) -> float:
+    """Return the chance that the interval of the difference of independent shares leaves out 0."""
+    # slow to import, and a server starts without it
+    from scipy.special import ndtri
+
+    place = np.arange(QUANTILES)
+    value, lower, upper = first.intervals(ndtri((place + 0.5) / QUANTILES), confidence)
+    other = second.intervals(ndtri((place * _GOLDEN + 0.5 / QUANTILES) % 1), confidence)
+    low, high = difference_limits(
+        value[:, None], (lower[:, None], upper[:, None]), other[0], (other[1], other[2])
+    )
+    return float(((low > 0) | (high < 0)).mean())
+
+
+def smallest_of_shares(second: Share, n: int, confidence: float, power: float) -> float | None:
+    """Return the smallest difference of a share between two sides that is found so often.
+
+    Parameters
+    ----------
+    second : Share
+        The side with the smaller share.
+    n : int
+        Respondents of the first side.
+    confidence, power : float
+        Of the interval, and what is enough; in (0, 1).
+    """
+
+    def found(difference: float) -> float:
+        frequency = min(second.frequency + difference, 1.0)
+        return shares_power(Share(second.oracle, second.k, n, frequency), second, confidence)
+
+    steps = normal_quantile(confidence) + NormalDist().inv_cdf(power)
+    first = Share(second.oracle, second.k, n, second.frequency)
+    guess = steps * float(np.hypot(first.deviation, second.deviation))
+    return smallest_found(found, 1.0 - second.frequency, power, guess=guess, slope=steps)
