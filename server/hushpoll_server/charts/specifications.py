@@ -291,8 +291,8 @@ def as_too_noisy(chart: Chart) -> Chart:
 
     Its sentence names no estimate and counts no interval.
     """
-    title = {"text": "Too noisy to tell", "anchor": "start", "color": "var(--ink)"}
-    title |= {"font": MEASURED, "fontSize": 13}
+    title: dict[str, Any] = {"text": "Too noisy to tell", "anchor": "start"}
+    title |= {"color": "var(--ink)", "font": MEASURED, "fontSize": 13}
     specification = {**chart.specification, "title": title}
     return replace(chart, specification=specification, sentence=TOO_NOISY_WORDS)
 
