@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from hushpoll_shared.spelling.text import isolated
 
 if TYPE_CHECKING:
     from hushpoll_server.charts.specifications import TableFacts
+
+TOO_NOISY_WORDS: Final = "These estimates are too noisy to tell anything."
+"""The sentence under numbers of which none may be named."""
 
 
 def percent(share: float) -> str:

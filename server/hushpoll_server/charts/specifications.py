@@ -10,11 +10,11 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from hushpoll_server.charts.labels import short_labels
-from hushpoll_server.charts.sentences import of_cells, of_estimates
+from hushpoll_server.charts.sentences import TOO_NOISY_WORDS, of_cells, of_estimates
 
 MOST_ROWS: Final = 50
 MOST_CELLS_A_SIDE: Final = 30
@@ -284,6 +284,17 @@ def refusals_chart(days: Sequence[Mapping[str, Any]]) -> Chart:
         f"{busiest['day']}: {busiest['reports']:,}."
     )
     return Chart(specification, sentence, len(drawn), len(days))
+
+
+def as_too_noisy(chart: Chart) -> Chart:
+    """Return the chart of numbers that are too noisy to tell, which says so wherever it is shown.
+
+    Its sentence names no estimate and counts no interval.
+    """
+    title: dict[str, Any] = {"text": "Too noisy to tell", "anchor": "start"}
+    title |= {"color": "var(--ink)", "font": MEASURED, "fontSize": 13}
+    specification = {**chart.specification, "title": title}
+    return replace(chart, specification=specification, sentence=TOO_NOISY_WORDS)
 
 
 def with_light_colours(specification: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from hushpoll_server.charts.specifications import (
     MOST_CELLS_A_SIDE,
     Chart,
     TableFacts,
+    as_too_noisy,
     cross_table_chart,
     estimates_chart,
 )
@@ -30,7 +31,7 @@ from hushpoll_server.dashboard.relating.subgroups import (
 from hushpoll_server.dashboard.surveys import answered, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.reports.summaries import UNKNOWN, summary_lines, why_none
+from hushpoll_server.reports.summaries import UNKNOWN, beside_shares
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
@@ -42,6 +43,7 @@ from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.result import Result, Section
 from hushpoll_shared.querying.table import table_of_result
+from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
@@ -68,7 +70,6 @@ _CHOICES: Final[dict[str, Any]] = {
     "estimators": ESTIMATORS,
     "shares": SHARES,
 }
-_NO_MORE: Final = {"summary": None, "answered": None}
 
 
 @dashboard.get("/surveys/<name>/versions/<int:version>/estimates")
@@ -93,7 +94,7 @@ def estimates(name: str, version: int) -> Response:
         for attribute in answer["attributes"]
         if chosen["attribute"] in ("", attribute["name"])
     ]
-    figures = [_figure(attribute, answer, chosen["sort"]) for attribute in wanted]
+    figures = [_figure(attribute, answer, chosen) for attribute in wanted]
     for place, figure in enumerate(figures):
         if place < MOST_CHARTS and figure["chart"] is not None:
             figure["svg"] = inline(figure["chart"], f"shows-{place}")
@@ -101,10 +102,7 @@ def estimates(name: str, version: int) -> Response:
         shown = [figure["attribute"]["name"] for figure in figures[:MOST_CHARTS]]
         more = _of_questions(row, published, shown, float(chosen["confidence"]))
         for figure in figures[:MOST_CHARTS]:
-            summary, answered = more[figure["attribute"]["name"]]
-            figure["summary"] = None if summary is None else summary_lines(summary)
-            figure["answered"] = answered
-            figure["why_none"] = why_none(summary, answered)
+            figure.update(beside_shares(*more[figure["attribute"]["name"]]))
     return page(
         "estimates.html",
         **frame,
@@ -128,7 +126,7 @@ def estimates_file(name: str, version: int, attribute: str, form: str) -> Respon
     answer, document = _answer(row, published, chosen)
     for entry in answer["attributes"]:
         if entry["name"] == attribute:
-            figure = _figure(entry, answer, chosen["sort"])
+            figure = _figure(entry, answer, chosen)
             name = f"{row.name}-{row.version}-{attribute}"
             if chosen["among"]:
                 if figure["chart"] is None:
@@ -191,7 +189,7 @@ def _of_questions(
             summary = analysis.result(row, query).to_dict()
         if asked.missing is not None:
             result = analysis.result(row, Answered(attribute=name, confidence=confidence))
-            (shares,) = result.to_dict()["attributes"]
+            shares = result.to_dict()
         found[name] = summary, shares
     return found
 
@@ -363,7 +361,7 @@ def _facts(table: CrossTable) -> TableFacts:
 
 def _heat_map(chosen: Mapping[str, str], table: Mapping[str, Any]) -> Chart:
     within = {"row": chosen["a"], "column": chosen["b"]}.get(chosen["share"])
-    return cross_table_chart(
+    chart = cross_table_chart(
         chosen["a"],
         chosen["b"],
         table["cells"],
@@ -371,9 +369,14 @@ def _heat_map(chosen: Mapping[str, str], table: Mapping[str, Any]) -> Chart:
         within=within,
         facts=table.get("facts"),
     )
+    part = "cells" if within is None else "shares"
+    return as_too_noisy(chart) if part_is_noisy(table["verdict"], part) else chart
 
 
-def _figure(attribute: Mapping[str, Any], answer: Mapping[str, Any], sort: str) -> dict[str, Any]:
+def _figure(
+    attribute: Mapping[str, Any], answer: Mapping[str, Any], chosen: Mapping[str, str]
+) -> dict[str, Any]:
+    sort = chosen["sort"]
     rows: Sequence[Mapping[str, Any]] = attribute["categories"]
     if sort == "share":  # those that are not known come last
         rows = sorted(rows, key=lambda row: (row["frequency"] is None, -(row["frequency"] or 0.0)))
@@ -381,11 +384,15 @@ def _figure(attribute: Mapping[str, Any], answer: Mapping[str, Any], sort: str) 
         rows = sorted(rows, key=lambda row: row["category"].casefold())
     known = [row for row in rows if row["frequency"] is not None]
     chart: Chart | None = None
+    part = "shares" if chosen["among"] else attribute["name"]
+    noisy = part_is_noisy(answer["verdict"], part)
     if known:
         chart = estimates_chart(
             attribute["name"], known, confidence=answer["confidence"], total=len(known)
         )
-    return {"attribute": attribute, "rows": rows, "chart": chart, "svg": None, **_NO_MORE}
+        chart = as_too_noisy(chart) if noisy else chart
+    found = {"attribute": attribute, "rows": rows, "chart": chart, "noisy": noisy, "svg": None}
+    return {**found, **beside_shares(None, None)}
 
 
 def grid(cells: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:

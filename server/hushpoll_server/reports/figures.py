@@ -13,12 +13,14 @@ from hushpoll_server.charts.specifications import (
     LIGHT,
     Chart,
     as_one_image,
+    as_too_noisy,
     cross_table_chart,
     estimates_chart,
     with_light_colours,
 )
 from hushpoll_server.reports.basis import Basis
 from hushpoll_shared.group_metrics import METRICS
+from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.statistics import table_of
@@ -107,10 +109,14 @@ def _charts(
     for attribute in estimates["attributes"]:
         rows = attribute["categories"]
         chart = estimates_chart(attribute["name"], rows, confidence=confidence, total=len(rows))
+        if part_is_noisy(estimates["verdict"], attribute["name"]):
+            chart = as_too_noisy(chart)
         table = table_of("estimates", {**about, **estimates, "attributes": [attribute]})
         yield attribute["name"], chart, table
     for cross in results["cross_tables"]:
         chart = cross_table_chart(cross["a"], cross["b"], cross["cells"], confidence=confidence)
+        if part_is_noisy(cross["verdict"], "cells"):
+            chart = as_too_noisy(chart)
         table = table_of("cross-table", {**about, **cross})
         yield f"{cross['a']}-by-{cross['b']}", chart, table
     for number, audit in enumerate(results["audits"], start=1):

@@ -21,10 +21,11 @@ from hushpoll_server.reports.figures import Figure
 from hushpoll_server.reports.limits import limits_of
 from hushpoll_server.reports.promise import PROTOCOL_NAMES, promise_of
 from hushpoll_server.reports.shown import environment, html_of_result
-from hushpoll_server.reports.summaries import UNKNOWN, summary_lines, why_none
+from hushpoll_server.reports.summaries import UNKNOWN, beside_shares
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.querying.query import Query
+from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.tables.top_rows import top_rows
 
@@ -62,7 +63,8 @@ def page_of(
         What it is made from, its numbers and its figures, in this order of making.
     for_print : bool
         Whether pictures have the colours of the light theme in place of the style sheet's tokens,
-        which a printer of PDF does not know.
+        which a printer of PDF does not know, and numbers that are too noisy to tell are left out,
+        which paper cannot fold.
     beside : str, optional
         Of a page that has the bundle and its files beside it: their relative address.
     bundle : str
@@ -103,6 +105,7 @@ def page_of(
                 {
                     "key": figure.key,
                     "table": table,
+                    "noisy": part_is_noisy(table["verdict"], "cells"),
                     "chart": figure.chart,
                     "svg": svg,
                     "blocks": _blocks(table["cells"]),
@@ -116,7 +119,7 @@ def page_of(
                 )
             ],
             others=[
-                _other(query, found["result"], figure)
+                _other(query, found["result"], figure, for_print=for_print)
                 for query, found, figure in zip(
                     basis.choices.results,
                     results.get("results", ()),
@@ -127,6 +130,7 @@ def page_of(
             limits=limits_of(basis, results),
             most=MOST_CELLS_A_SIDE,
             unknown=UNKNOWN,
+            for_print=for_print,
             beside=beside,
             bundle=bundle,
             command=_command(basis),
@@ -148,23 +152,19 @@ def _question(
     svg: Markup | None,
 ) -> dict[str, Any]:
     name = attribute["name"]
-    summary, answered = results["ordered"].get(name), results["answered"].get(name)
-    shares = None if answered is None else answered["attributes"][0]
     return {
         "key": figure.key,
         "attribute": attribute,
         "question": basis.published.attribute(name).question or name,
         "chart": figure.chart,
         "svg": svg,
-        "summary": None if summary is None else summary_lines(summary),
-        "answered": shares,
-        "why_none": why_none(summary, shares),
-        "assumption": None if answered is None else answered["assumption"],
+        "noisy": part_is_noisy(results["estimates"]["verdict"], name),
+        **beside_shares(results["ordered"].get(name), results["answered"].get(name)),
     }
 
 
 def _other(
-    query: Query[Any], document: Mapping[str, Any], figure: Figure
+    query: Query[Any], document: Mapping[str, Any], figure: Figure, *, for_print: bool
 ) -> dict[str, str | Markup]:
     result = query.result_of(document)
     asked = ", ".join(f"{name} {text}" for name, text in query.spelled().items())
@@ -172,7 +172,7 @@ def _other(
         "key": figure.key,
         "title": f"{result.title[0].upper()}{result.title[1:]}",
         "asked": asked or "with its defaults",
-        "html": html_of_result(result, level=4, key=figure.key),
+        "html": html_of_result(result, level=4, key=figure.key, for_print=for_print),
     }
 
 

@@ -12,7 +12,7 @@ from hushpoll_shared.querying.shown import rows_too_noisy, shown_sections
 from hushpoll_shared.tables.top_rows import MOST_ROWS
 
 
-def html_of_result(result: Result, *, level: int, key: str) -> Markup:
+def html_of_result(result: Result, *, level: int, key: str, for_print: bool = False) -> Markup:
     """Return the verdict on a result, its sections' tables, what stands below, and its notes.
 
     Parameters
@@ -23,6 +23,8 @@ def html_of_result(result: Result, *, level: int, key: str) -> Markup:
         Of the headings of its sections.
     key : str
         With which the ids of its elements begin.
+    for_print : bool
+        Whether rows that are too noisy to tell are left out; otherwise they are folded.
     """
     module = _template().make_module(
         {
@@ -33,6 +35,7 @@ def html_of_result(result: Result, *, level: int, key: str) -> Markup:
             "notes": list(result.notes()),
             "heading": f"h{level}",
             "key": key,
+            "for_print": for_print,
             "most": MOST_ROWS,
         }
     )

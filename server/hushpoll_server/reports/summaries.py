@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE, cannot_conclude
 
 Line = tuple[str, str, str]
@@ -19,20 +20,41 @@ _MEANS: Final = {
 }
 
 
-def summary_lines(summary: Mapping[str, Any]) -> list[Line]:
-    """Return the lines of a summary of everybody, as the API gives it."""
-    (group,) = summary["groups"]
-    return list(_lines(group))
-
-
-def why_none(summary: Mapping[str, Any] | None, answered: Mapping[str, Any] | None) -> str | None:
-    """Return why an estimate beside a question has no interval; None where each has one.
+def beside_shares(
+    summary: Mapping[str, Any] | None, answered: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return what stands beside a question's shares on a page or in a report.
 
     Parameters
     ----------
     summary, answered : mapping or None
-        Of the question, as the API gives them.
+        Ordered answers, and shares of those who answered, as the API gives them; None where the
+        question has none.
+
+    Returns
+    -------
+    dict
+        ``summary``, its lines, and ``answered``, the shares of the one question, each with its
+        verdict as ``..._verdict`` and as ``..._noisy`` whether it cannot be told; ``assumption`` of
+        the shares; ``why_none``, why an estimate has no interval. None where there is nothing.
     """
+    found: dict[str, Any] = dict.fromkeys(("summary", "answered", "assumption"))
+    found |= {"summary_verdict": None, "summary_noisy": False}
+    found |= {"answered_verdict": None, "answered_noisy": False}
+    if summary is not None:
+        (group,) = summary["groups"]
+        found["summary"], found["summary_verdict"] = list(_lines(group)), summary["verdict"]
+        found["summary_noisy"] = part_is_noisy(summary["verdict"], "groups")
+    if answered is not None:
+        (shares,) = answered["attributes"]
+        found["answered"], found["answered_verdict"] = shares, answered["verdict"]
+        found["answered_noisy"] = part_is_noisy(answered["verdict"], shares["name"])
+        found["assumption"] = answered["assumption"]
+    return found | {"why_none": _why_none(summary, found["answered"])}
+
+
+def _why_none(summary: Mapping[str, Any] | None, answered: Mapping[str, Any] | None) -> str | None:
+    """Return why an estimate beside a question has no interval; None where each has one."""
     rows: list[Mapping[str, Any] | None] = []
     if summary is not None:
         (group,) = summary["groups"]

@@ -8,7 +8,7 @@ looks at estimates selects lucky ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
 
@@ -49,6 +49,11 @@ class Verdict:
     def noisy(self) -> bool:
         """Whether no part can be told."""
         return self.says == TOO_NOISY
+
+
+def part_is_noisy(verdict: Mapping[str, Any] | None, part: str) -> bool:
+    """Return whether a part cannot be told, by the verdict as JSON; None: there is none."""
+    return verdict is not None and (verdict["says"] == TOO_NOISY or part in verdict["too_noisy"])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -46,7 +46,8 @@ def test_groups_are_those_of_the_api_with_their_difference(filled, visit):
     assert api["verdict"]["sentence"] in before
     assert "<svg role" not in before
     assert "<svg role" in folded
-    assert "contain zero" not in text.partition("</figure>")[0].partition("<figcaption")[2]
+    assert "contain zero" not in text
+    assert "These estimates are too noisy to tell anything." in folded
     assert text.count("data-folded") == 2
     for line in api["differences"]:
         if line["group"] == "Female" and line["value"] is not None:
@@ -57,6 +58,11 @@ def test_groups_are_those_of_the_api_with_their_difference(filled, visit):
     assert file.text.splitlines()[0].startswith('"verdict","statistic","group"')
     specification = json.loads(visitor.get(address(".json", **query)).text)
     assert specification["$schema"].endswith("v5.json")
+    assert specification["title"]["text"] == "Too noisy to tell"
+    assert "Too noisy to tell" in visitor.get(address(".svg", **query)).text
+    table = visitor.get(f"{WORK}/cross-tables?a=gender&b=age").text
+    assert "above zero" not in table
+    assert "The largest" not in table
 
 
 def test_waves_say_what_they_assume_and_what_a_person_has_spent(filled, visit):

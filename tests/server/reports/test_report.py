@@ -27,7 +27,7 @@ from hushpoll_server.reports.basis import Basis
 from hushpoll_server.reports.bundle import MOST_BYTES, files_of, read_bundle
 from hushpoll_server.reports.choices import Choices
 from hushpoll_server.reports.offline import remade
-from hushpoll_server.reports.page import style_hash
+from hushpoll_server.reports.page import page_of, style_hash
 from hushpoll_server.reports.report import Report
 from hushpoll_shared.survey.manifest import Manifest
 from sample_survey import VERSION
@@ -220,9 +220,64 @@ def test_report_of_five_hundred_categories_cuts_the_picture_and_not_the_table(dr
 
 
 def test_report_of_another_estimator_has_no_interval_and_says_why(draw):
-    text = Page(Report(basis_of(ODD, estimator="projected"), draw).html).text
+    report = Report(basis_of(ODD, estimator="projected"), draw)
+    text = Page(report.html).text
     assert "Projected estimates have no interval" in text
-    assert "95 % interval" not in text
+    # the verdict is on the reports, whatever is estimated from them
+    assert "95 % interval" not in text.replace(
+        report.results["estimates"]["verdict"]["sentence"], ""
+    )
+
+
+def test_report_folds_what_is_too_noisy_and_names_no_estimate_of_it(draw):
+    """Gender and smoking, among ten questions at epsilon 2, of 1,000 people."""
+    names = ["gender", "smokes", *(f"q{number}" for number in range(8))]
+    attributes = [
+        {"name": name, "role": "sensitive", "protocol": "GRR", "categories": ["yes", "no"]}
+        for name in names
+    ]
+    attributes[-1] |= {"categories": ["1", "2", "3"], "missing": "no answer"}
+    published = Manifest.from_dict(
+        {"name": "s", "version": 1, "title": "s", "epsilon": "2", "attributes": attributes}
+    ).resolve()
+    both = np.array([[400, 80], [120, 400]])
+    support = {one.name: np.full(one.k, 1_000 // one.k) for one in published.attributes}
+    support |= {"gender": both.sum(axis=1), "smokes": both.sum(axis=0)}
+    joint = {("gender", "smokes"): JointCounts(1_000, both.sum(axis=1), both.sum(axis=0), both)}
+    made = basis_of(ODD)
+    choices = Choices.of(published, cross_tables=[("gender", "smokes")])
+    report = Report(
+        Basis(
+            published=published,
+            choices=choices,
+            n=1_000,
+            support=support,
+            joint=joint,
+            facts=made.facts,
+        ),
+        draw,
+    )
+    (table,) = report.results["cross_tables"]
+    assert table["verdict"]["says"] == "too noisy to tell"
+    html = report.html.decode()
+    section = html.partition('aria-labelledby="x-1"')[2].partition("</section>")[0]
+    open_part, _, folded = section.partition("<details")
+    assert table["verdict"]["sentence"] in open_part
+    assert "%" not in open_part.replace(table["verdict"]["sentence"], "")
+    assert "<svg" in folded
+    last = html.partition('aria-labelledby="q-10"')[2].partition("</section>")[0]
+    assert last.count("data-folded") == 3  # shares, mean and quantiles, shares of who answered
+    for words in ("contain zero", "above zero", "The largest"):
+        assert words not in html
+    files = files_of(report.basis, report.results, report.figures, report.html)
+    assert (
+        "Too noisy to tell"
+        in json.loads(files["figures/11-gender-by-smokes.vl.json"])["title"]["text"]
+    )
+    printed = page_of(report.basis, report.results, report.figures, for_print=True)
+    paper = printed.partition('aria-labelledby="x-1"')[2].partition("</section>")[0]
+    assert "The shares are too noisy to tell and are not printed" in paper
+    assert "<svg" not in paper
 
 
 def test_bundle_is_refused_where_it_is_not_consistent(draw):

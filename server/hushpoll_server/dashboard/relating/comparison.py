@@ -12,7 +12,7 @@ from flask import Response, request
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.differences import differences_chart
-from hushpoll_server.charts.specifications import Chart
+from hushpoll_server.charts.specifications import Chart, as_too_noisy
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.filled import Fault
 from hushpoll_server.dashboard.forms.refusing import told_beside
@@ -33,7 +33,7 @@ from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.queries.changes import Change
-from hushpoll_shared.querying.verdict import TOO_NOISY
+from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.tables.statistics import table_of
 
 PAGE: Final = "/surveys/<name>/versions/<int:version>/comparison"
@@ -171,7 +171,7 @@ def _of_groups(row: VersionRow, chosen: Mapping[str, str], given: str) -> dict[s
         "statistic": query.file_name,
         "document": document,
         "verdict": verdict,
-        "noisy": verdict["says"] == TOO_NOISY or "differences" in verdict["too_noisy"],
+        "noisy": part_is_noisy(verdict, "differences"),
         "rows": rows,
         "first": f"{given} {group}",
         "second": f"{given} {reference}",
@@ -201,7 +201,7 @@ def _of_waves(row: VersionRow, chosen: Mapping[str, str], since: VersionRow) -> 
         "statistic": query.file_name,
         "document": document,
         "verdict": document["verdict"],
-        "noisy": document["verdict"]["says"] == TOO_NOISY,
+        "noisy": part_is_noisy(document["verdict"], "changes"),
         "rows": rows,
         "first": f"{row.name} version {row.version}",
         "second": f"{since.name} version {since.version}",
@@ -217,9 +217,10 @@ def _chart(answer: Mapping[str, Any]) -> Chart | None:
     rows = [{**row["difference"], "label": row["label"]} for row in answer["rows"]]
     if all(None in (row["value"], row["lower"], row["upper"]) for row in rows):
         return None
-    return differences_chart(
+    chart = differences_chart(
         rows,
         minuend=answer["first"],
         subtrahend=answer["second"],
         confidence=answer["confidence"],
     )
+    return as_too_noisy(chart) if answer["noisy"] else chart

@@ -19,6 +19,7 @@ from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.registry import query_that_serves
 from hushpoll_shared.querying.table import table_of_result
+from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
 
@@ -92,9 +93,12 @@ def shares_among(
 
 
 def size_of_group(row: VersionRow, chosen: dict[str, str]) -> dict[str, Any]:
-    """Return the group's share of all people, as the API estimates that of a category."""
+    """Return the group's share of all people, as the API estimates that of a category.
+
+    As ``noisy`` it has whether the reports cannot tell it.
+    """
     query = Estimates(confidence=float(chosen["confidence"]))
     answer = services().analysis.result(row, query).to_dict()
     (question,) = (entry for entry in answer["attributes"] if entry["name"] == chosen["among"])
     (size,) = (one for one in question["categories"] if one["category"] == chosen["group"])
-    return dict(size)
+    return dict(size) | {"noisy": part_is_noisy(answer["verdict"], chosen["among"])}
