@@ -21,6 +21,7 @@ from hushpoll_server.dashboard.drafts.translation_fields import open_tables
 from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE, TRANSLATED_ATTRIBUTE, TRANSLATION
 from hushpoll_shared.drafts.fields import names
 from hushpoll_shared.drafts.survey_fields import SURVEY
+from hushpoll_shared.spelling.labels import trimmed
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.yaml_reader import parse_yaml
 from sample_survey import make_draft
@@ -171,7 +172,10 @@ def test_a_manifest_that_is_sent_back_is_the_same(manifest: dict[str, Any]):
     assert again.get("population") == manifest.get("population")
 
 
-TEXT = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=4)
+# A survey is refused if a text has an end that nobody sees, such as a variation selector.
+TEXT = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=4).filter(
+    lambda text: trimmed(text) == text
+)
 CATEGORIES = st.lists(TEXT, min_size=2, max_size=4, unique=True)
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from hushpoll_analysis.planning.needed import N_MAX
 from hushpoll_server.body_size import BodySize
 from hushpoll_server.http.models.common import Answer, Name, Strict
-from hushpoll_server.http.models.plans import VerdictAnswer
+from hushpoll_server.http.models.plans import TogetherAnswer, VerdictAnswer
 from hushpoll_server.http.models.surveys import PublishWarning
 from hushpoll_server.services.surveys.launch import WIDTH
 
@@ -135,4 +135,7 @@ class LaunchAnswer(Answer):
     wanted: float = Field(description="The width that is wanted.")
     questions: list[QuestionPrecision]
     verdict: VerdictAnswer = Field(description="Of the question with the widest intervals.")
+    together: TogetherAnswer | None = Field(
+        description="The draft's blocks beside its questions alone; null without any."
+    )
     audit: ExpectedAudit | None = Field(description="Null where no group is declared.")
