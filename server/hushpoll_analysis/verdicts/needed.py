@@ -1,11 +1,15 @@
-"""How many reports, or which epsilon, would be enough: where a falling ratio reaches 1."""
+"""How many reports, or which epsilon, would be enough: where a falling ratio reaches 1.
+
+Each ratio that is looked at costs a computation of the query's own function, so few are. Both
+axes are logarithms, on which the ratio falls nearly in a straight line: the first guess follows
+from the ratio that is known, the next ones lie on the line through the two nearest points.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from decimal import Decimal
-from itertools import cycle
 from typing import Final
 
 from hushpoll_analysis.planning.needed import N_MAX, rounded_up
@@ -13,6 +17,12 @@ from hushpoll_protocols.epsilon import EPSILON_MAX
 
 CLOSE: Final = 0.01
 """Relative, of what is looked for."""
+
+AT_ONCE: Final = 16.0
+"""Factor of the next guess where the ratio is infinite, which tells no other."""
+
+IN_LINE: Final = 6
+"""Guesses on the line through two points; then every second one halves what is left."""
 
 
 def fewest_reports(ratio: Callable[[int], float], n: int, now: float) -> int | None:
@@ -32,29 +42,9 @@ def fewest_reports(ratio: Callable[[int], float], n: int, now: float) -> int | N
     int or None
         None if not even `N_MAX` are enough.
     """
-    low, high = n, min(_guess(n, now), N_MAX)
-    while (reached := ratio(high)) > 1:
-        if high >= N_MAX:
-            return None
-        low, high = high, min(_guess(high, reached), N_MAX)
-    for halve in cycle((False, True)):
-        if high - low <= max(1.0, CLOSE * high):
-            break
-        # nearly n times the square of the ratio, and a little more so that it is enough
-        near = math.ceil(high * reached**2 * (1 + CLOSE / 2))
-        middle = min(near, math.floor(high * (1 - CLOSE)))
-        if halve or near <= low:  # where it does not fall as the root
-            middle = math.isqrt(low * high)
-        middle = min(max(middle, low + 1), high - 1)
-        at = ratio(middle)
-        if at > 1:
-            low = middle
-        else:
-            high, reached = middle, at
-    needed = min(round(rounded_up(high)), N_MAX)
-    while needed < N_MAX and ratio(needed) > 1:  # counts are whole, so it does not fall everywhere
-        needed = min(round(rounded_up(needed * (1 + CLOSE))), N_MAX)
-    return needed
+    search = _Search(lambda value: ratio(round(value)), most=N_MAX, fall=0.5, stride=8, whole=True)
+    found = search.least(n, now)
+    return None if found is None else round(found)
 
 
 def smallest_epsilon(
@@ -65,7 +55,8 @@ def smallest_epsilon(
     Parameters
     ----------
     ratio : callable
-        By the epsilon of the whole survey; it falls.
+        By the epsilon of the whole survey; it falls about as its square, where two perturbed
+        answers are multiplied.
     epsilon : Decimal
         That is too small.
     now : float
@@ -76,23 +67,90 @@ def smallest_epsilon(
     Decimal or None
         None if not even 64 is enough.
     """
-    del now
-    if epsilon >= EPSILON_MAX or ratio(Decimal(EPSILON_MAX)) > 1:
-        return None
-    low, high = float(epsilon), float(EPSILON_MAX)
-    while 2 * low < high and ratio(_spelled(2 * low)) > 1:
-        low *= 2
-    high = min(2 * low, high)
-    while high - low > CLOSE * high:
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if ratio(_spelled(middle)) > 1 else (low, middle)
-    return _spelled(high)
+
+    def spelled(value: float) -> Decimal:
+        return min(Decimal(f"{value:.3g}"), Decimal(EPSILON_MAX))
+
+    search = _Search(
+        lambda value: ratio(spelled(value)),
+        most=float(EPSILON_MAX),
+        fall=2.0,
+        stride=3,
+        whole=False,
+    )
+    found = search.least(float(epsilon), now)
+    return None if found is None else spelled(found)
 
 
-def _guess(n: int, ratio: float) -> int:
-    """Return the reports that would do if the ratio fell as the root, or eight times as many."""
-    return 8 * n if math.isinf(ratio) else max(math.ceil(n * ratio**2 * (1 + CLOSE)), n + 1)
+class _Search:
+    """The search for the least value, of three digits, at which a ratio is at most 1.
 
+    `fall` says by how much the ratio's logarithm falls while that of the value rises by 1, before
+    two ratios tell; from then on a guess is at most `stride` times the last one. `whole` says that
+    values are whole numbers.
+    """
 
-def _spelled(epsilon: float) -> Decimal:
-    return min(Decimal(f"{rounded_up(epsilon):.3g}"), Decimal(EPSILON_MAX))
+    def __init__(
+        self,
+        ratio: Callable[[float], float],
+        *,
+        most: float,
+        fall: float,
+        stride: float,
+        whole: bool,
+    ) -> None:
+        self._ratio, self._most, self._whole = ratio, most, whole
+        self._fall, self._stride = fall, stride
+
+    def least(self, start: float, now: float) -> float | None:
+        """Return the value, to within `CLOSE`; None if `most` is too little."""
+        low, high, under = start, start, math.log(now)
+        fall, stride = self._fall, self._most
+        while under > 0:
+            if high >= self._most:
+                return None
+            low, over = high, under
+            factor = AT_ONCE
+            if math.isfinite(over):  # where the line reaches 1, and a little more
+                factor = math.exp(min(over / fall + CLOSE / 2, math.log(stride)))
+            high = min(self._spelled(min(low * factor, self._most)), self._most)
+            under = self._at(high)
+            if math.isfinite(over) and under < over:
+                fall, stride = (over - under) / math.log(high / low), self._stride
+        return self._between(low, over, high, under)
+
+    def _between(self, low: float, over: float, high: float, under: float) -> float:
+        """Return the value, which is above `low` and at most `high`."""
+        guesses, moved = 0, ""
+        while high > low * (1 + CLOSE) and (last := self._before(high)) > low:
+            part = 0.5
+            if math.isfinite(over) and (guesses < IN_LINE or guesses % 2):
+                part = over / (over - under)
+            middle = low * (high / low) ** part * (1 + CLOSE / 2)
+            if middle * (1 + CLOSE / 4) > high:
+                # it lies next to `high`: what is a little less may be too little, which ends it
+                middle = high / (1 + CLOSE)
+            middle = min(max(self._spelled(middle), self._spelled(low, above=True)), last)
+            at, guesses = self._at(middle), guesses + 1
+            # of an end that stays twice half of the height counts: the Illinois rule
+            if at > 0:
+                low, over, under = middle, at, under / (2 if moved == "low" else 1)
+                moved = "low"
+            else:
+                high, under, over = middle, at, over / (2 if moved == "high" else 1)
+                moved = "high"
+        return high
+
+    def _at(self, value: float) -> float:
+        return math.log(max(self._ratio(value), 1e-300))
+
+    def _spelled(self, value: float, *, above: bool = False) -> float:
+        """Return a value rounded up to three digits, or the next one above it."""
+        if above:
+            value *= 1 + 1e-6
+        return float(math.ceil(rounded_up(value) - 1e-9)) if self._whole else rounded_up(value)
+
+    def _before(self, value: float) -> float:
+        """Return the largest value of three digits below one that has three."""
+        unit = 10.0 ** (math.floor(math.log10(value * (1 - 1e-6))) - 2)
+        return value - max(unit, 1.0 if self._whole else 0.0)

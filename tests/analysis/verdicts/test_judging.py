@@ -175,6 +175,46 @@ def test_needed_numbers_are_rounded_up_and_may_not_exist():
     assert smallest_epsilon(lambda _: 2.0, Decimal(1), 2.0) is None
 
 
+@pytest.mark.parametrize(("n", "epsilon", "most"), [(5_200, "4", 7), (20, "4", 12), (800, "6", 7)])
+def test_few_computations_find_what_would_be_enough(monkeypatch, n, epsilon, most):
+    calls, pair = [], Expected.pair
+    monkeypatch.setattr(
+        Expected, "pair", lambda side, *names: calls.append(1) or pair(side, *names)
+    )
+    query = ConditionalShares(of="q1", given="q2", reference="yes")
+    assert result_of(query, answers(survey(epsilon), n)).verdict.noisy
+    assert 2 < len(calls) <= most
+
+
+@pytest.mark.parametrize("power", [0.5, 1, 2, 5])
+@pytest.mark.parametrize("needed", [1.005, 3.333, 40])
+def test_search_is_close_and_needs_few_guesses_for_every_slope(power, needed):
+    calls = []
+
+    def ratio(epsilon):
+        calls.append(float(epsilon))
+        return (needed / float(epsilon)) ** power
+
+    found = smallest_epsilon(ratio, Decimal("0.1"), (needed / 0.1) ** power)
+    assert needed <= float(found) <= 1.0201 * needed
+    assert float(found) in calls
+    assert len(calls) <= 8
+    calls.clear()
+    reports = round(1_000_000 * needed)
+    enough = fewest_reports(lambda n: ratio(n / 1_000_000), 7, (reports / 7) ** power)
+    assert 0.9999 * reports <= enough <= 1.0201 * reports
+    assert enough / 1_000_000 in calls
+    assert len(calls) <= 14
+
+
+def test_search_halves_where_the_ratio_jumps():
+    calls = []
+    found = smallest_epsilon(lambda e: calls.append(e) or (9 if e < 7 else 0.9), Decimal(1), 9.0)
+    assert found == pytest.approx(Decimal(7), rel=Decimal("0.01"))
+    assert len(calls) < 20
+    assert fewest_reports(lambda n: math.inf if n < 37 else 0.5, 3, math.inf) == 37
+
+
 def test_result_that_was_kept_before_verdicts_is_still_read():
     result = result_of(Estimates(), answers(survey("4"), 100))
     document = json.loads(json.dumps(result.to_dict()))
