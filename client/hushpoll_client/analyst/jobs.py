@@ -306,8 +306,8 @@ class JobCalls(Calls):
         Returns
         -------
         dict
-            ``cells``, each with its ``categories``, and ``likelihood``, which says how near the
-            maximum it is.
+            ``verdict``, ``cells``, each with its ``categories``, and ``likelihood``, which says
+            how near the maximum it is.
 
         Raises
         ------

@@ -101,4 +101,5 @@ def _as_table(table: CrossTable) -> UnbiasedTable:
         standard_error=table.standard_error,
         lower=table.lower,
         upper=table.upper,
+        verdict=table.verdict,
     )

@@ -27,9 +27,15 @@ from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.records.records import CELLS, Records, RecordStream
+from hushpoll_analysis.verdicts.expected import Expected
+from hushpoll_analysis.verdicts.judging import verdict_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.score import score_limits
+from hushpoll_shared.queries.cross_tables import CrossTable
+from hushpoll_shared.querying.documents import to_json
+from hushpoll_shared.querying.query import Query
+from hushpoll_shared.querying.verdict import Reach, Verdict, share_tells
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
@@ -56,6 +62,8 @@ class UnbiasedTable(Tabular):
         Of each interval.
     frequency, standard_error, lower, upper : f64[k1, k2, k3] or f64[k1, k2]
         Unbiased and not projected: a frequency may fall outside [0, 1]. All cells sum to 1.
+    verdict : Verdict or None
+        Whether it can tell anything.
     """
 
     statistic_name: ClassVar[str] = "joint-table"
@@ -68,6 +76,7 @@ class UnbiasedTable(Tabular):
     standard_error: Array
     lower: Array
     upper: Array
+    verdict: Verdict | None = None
 
     def cells(self) -> list[dict[str, Any]]:
         """Return one entry per cell, the last attribute's categories changing fastest."""
@@ -87,6 +96,7 @@ class UnbiasedTable(Tabular):
     def to_dict(self) -> dict[str, Any]:
         """Return the table as the job and ``--json`` give it: one entry per cell."""
         return {
+            "verdict": to_json(self.verdict),
             "kind": "joint table",
             "attributes": list(self.attributes),
             "n": self.n,
@@ -124,15 +134,7 @@ def three_way_table(
     attributes = chosen_attributes(records.published, (a, b, c))
     counts, n = _count(records, attributes)
     require_rows(n)
-    sides = [Side.of(attribute.oracle) for attribute in attributes]
-    table, moments = counts.astype(np.float64) / n, []
-    for axis, side in enumerate(sides):
-        alone = np.moveaxis(counts, axis, 0)[:-1, -1, -1]
-        raw = debiased_means(alone, n, side)
-        share = side.law.excess_shares(raw)
-        moments.append(RowMoments.of(side.law, raw, share))
-        table = np.moveaxis(np.tensordot(_weights(side, share), table, (1, axis)), 0, axis)
-    error, lower, upper = _intervals(table, moments, n, z, [side.perturbed for side in sides])
+    table, error, lower, upper = _estimated(counts, n, attributes, z)
     return UnbiasedTable(
         attributes=(a, b, c),
         categories=tuple(attribute.domain for attribute in attributes),
@@ -142,7 +144,44 @@ def three_way_table(
         standard_error=error,
         lower=lower,
         upper=upper,
+        verdict=_verdict(Expected(records.published, n), (a, b, c), confidence),
     )
+
+
+def _estimated(
+    counts: npt.NDArray[np.int64], n: int, attributes: Sequence[PublishedAttribute], z: float
+) -> tuple[Array, Array, Array, Array]:
+    """Return the cells with their standard errors and limits, from the counts of all triples."""
+    sides = [Side.of(attribute.oracle) for attribute in attributes]
+    table, moments = counts.astype(np.float64) / n, []
+    for axis, side in enumerate(sides):
+        alone = np.moveaxis(counts, axis, 0)[:-1, -1, -1]
+        raw = debiased_means(alone, n, side)
+        share = side.law.excess_shares(raw)
+        moments.append(RowMoments.of(side.law, raw, share))
+        table = np.moveaxis(np.tensordot(_weights(side, share), table, (1, axis)), 0, axis)
+    perturbed = [side.perturbed for side in sides]
+    return table, *_intervals(table, moments, n, z, perturbed)
+
+
+def _verdict(expected: Expected, names: tuple[str, str, str], confidence: float) -> Verdict:
+    """Return the verdict on the table: the intervals' width at the counts that are expected."""
+
+    def foresee(_: Query[Any], sides: Sequence[Expected]) -> list[Reach]:
+        (side,) = sides
+        asked = [side.published.attribute(name) for name in names]
+        support = side.questions(names).support
+        one, two, three = (np.append(support[name], side.n) / side.n for name in names)
+        triples = side.n * one[:, None, None] * two[:, None] * three
+        counts = np.rint(triples).astype(np.int64)
+        lower, upper = _estimated(counts, side.n, asked, normal_quantile(confidence))[2:]
+        what = f"a share of {names[0]}, {names[1]} and {names[2]} together"
+        half = float((upper - lower).max()) / 2
+        return [Reach(part="cells", what=what, half_width=half, most=share_tells(lower.size))]
+
+    # no query is of three questions: that of two is told apart from it by all their names
+    query = CrossTable(a=names[0], b=names[1], confidence=confidence)
+    return verdict_of(query, [expected], foresee, names)
 
 
 def chosen_attributes(published: Published, names: Sequence[str]) -> list[PublishedAttribute]:

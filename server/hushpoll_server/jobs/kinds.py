@@ -94,7 +94,9 @@ def table(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: 
         records = counted(stream, release.reports, say).joined()
     say(Step("estimates the shares", 0, None, "cells"))
     found = joint_table(records, **parameters)
-    return json_result("table", row, {**parts.analysis.heading(row, release), **found.to_dict()})
+    document = found.to_dict()
+    heading = {"verdict": document["verdict"], **parts.analysis.heading(row, release)}
+    return json_result("table", row, {**heading, **document})
 
 
 def weight(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:

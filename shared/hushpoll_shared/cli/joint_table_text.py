@@ -13,17 +13,22 @@ from rich.table import Table
 
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.querying.headings import heading
+from hushpoll_shared.querying.result_text import not_shown
+from hushpoll_shared.querying.verdict import part_is_noisy
 
 
 def joint_table_text(answer: Mapping[str, Any]) -> str:
-    """Return the joint table as a table with a line per cell.
+    """Return the verdict, and the joint table as a table with a line per cell where it can tell.
 
     Raises
     ------
     KeyError, TypeError, ValueError
         If it is no such answer.
     """
-    likely = answer["likelihood"]
+    verdict, likely = answer.get("verdict"), answer["likelihood"]
+    begin = [] if verdict is None else [f"{verdict['sentence']}\n"]
+    if part_is_noisy(verdict, "cells"):
+        return rendered(*begin, heading(answer), *not_shown(len(answer["cells"])))
     shown = Table(title_justify="left")
     for name in answer["attributes"]:
         shown.add_column(str(name), overflow="fold")
@@ -38,7 +43,7 @@ def joint_table_text(answer: Mapping[str, Any]) -> str:
             f"{cell['lower']:.4f} to {cell['upper']:.4f}",
             *([f"{cell['likelihood']:.4f}"] if likely else []),
         )
-    parts: list[Table | str] = [heading(answer), shown, str(answer["intervals"])]
+    parts: list[Table | str] = [*begin, heading(answer), shown, str(answer["intervals"])]
     if likely:
         parts.append(str(likely["interval"]))
     return rendered(*parts)

@@ -33,11 +33,12 @@ def text_of_result(result: Result) -> str:
         if section.lines or not section.folded:
             parts += section.below
     if result.verdict is not None and result.verdict.noisy:
-        return rendered(*parts, *_folded(folded))
-    return rendered(*parts, *_folded(folded), *result.notes())
+        return rendered(*parts, *not_shown(folded))
+    return rendered(*parts, *not_shown(folded), *result.notes())
 
 
-def _folded(rows: int) -> tuple[str, ...]:
+def not_shown(rows: int) -> tuple[str, ...]:
+    """Return a sentence about so many rows that cannot be told, or none."""
     if not rows:
         return ()
     return (f"{rows_too_noisy(rows)} not shown; --json and --out have all numbers.",)

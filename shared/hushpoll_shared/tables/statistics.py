@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from hushpoll_shared.querying.registry import queries_by_file_name
 from hushpoll_shared.querying.table import table_of_result
+from hushpoll_shared.querying.verdict import INFORMATIVE, TOO_NOISY, part_is_noisy
 from hushpoll_shared.tables.result_table import Column, ResultTable, columns
 
 Answer = Mapping[str, Any]
@@ -54,16 +55,20 @@ def _axes(names: Mapping[str, str], others: Sequence[Column]) -> dict[str, str]:
 
 
 def _joint_table(answer: Answer) -> ResultTable:
-    names = answer["attributes"]
+    names, verdict = answer["attributes"], answer.get("verdict")
     sides = dict(zip("abc", names, strict=False))
+    judged = columns(verdict="text") if verdict else ()
+    says = {"verdict": TOO_NOISY if part_is_noisy(verdict, "cells") else INFORMATIVE}
     likely = columns(likelihood="number") if answer["likelihood"] else ()
     more = {**sides, "likelihood": answer["likelihood"] and answer["likelihood"]["interval"]}
-    axes = _axes(sides, (*_SHARE, *_INTERVAL, *likely)).values()
+    axes = _axes(sides, (*judged, *_SHARE, *_INTERVAL, *likely)).values()
     entries = (
-        {**cell, **dict(zip(axes, cell["categories"], strict=True))} for cell in answer["cells"]
+        {**says, **cell, **dict(zip(axes, cell["categories"], strict=True))}
+        for cell in answer["cells"]
     )
-    shape = (*columns(**dict.fromkeys(axes, "text")), *_SHARE, *_INTERVAL, *likely)
-    return ResultTable.of("joint table", shape, entries, _methods(answer, more))
+    shape = (*judged, *columns(**dict.fromkeys(axes, "text")), *_SHARE, *_INTERVAL, *likely)
+    about = {"verdict": verdict and verdict["sentence"], **_methods(answer, more)}
+    return ResultTable.of("joint table", shape, entries, about)
 
 
 _SIDES: Final = ("before", "after", "difference")

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from hushpoll_analysis import RecordStream, cross_table, three_way_table
+from hushpoll_analysis import RecordStream, cross_table, joint_table, three_way_table
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.cli.joint_table_text import joint_table_text
 from relations_survey import draw, survey
 
 JOINT = np.array(
@@ -71,3 +72,44 @@ def test_table_too_large_to_read_is_refused():
     _, records = draw(published, JOINT, 20, 5)
     with pytest.raises(InvalidParameter, match="has 180000 cells"):
         three_way_table(records, "a", "b", "c")
+
+
+def test_verdict_foresees_how_far_the_intervals_reach():
+    published = survey(*NOISY)
+    even = np.full((2, 3, 2), 1 / 12)
+    tables = [
+        three_way_table(draw(published, even, 1500, seed)[1], "a", "b", "c") for seed in range(5)
+    ]
+    verdict = tables[0].verdict
+    assert (verdict.says, verdict.too_noisy) == ("informative", ())
+    assert "can tell a share of a, b and c together" in verdict.sentence
+    told = float(verdict.sentence.partition("expected to reach ")[2].partition(" ")[0])
+    half = np.median([100 * (each.upper - each.lower) / 2 for each in tables])
+    assert told == pytest.approx(half, rel=0.03)
+    # it is decided beforehand
+    one_sided = np.zeros((2, 3, 2))
+    one_sided[0, 0, 0] = 1
+    other = three_way_table(draw(published, one_sided, 1500, 1)[1], "a", "b", "c")
+    assert other.verdict == verdict
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("a", "b", "c")])
+def test_joint_table_that_is_too_noisy_says_so_first_and_shows_no_number(names):
+    published = survey(("GRR", 2, "0.5"), ("OUE", 3, "0.5"), ("BLH", 2, "0.5"))
+    few = draw(published, JOINT, 300, 1)[1]
+    table = joint_table(few, names, likelihood=False)
+    document = table.to_dict()
+    verdict = document["verdict"]
+    assert next(iter(document)) == "verdict"
+    assert (verdict["says"], verdict["too_noisy"]) == ("too noisy to tell", ["cells"])
+    text = joint_table_text({"survey": "related", "version": 1, **document})
+    assert text.startswith("300 reports at epsilon 1.5 are too noisy to tell a share of")
+    assert not any(f"{cell['frequency']:.4f}" in text for cell in document["cells"])
+    assert f"{len(document['cells'])} rows that are too noisy to tell are not shown" in text
+    file = table.to_table()
+    assert file.columns[0].name == "verdict"
+    assert {row[0] for row in file.rows} == {"too noisy to tell"}
+    assert dict(file.methods)["verdict"] == verdict["sentence"]
+    # what the sentence asks for is enough
+    enough = draw(published, JOINT, verdict["respondents"], 2)[1]
+    assert not joint_table(enough, names, likelihood=False).unbiased.verdict.noisy

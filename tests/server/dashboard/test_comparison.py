@@ -181,6 +181,14 @@ def test_table_of_three_questions_is_shown_by_the_categories_of_the_third(filled
         assert f"<td>{share}&nbsp;%<br>" in text
         assert "its 0.9 interval" in text
     assert "<svg" in shown[0]
+    assert found["verdict"]["says"] == "too noisy to tell"
+    for text in shown:
+        assert text.index(">Too noisy to tell.</strong>") < text.index(
+            '<details class="soft" data-folded>'
+        )
+        assert "Show the shares all the same, too noisy to tell" in text
+        assert "above zero" not in text
+        assert "The largest" not in text
     assert visitor.get(address).text.count(f"is <bdi>{categories[0]}</bdi></h2>") == 1
     csv = visitor.get(f"{address}/table.csv").text
     assert len([line for line in csv.splitlines() if line]) >= len(found["cells"]) + 1

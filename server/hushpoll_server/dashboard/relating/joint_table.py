@@ -8,7 +8,12 @@ from typing import Any, Final
 
 from flask import Response
 
-from hushpoll_server.charts.specifications import MOST_CELLS_A_SIDE, Chart, cross_table_chart
+from hushpoll_server.charts.specifications import (
+    MOST_CELLS_A_SIDE,
+    Chart,
+    as_too_noisy,
+    cross_table_chart,
+)
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import choice, dashboard, member, page, private
 from hushpoll_server.dashboard.results import grid
@@ -17,6 +22,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.tables.statistics import table_of
 
 PAGE: Final = "/surveys/<name>/versions/<int:version>/tables/<job_id>"
@@ -88,8 +94,11 @@ def _part(answer: Mapping[str, Any]) -> dict[str, Any]:
         "chosen": chosen,
         "cells": cells,
         "confidence": answer["confidence"],
+        # a table that was made before there were verdicts has none
+        "noisy": part_is_noisy(answer.get("verdict"), "cells"),
     }
 
 
 def _chart(part: Mapping[str, Any]) -> Chart:
-    return cross_table_chart(part["a"], part["b"], part["cells"], confidence=part["confidence"])
+    chart = cross_table_chart(part["a"], part["b"], part["cells"], confidence=part["confidence"])
+    return as_too_noisy(chart) if part["noisy"] else chart
