@@ -6,9 +6,9 @@ What a record says of a set is how many of its values it supports, S_A, from 0 t
 
     E[S_A | truth in A] = p + (m - 1) q,        E[S_A | elsewhere] = m q,
 
-so that D_A = (S_A - m q)/(p - q), the sum of the D of its values, is unbiased, as an indicator's is.
-A :class:`Marginal` says of these k sets what a protocol says of its values; an estimator that works
-with moments, and not with the form of a record, takes either.
+so that D_A = (S_A - m q)/(p - q), the sum of the D of its values, is unbiased, as that of one value
+is. A :class:`Marginal` says of these k sets what a protocol says of its values. An estimator that
+works with moments, and not with the form of a record, takes either.
 
 Supports of a varying size have independent indicators given the truth, whose moments add up. Of a
 support of fixed size, S_A is a number drawn without replacement, whose factorial moments are
