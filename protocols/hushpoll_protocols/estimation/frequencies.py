@@ -40,9 +40,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.marginals import Law, Marginal
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import DEGENERATE, WeightLaw
-from hushpoll_protocols.oracle import FrequencyOracle
 
 Estimator: TypeAlias = Literal["weighted", "raw"]
 ESTIMATORS: tuple[Estimator, ...] = ("weighted", "raw")
@@ -76,7 +76,7 @@ class Estimate:
 
 
 def estimate(
-    oracle: FrequencyOracle,
+    oracle: Law,
     counts: npt.ArrayLike,
     n: int,
     *,
@@ -87,10 +87,11 @@ def estimate(
 
     Parameters
     ----------
-    oracle : FrequencyOracle
-        The protocol that made the records.
+    oracle : FrequencyOracle or Marginal
+        The protocol that made the records; or what it says of sets of values.
     counts : int array, shape (k,)
-        Records that support each value, as ``kernels.support_counts`` returns them.
+        Records that support each value, as ``kernels.support_counts`` returns them; of a set the
+        sum over its values.
     n : int
         Number of records counted, at least 1.
     confidence : float
@@ -121,11 +122,31 @@ def estimate(
             f"({oracle.k},)",
             field="counts",
         )
-    raw = estimate_proportion(counts, n, p=oracle.p, q=oracle.q, confidence=confidence)
     law = WeightLaw.of(oracle)
+    if isinstance(oracle, Marginal) and not oracle.counts_one:
+        return _estimate_sets(oracle, law, counts, n, confidence, estimator)
+    raw = estimate_proportion(counts, n, p=oracle.p, q=oracle.q, confidence=confidence)
     if estimator == "raw" or not law.varies:
         return raw
     return weighted(law, raw)
+
+
+def _estimate_sets(
+    sets: Marginal,
+    law: WeightLaw,
+    counts: npt.ArrayLike,
+    n: int,
+    confidence: float,
+    estimator: Estimator,
+) -> Estimate:
+    """Estimate the frequencies of sets, of whose values a record supports any number."""
+    # at most so many values of one set
+    most = min(sets.members, sets.support_size or sets.members)
+    frequency = debiased_mean(counts, n, p=sets.p, q=sets.q, most=most)
+    none = np.full_like(frequency, np.nan)
+    raw = Estimate(frequency, none, none, none, n=n, confidence=confidence)
+    # weights of D alone, where each counts as it is
+    return weighted(WeightLaw.of_sets(sets) if estimator == "raw" else law, raw)
 
 
 def weighted(law: WeightLaw, raw: Estimate) -> Estimate:
@@ -134,9 +155,10 @@ def weighted(law: WeightLaw, raw: Estimate) -> Estimate:
     Parameters
     ----------
     law : WeightLaw
-        Of a protocol whose support varies.
+        Of a protocol whose support varies, or of sets of values.
     raw : Estimate
         Of all its categories, arrays of shape (..., k): of one survey, or of many of n records.
+        Its frequency is read alone.
     """
     frequency = law.frequencies(raw.frequency)
     # estimate - f is this factor smaller than the mean whose law is known
@@ -199,12 +221,7 @@ def estimate_proportion(
     counts = checked_counts(count, n)
     quantile = normal_quantile(confidence)
     check_chances(p, q)
-    expected, gain = n * Fraction(q), float(n * (Fraction(p) - Fraction(q)))
-
-    # n * pi^ - n * q, exactly but for the last rounding: the whole part of n * q leaves as an int.
-    whole = math.floor(expected)
-    rest = float(expected - whole)
-    excess = (counts - whole).astype(np.float64) - rest
+    excess, whole, rest, gain = _excess(counts, n, p, q)
 
     hits, misses = counts.astype(np.float64), (n - counts).astype(np.float64)
     low, high = _wilson(hits, misses, n, quantile)
@@ -217,6 +234,50 @@ def estimate_proportion(
         n=n,
         confidence=confidence,
     )
+
+
+def debiased_mean(
+    count: npt.ArrayLike,
+    n: int,
+    *,
+    p: Fraction | float,
+    q: Fraction | float,
+    most: int = 1,
+) -> npt.NDArray[np.float64]:
+    """Return (count/n - q)/(p - q), the mean of n debiased numbers, f64 of the shape of `count`.
+
+    Parameters
+    ----------
+    count : int or int array
+        Sum of n numbers, each in [0, most].
+    n : int
+        At least 1.
+    p, q : Fraction or float
+        Expected number where the property holds and where it does not, p > q.
+    most : int
+        1 for indicators.
+
+    Raises
+    ------
+    InvalidParameter
+        If a count is outside [0, most * n], or n is below 1.
+    """
+    checked_counts(0, n)
+    counts = checked_counts(count, n * most)
+    excess, _, _, gain = _excess(counts, n, p, q)
+    frequency: npt.NDArray[np.float64] = excess / gain
+    return frequency
+
+
+def _excess(
+    counts: npt.NDArray[np.int64], n: int, p: Fraction | float, q: Fraction | float
+) -> tuple[npt.NDArray[np.float64], int, float, float]:
+    """Return counts - n q, its subtrahend's whole part and rest, and n (p - q)."""
+    expected, gain = n * Fraction(q), float(n * (Fraction(p) - Fraction(q)))
+    # n * pi^ - n * q, exactly but for the last rounding: the whole part of n * q leaves as an int.
+    whole = math.floor(expected)
+    rest = float(expected - whole)
+    return (counts - whole).astype(np.float64) - rest, whole, rest, gain
 
 
 def wilson_limits(

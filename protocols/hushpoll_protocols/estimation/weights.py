@@ -42,7 +42,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_protocols.oracle import FrequencyOracle
+from hushpoll_protocols.estimation.marginals import Law, Marginal
 
 Array = npt.NDArray[np.float64]
 
@@ -74,11 +74,15 @@ class WeightLaw:
     third_elsewhere: float
 
     @classmethod
-    def of(cls, oracle: FrequencyOracle | None) -> WeightLaw:
-        """Return the law of a protocol; of an attribute in clear for None."""
+    def of(cls, oracle: Law | None) -> WeightLaw:
+        """Return the law of a protocol or of sets; of an attribute in clear for None."""
         if oracle is None:
             return cls(1, 0.0, 0.0, 0.0, 0.0, 0.0)
-        alone = cls.of_indicator(oracle.p, oracle.q)
+        alone = (
+            cls.of_sets(oracle)
+            if isinstance(oracle, Marginal)
+            else cls.of_indicator(oracle.p, oracle.q)
+        )
         if oracle.support_size is not None:
             return alone
         excess = oracle.support_variance / (oracle.p - oracle.q) ** 2
@@ -101,6 +105,23 @@ class WeightLaw:
             0.0,
             float(at_match * (1 - 2 * p) / (p - q)),
             float(elsewhere * (1 - 2 * q) / (p - q)),
+        )
+
+    @classmethod
+    def of_sets(cls, sets: Marginal) -> WeightLaw:
+        """Return the law of D_A alone, the sum of the D of a set's values.
+
+        Weights follow from it as from that of values. Where the size of the support varies, its
+        covariance with D_A is the variance of D_A.
+        """
+        gap, moments = sets.p - sets.q, sets.moments
+        return cls(
+            1,
+            float(moments.at_match / gap**2),
+            float(moments.elsewhere / gap**2),
+            0.0,
+            float(moments.third_at_match / gap**3),
+            float(moments.third_elsewhere / gap**3),
         )
 
     @property

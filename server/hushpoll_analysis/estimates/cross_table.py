@@ -1,7 +1,7 @@
 """Cross-tables of two attributes, each perturbed or in clear.
 
 Each cell is the unbiased share of the population in both categories; rows and columns sum to the
-estimates of their categories. The maths is that of :mod:`hushpoll_analysis.estimates.joint`.
+estimates of their categories. The maths is in :mod:`hushpoll_analysis.estimates.tables`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.estimates.joint import Side, estimate_joint
+from hushpoll_analysis.estimates.tables import estimate_table, influence_on_table
 from hushpoll_analysis.frames.tabular import Found
-from hushpoll_analysis.poisoning.influence import TableInfluence, table_influence
+from hushpoll_analysis.poisoning.influence import Influence, TableInfluence
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
@@ -45,7 +45,7 @@ class CrossTable(Found):
     frequency, standard_error, lower, upper : f64[k_a, k_b]
         Unbiased and not projected: a frequency may fall outside [0, 1]. Rows and columns sum to
         the estimates of their categories, and all cells to 1.
-    poisoning : TableInfluence
+    poisoning : Influence or TableInfluence
         What one fake report can count as; no interval knows of fakes.
     verdict : Verdict or None
         Whether it can tell anything.
@@ -61,7 +61,7 @@ class CrossTable(Found):
     standard_error: npt.NDArray[np.float64]
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
-    poisoning: TableInfluence
+    poisoning: Influence | TableInfluence
     verdict: Verdict | None = None
 
     def cells(self, most: int | None = None) -> list[dict[str, Any]]:
@@ -126,11 +126,8 @@ def cross_table(
 def _foresee(query: Query, sides: Sequence[Expected]) -> tuple[Reach, ...]:
     """Return how far the intervals of the cells will reach; see `judged`."""
     (side,) = sides
-    first, second = (side.published.attribute(name) for name in (query.a, query.b))
-    counts = side.pair(query.a, query.b)
-    joint = estimate_joint(
-        counts, Side.of(first.oracle), Side.of(second.oracle), confidence=query.confidence
-    )
+    counts = side.table(query.a, query.b)
+    joint = estimate_table(side.published, counts, query.a, query.b, confidence=query.confidence)
     half = float((joint.upper - joint.lower).max()) / 2
     return (reach_of_cells(query.a, query.b, half, joint.frequency.size),)
 
@@ -139,12 +136,11 @@ def _foresee(query: Query, sides: Sequence[Expected]) -> tuple[Reach, ...]:
 def joint_shares(query: Query, source: Source) -> CrossTable:
     """Estimate the cross-table from joint counts; see :func:`cross_table`."""
     a, b, confidence = query.a, query.b, query.confidence
-    first, second = pair(source.published, a, b)
-    counts = source.pair(a, b)
+    published = source.published
+    first, second = pair(published, a, b)
+    counts = source.table(a, b)
     require_rows(counts.n)
-    joint = estimate_joint(
-        counts, Side.of(first.oracle), Side.of(second.oracle), confidence=confidence
-    )
+    joint = estimate_table(published, counts, a, b, confidence=confidence)
     return CrossTable(
         a=a,
         b=b,
@@ -156,5 +152,5 @@ def joint_shares(query: Query, source: Source) -> CrossTable:
         standard_error=joint.standard_error,
         lower=joint.lower,
         upper=joint.upper,
-        poisoning=table_influence(first.oracle, second.oracle, (joint.first, joint.second)),
+        poisoning=influence_on_table(published, a, b, joint),
     )

@@ -16,6 +16,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.records.fields import over_others
+from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.records import Channel, Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import estimate, estimate_proportion
@@ -24,6 +26,7 @@ from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_protocols.estimation.shrinkage import shrunk
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED, EstimatorTerms
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.blocks import Block
 
 Array = npt.NDArray[np.float64]
 
@@ -58,13 +61,17 @@ class AttributeData:
     attribute : PublishedAttribute
         Perturbed or in clear.
     support : int64[k]
-        Records that support each category.
+        Records that support each category; see :meth:`~hushpoll_analysis.records.counts.Counts.of`.
     n : int
         Records, at least 1.
     confidence : float
         Of the intervals, in (0, 1).
     records : Records or None
         The records themselves, for an estimator that needs them.
+    block : Block or None
+        The block, of a question that is randomised with others.
+    of_block : int64[K] or None
+        The support of its combinations.
     """
 
     attribute: PublishedAttribute
@@ -72,25 +79,33 @@ class AttributeData:
     n: int
     confidence: float
     records: Records | None = None
+    block: Block | None = None
+    of_block: npt.NDArray[np.int64] | None = None
 
 
 def unbiased(data: AttributeData) -> Estimate:
     """Return the weighted unbiased estimate with its score interval."""
-    oracle = data.attribute.oracle
-    if oracle is None:
+    law = law_of(data.attribute)
+    if law is None:
         found = estimate_proportion(data.support, data.n, p=1, q=0, confidence=data.confidence)
     else:
-        found = estimate(oracle, data.support, data.n, confidence=data.confidence)
+        found = estimate(law, data.support, data.n, confidence=data.confidence)
     return Estimate(UNBIASED, found.frequency, found.standard_error, found.lower, found.upper)
 
 
 def projected(data: AttributeData) -> Estimate:
-    """Return the nearest distribution to the unbiased estimate in Euclidean distance."""
+    """Return the nearest distribution to the unbiased estimate in Euclidean distance.
+
+    Of a question in a block with others it is nearest to the question's own estimate.
+    """
     return Estimate("projected", project_simplex(unbiased(data).frequency))
 
 
 def likelihood(data: AttributeData) -> Estimate:
-    """Return the maximum likelihood estimate; of an attribute in clear the shares counted."""
+    """Return the maximum likelihood estimate; of an attribute in clear the shares counted.
+
+    Of a question in a block with others it is that of the block, summed.
+    """
     oracle = data.attribute.oracle
     if oracle is None:
         return Estimate("likelihood", data.support / data.n)
@@ -100,14 +115,29 @@ def likelihood(data: AttributeData) -> Estimate:
             f"one of {', '.join(name for name in ESTIMATORS if not needs_records(name))}",
             field="estimator",
         )
-    column = np.ascontiguousarray(data.records.column(data.attribute.name))
-    return Estimate("likelihood", maximum_likelihood(oracle, column))
+    published = data.records.published
+    field = published.layout.field(data.attribute.block or data.attribute.name)
+    column = np.ascontiguousarray(data.records.of_field(field))
+    return Estimate("likelihood", _of_question(data, maximum_likelihood(oracle, column)))
 
 
 def empirical_bayes(data: AttributeData) -> Estimate:
-    """Return the shrunk estimate, whose strength the counts alone choose."""
+    """Return the shrunk estimate, whose strength the counts alone choose.
+
+    Of a question in a block with others it is that of the block, summed.
+    """
     channel = Channel.of(data.attribute.oracle)
-    return Estimate("shrunk", shrunk(data.support, data.n, p=channel.p, q=channel.q))
+    support = data.support if data.of_block is None else data.of_block
+    return Estimate("shrunk", _of_question(data, shrunk(support, data.n, p=channel.p, q=channel.q)))
+
+
+def _of_question(
+    data: AttributeData, frequency: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return the shares of a question, from those of its block if it is in one with others."""
+    if data.block is None:
+        return frequency
+    return over_others(frequency, data.block, [data.attribute.name])
 
 
 ESTIMATORS: Final[Mapping[str, Callable[[AttributeData], Estimate]]] = MappingProxyType(

@@ -23,8 +23,9 @@ from hushpoll_analysis.estimates.estimators import (
 )
 from hushpoll_analysis.frames.tabular import Found, Tabular
 from hushpoll_analysis.planning.precision import width_at
-from hushpoll_analysis.poisoning.influence import Influence, influence
+from hushpoll_analysis.poisoning.influence import Influence, influence_of
 from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import Held, OfRecords, Source
 from hushpoll_analysis.verdicts.expected import Expected
@@ -39,6 +40,7 @@ from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.rows import CategoryEstimate
 from hushpoll_shared.querying.verdict import Reach, Verdict, reach_of_share
 from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
 
@@ -217,14 +219,30 @@ def frequencies_from_counts(
     require_rows(counts.n)
     terms_of(estimator)
     found = Estimates(
-        _estimate(
-            AttributeData(attribute, counts.support[attribute.name], counts.n, confidence, records),
-            estimator,
-        )
+        _estimate(_data(published, counts, attribute, confidence, records), estimator)
         for attribute in published.attributes
         if only is None or attribute.name in only
     )
     return _judged(found, published)
+
+
+def _data(
+    published: Published,
+    counts: Counts,
+    attribute: PublishedAttribute,
+    confidence: float,
+    records: Records | None,
+) -> AttributeData:
+    block = None if attribute.block is None else published.block_of(attribute.name)
+    return AttributeData(
+        attribute,
+        counts.of(published, attribute.name),
+        counts.n,
+        confidence,
+        records,
+        block,
+        None if block is None else counts.support[block.name],
+    )
 
 
 def _judged(found: Estimates, published: Published) -> Estimates:
@@ -244,7 +262,9 @@ def _judged(found: Estimates, published: Published) -> Estimates:
         asked = [side.published.attribute(name) for name in names]
         return [
             reach_of_share(
-                one.name, width_at(one.oracle, 1 / one.k, side.n, confidence=confidence) / 2, one.k
+                one.name,
+                width_at(law_of(one), 1 / one.k, side.n, confidence=confidence) / 2,
+                one.k,
             )
             for one in asked
         ]
@@ -285,5 +305,5 @@ def _estimate(data: AttributeData, estimator: str) -> AttributeEstimate:
         standard_error=estimated.standard_error,
         lower=estimated.lower,
         upper=estimated.upper,
-        poisoning=influence(attribute.oracle) if estimator == UNBIASED else None,
+        poisoning=influence_of(attribute) if estimator == UNBIASED else None,
     )

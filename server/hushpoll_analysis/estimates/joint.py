@@ -1,7 +1,7 @@
 """Shares of the population in each pair of categories of two attributes, with intervals.
 
 Let W = W1 W2 be the product of a row's weights for two *different* attributes
-(:mod:`hushpoll_protocols.estimation.weights`). The attributes are perturbed independently, so E[W]
+(:mod:`hushpoll_protocols.estimation.weights`). They are randomised in different blocks, so E[W]
 is the share of the population in both categories. The weights of a row sum to 1 in each attribute.
 So the cells of one line of the table sum to the estimate of its category, and all cells sum to 1.
 Each weight is D_v - c_v T, so the mean of W follows from the support counts of each attribute and
@@ -24,12 +24,8 @@ import numpy.typing as npt
 
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.records import Channel
-from hushpoll_protocols import FrequencyOracle
-from hushpoll_protocols.estimation.frequencies import (
-    Estimator,
-    estimate_proportion,
-    normal_quantile,
-)
+from hushpoll_protocols.estimation.frequencies import Estimator, debiased_mean, normal_quantile
+from hushpoll_protocols.estimation.marginals import Law, Marginal
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import WeightLaw
 
@@ -69,18 +65,27 @@ class Side:
         Law of an indicator.
     law : WeightLaw
         Law of the weights.
+    most : int
+        Combinations with one category that a record can support; 1 but in a block with others.
     """
 
     channel: Channel
     law: WeightLaw
+    most: int = 1
 
     @classmethod
-    def of(cls, oracle: FrequencyOracle | None, *, estimator: Estimator = "weighted") -> Side:
-        """Return the side of an attribute with this protocol; None is an attribute in clear."""
+    def of(cls, oracle: Law | None, *, estimator: Estimator = "weighted") -> Side:
+        """Return the side of an attribute with this protocol, or this part of a block's.
+
+        None is an attribute in clear.
+        """
         channel = Channel.of(oracle)
-        if estimator == "raw":
-            return cls(channel, WeightLaw.of_indicator(channel.p, channel.q))
-        return cls(channel, WeightLaw.of(oracle))
+        most = oracle.members if isinstance(oracle, Marginal) else 1
+        if estimator == "weighted":
+            return cls(channel, WeightLaw.of(oracle), most)
+        if isinstance(oracle, Marginal):
+            return cls(channel, WeightLaw.of_sets(oracle), most)
+        return cls(channel, WeightLaw.of_indicator(channel.p, channel.q))
 
     @property
     def perturbed(self) -> bool:
@@ -138,7 +143,7 @@ def joint_frequencies(counts: JointCounts, first: Side, second: Side) -> tuple[A
 
 def debiased_means(support: npt.NDArray[np.int64], n: int, side: Side) -> Array:
     """Return the means of D, f64[k], from the support counts of n records."""
-    return estimate_proportion(support, n, p=side.channel.p, q=side.channel.q).frequency
+    return debiased_mean(support, n, p=side.channel.p, q=side.channel.q, most=side.most)
 
 
 def _frequency(

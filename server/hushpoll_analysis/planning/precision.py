@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.planning.blocks.sums import variance_coefficients as of_sets
-from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_protocols.estimation.marginals import Law
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared.survey.attributes import PublishedAttribute
@@ -60,17 +60,15 @@ def expected_width(
     return ExpectedWidth(name, n, confidence, _width(terms, widest, n, confidence))
 
 
-def width_at(
-    oracle: FrequencyOracle | None, frequency: float, n: int, *, confidence: float
-) -> float:
+def width_at(oracle: Law | None, frequency: float, n: int, *, confidence: float) -> float:
     """Return the width of a category's interval where the estimate is this frequency.
 
     Its correction for skewness moves the interval more than it stretches it, and is left out.
 
     Parameters
     ----------
-    oracle : FrequencyOracle or None
-        The protocol; None for an attribute in clear.
+    oracle : FrequencyOracle, Marginal or None
+        The protocol, or what it says of sets of combinations; None for an attribute in clear.
     frequency : float
         In [0, 1].
     n : int
@@ -100,7 +98,7 @@ def _coefficients(attribute: PublishedAttribute) -> tuple[float, float, float]:
     return of_sets(attribute.oracle, attribute.k)
 
 
-def variance_coefficients(oracle: FrequencyOracle | None) -> tuple[float, float, float]:
+def variance_coefficients(oracle: Law | None) -> tuple[float, float, float]:
     """Return c0, c1 and c2: n times the variance of an estimate is c0 + c1 f + c2 f^2."""
     return WeightLaw.of(oracle).variance_coefficients()
 

@@ -45,6 +45,7 @@ import numpy.typing as npt
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.querying.rows import Poisoning
+from hushpoll_shared.survey.attributes import PublishedAttribute
 
 QUOTED_SHARE = Fraction(1, 100)
 """Share of fake reports at which a shift is quoted with every estimate."""
@@ -225,23 +226,20 @@ def _document(up: Fraction, down: Fraction, raised: Fraction, lowered: Fraction)
 
 
 def table_influence(
-    first: FrequencyOracle | None,
-    second: FrequencyOracle | None,
+    first: Influence,
+    second: Influence,
     frequencies: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
 ) -> TableInfluence:
     """Return what one fake report can count as in the cells of a cross-table.
 
     Parameters
     ----------
-    first, second : FrequencyOracle or None
-        The protocols; None for an attribute in clear.
+    first, second : Influence
+        Of one fake in a category of either attribute; they are in different blocks.
     frequencies : (f64[k1], f64[k2])
         The estimates of both attributes, which the constants c are of.
     """
-    ends = [
-        _ends(influence(oracle), shares)
-        for oracle, shares in zip((first, second), frequencies, strict=True)
-    ]
+    ends = [_ends(fake, shares) for fake, shares in zip((first, second), frequencies, strict=True)]
     products = [weight * other for weight, other in product(*ends)]
     return TableInfluence(max(products), min(products))
 
@@ -296,6 +294,15 @@ def influence(
         targets * q * (1 - q) / excess,
         (p * (1 - p) - q * (1 - q)) / excess,
     )
+
+
+def influence_of(attribute: PublishedAttribute) -> Influence:
+    """Return what one fake report can count as in a category of a question, in a block or not.
+
+    A category of a question in a block with others is a set of the block's combinations.
+    """
+    oracle = attribute.oracle
+    return influence(oracle, targets=1 if oracle is None else oracle.k // attribute.k)
 
 
 _ZEROS = (Fraction(0), Fraction(0))

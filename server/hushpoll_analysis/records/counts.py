@@ -1,7 +1,9 @@
 """Support counts, and joint counts of two attributes: all that estimates need of the records.
 
 Support counts say how many records support each category, joint counts how many support two
-categories of different attributes. Counts add up: those of old records and of new ones together are
+categories of different attributes. Of questions that are randomised together the combinations of
+answers are counted, under the name of their block; how often a record supports the combinations of
+one answer follows from these. Counts add up: those of old records and of new ones together are
 the counts of all, so a server that keeps them never reads a record twice. In the count of all pairs
 each category is a string of bits, one per record; two categories meet where both have a one.
 """
@@ -18,22 +20,25 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.records.records import CELLS, Records, RecordStream, refuse_block
+from hushpoll_analysis.records.fields import fields_of, over_others
+from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.kernels import support_counts
+from hushpoll_protocols.kernels import indicators, support_counts
 from hushpoll_protocols.kernels.blocks import run, spans
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.codec import Field
 
 
 class Support(dict[str, npt.NDArray[np.int64]]):
-    """Support counts by attribute; an attribute that is randomised with others has none."""
+    """Support counts by field of the record; a question that is randomised with others has none."""
 
     def __missing__(self, name: str) -> NoReturn:
         raise InvalidParameter(
             f"there are no counts of {name} alone: it is randomised in a block with other "
-            "questions, and this version computes no statistic of a block yet; ask about the "
-            "questions that are in no block, or export the records",
+            "questions, and this version does not compute this statistic of a block yet; ask for "
+            "estimates or cross-tables, about the questions that are in no block, or export the "
+            "records",
             field="attribute",
         )
 
@@ -47,7 +52,8 @@ class Counts:
     n : int
         Records counted.
     support : mapping of str to int64[k]
-        Per attribute that is in no block with others, in manifest order.
+        Per field of the record, in its order: of an attribute that is in no block with others, or
+        of a block's combinations of answers.
     """
 
     n: int
@@ -68,32 +74,39 @@ class Counts:
             {name: support + other.support[name] for name, support in self.support.items()},
         )
 
+    def of(self, published: Published, name: str) -> npt.NDArray[np.int64]:
+        """Return the support of a question's categories, int64[k].
+
+        Of a question in a block with others: how many combinations with each category the records
+        support, all records together, which may be more than n.
+
+        Raises
+        ------
+        InvalidParameter
+            If the survey has no such attribute.
+        """
+        block = published.block_of(name)
+        if block is None or block.alone:
+            return self.support[name]
+        return over_others(self.support[block.name], block, [name])
+
     @classmethod
     def none(cls, published: Published, only: Collection[str] | None = None) -> Counts:
         """Return the counts of no record, of all attributes or of those named only."""
         return cls(
-            0,
-            {
-                attribute.name: np.zeros(attribute.k, np.int64)
-                for attribute in _chosen(published, only)
-            },
+            0, {field.name: np.zeros(field.k, np.int64) for field in fields_of(published, only)}
         )
 
 
 def count(records: Records | RecordStream, *, only: Collection[str] | None = None) -> Counts:
-    """Count the support of every category.
+    """Count the support of every category, in a block of every combination.
 
     Parameters
     ----------
     records : Records or RecordStream
         Read in blocks.
     only : collection of str, optional
-        Attributes to count; by default all that are in no block with others.
-
-    Raises
-    ------
-    InvalidParameter
-        If one of those named is in a block with others.
+        Attributes to count, or blocks; by default all.
     """
     total = Counts.none(records.published, only)
     for block in records.blocks(CELLS // records.published.layout.record_size):
@@ -101,23 +114,13 @@ def count(records: Records | RecordStream, *, only: Collection[str] | None = Non
     return total
 
 
-def _chosen(published: Published, only: Collection[str] | None) -> list[PublishedAttribute]:
-    if only is None:
-        return [attribute for attribute in published.attributes if attribute.block is None]
-    chosen = [attribute for attribute in published.attributes if attribute.name in only]
-    for attribute in chosen:
-        refuse_block(attribute)
-    return chosen
-
-
 def _count_block(records: Records, only: Collection[str] | None) -> Counts:
     support: dict[str, npt.NDArray[np.int64]] = {}
-    for attribute in _chosen(records.published, only):
-        name = attribute.name
-        if attribute.oracle is None:
-            support[name] = np.bincount(records.codes(name), minlength=attribute.k)
+    for field in fields_of(records.published, only):
+        if field.oracle is None:
+            support[field.name] = np.bincount(records.codes(field.name), minlength=field.k)
         else:
-            support[name] = support_counts(attribute.oracle, records.column(name))
+            support[field.name] = support_counts(field.oracle, records.of_field(field))
     return Counts(len(records), support)
 
 
@@ -142,7 +145,9 @@ class JointCounts:
     first, second : int64[k1], int64[k2]
         Support counts of each attribute.
     both : int64[k1, k2]
-        Rows in which both indicators were 1.
+        Rows in which both indicators were 1. Of questions in blocks with others, where a row
+        supports several combinations: the products of both numbers, summed; in one block, how
+        often the combinations of both answers are supported.
     """
 
     n: int
@@ -159,8 +164,8 @@ class JointCounts:
         )
 
     @classmethod
-    def of(cls, first: npt.NDArray[np.uint8], second: npt.NDArray[np.uint8]) -> JointCounts:
-        """Count the indicator matrices [n, k1] and [n, k2] of one chunk, n below 2^24."""
+    def of(cls, first: npt.NDArray[Any], second: npt.NDArray[Any]) -> JointCounts:
+        """Count the matrices [n, k1] and [n, k2] of one chunk, whose sums are below 2^24."""
         # float32 goes through BLAS and is exact for counts below 2^24
         both = first.astype(np.float32).T @ second.astype(np.float32)
         return cls(
@@ -180,8 +185,8 @@ class PairCounts:
     counts : Counts
         Rows, and support of every attribute.
     joint : mapping of (str, str) to int64[k1, k2]
-        Rows in which both indicators were 1, for each pair of :func:`paired` attributes, in
-        manifest order.
+        Rows in which both indicators were 1, for each pair of :func:`paired_fields`, in the order
+        of the record.
     """
 
     counts: Counts
@@ -200,12 +205,30 @@ class PairCounts:
             Counts.none(published),
             {
                 (first.name, second.name): np.zeros((first.k, second.k), np.int64)
-                for first, second in combinations(paired(published), 2)
+                for first, second in combinations(paired_fields(published), 2)
             },
         )
 
+    def of_questions(self, published: Published, a: str, b: str) -> JointCounts | None:
+        """Return what a cross-table of two questions needs, in blocks or not; None: not kept."""
+        first, second = published.block_of(a), published.block_of(b)
+        counts = self.counts
+        if first is not None and first is second:
+            both = over_others(counts.support[first.name], first, [a, b])
+        else:
+            fields = (a if first is None else first.name, b if second is None else second.name)
+            of_fields = self.of_pair(*fields)
+            if of_fields is None:
+                return None
+            both = of_fields.both
+            if first is not None:
+                both = over_others(both, first, [a])
+            if second is not None:
+                both = np.ascontiguousarray(over_others(both.T, second, [b]).T)
+        return JointCounts(counts.n, counts.of(published, a), counts.of(published, b), both)
+
     def of_pair(self, a: str, b: str) -> JointCounts | None:
-        """Return what a cross-table of a and b needs, or None where the pair is not kept."""
+        """Return the counts of two fields of the record, or None where the pair is not kept."""
         if (a, b) in self.joint:
             both = self.joint[a, b]
         elif (b, a) in self.joint:
@@ -234,20 +257,26 @@ class PairCounts:
         )
 
 
-def paired(published: Published) -> tuple[PublishedAttribute, ...]:
-    """Return the attributes whose joint counts are kept, in manifest order.
+def paired_fields(published: Published) -> tuple[Field, ...]:
+    """Return the fields of the record whose joint counts are kept, in its order.
 
     Those with the fewest categories, as many as have ``PAIRED_CATEGORIES`` together; of two with
-    as many, the first of the manifest. Of any other pair a cross-table reads the records.
+    as many, the first of the record. Of any other pair a cross-table reads the records.
     """
     chosen: set[str] = set()
     left = PAIRED_CATEGORIES
-    for attribute in sorted(_chosen(published, None), key=lambda attribute: attribute.k):
-        if attribute.k > left:
+    for field in sorted(published.layout.fields, key=lambda field: field.k):
+        if field.k > left:
             break
-        left -= attribute.k
-        chosen.add(attribute.name)
-    return tuple(attribute for attribute in published.attributes if attribute.name in chosen)
+        left -= field.k
+        chosen.add(field.name)
+    return tuple(field for field in published.layout.fields if field.name in chosen)
+
+
+def paired(published: Published) -> tuple[PublishedAttribute, ...]:
+    """Return the attributes in no block with others whose joint counts are kept, in order."""
+    kept = {field.name for field in paired_fields(published)}
+    return tuple(attribute for attribute in published.attributes if attribute.name in kept)
 
 
 def count_pairs(records: Records | RecordStream) -> PairCounts:
@@ -269,23 +298,23 @@ def _count_block_in_pairs(records: Records) -> PairCounts:
     from hushpoll_analysis.records.pair_kernels import count_bits
 
     published = records.published
-    together = paired(published)
-    starts = np.cumsum([0, *(attribute.k for attribute in together)]).tolist()
+    together = paired_fields(published)
+    starts = np.cumsum([0, *(field.k for field in together)]).tolist()
     places = {
-        attribute.name: slice(start, start + attribute.k)
-        for attribute, start in zip(together, starts, strict=False)
+        field.name: slice(start, start + field.k)
+        for field, start in zip(together, starts, strict=False)
     }
     width = starts[-1]
-    # Of each column, where the next attribute's columns begin.
-    later = np.repeat(starts[1:], [attribute.k for attribute in together])
+    # Of each column, where the next field's columns begin.
+    later = np.repeat(starts[1:], [field.k for field in together])
     support, joint = np.zeros(width, np.int64), np.zeros((width, width), np.int64)
     adding = Lock()
 
     def block(rows: slice) -> None:
         bits = np.zeros((width, -(-(rows.stop - rows.start) // 64)), np.uint64)
         part = records.take(rows)
-        for attribute in together:
-            _set_bits(part, attribute, bits[places[attribute.name]])
+        for field in together:
+            _set_bits(part, field, bits[places[field.name]])
         ones, both = np.zeros(width, np.int64), np.zeros((width, width), np.int64)
         count_bits(bits, later, ones, both)
         with adding:
@@ -293,17 +322,17 @@ def _count_block_in_pairs(records: Records) -> PairCounts:
             np.add(joint, both, out=joint)
 
     run(partial(block, rows) for rows in spans(len(records), ROWS))
-    counted = _chosen(published, None)
-    alone = {attribute.name for attribute in counted} - set(places)
+    counted = published.layout.fields
+    alone = {field.name for field in counted} - set(places)
     others = count(records, only=alone).support if alone else {}
     return PairCounts(
         Counts(
             len(records),
             {
-                attribute.name: others[attribute.name]
-                if attribute.name in alone
-                else support[places[attribute.name]]
-                for attribute in counted
+                field.name: others[field.name]
+                if field.name in alone
+                else support[places[field.name]]
+                for field in counted
             },
         ),
         {
@@ -313,14 +342,14 @@ def _count_block_in_pairs(records: Records) -> PairCounts:
     )
 
 
-def _set_bits(records: Records, attribute: PublishedAttribute, bits: Bits) -> None:
+def _set_bits(records: Records, field: Field, bits: Bits) -> None:
     """Set bit i of row v of `bits` where record i supports category v."""
     from hushpoll_analysis.records import pair_kernels as kernels
 
-    if attribute.oracle is None:
-        kernels.set_codes(records.codes(attribute.name), bits)
+    if field.oracle is None:
+        kernels.set_codes(records.codes(field.name), bits)
     else:
-        kernels.set_indicators(records.indicators(attribute.name), bits)
+        kernels.set_indicators(indicators(field.oracle, records.of_field(field)), bits)
 
 
 def _packed(arrays: Mapping[Any, Cells]) -> bytes:

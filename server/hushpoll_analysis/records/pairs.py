@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.records.counts import JointCounts, count
+from hushpoll_analysis.records.fields import over_others
 from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.kernels import indicators
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.blocks import Block
 from hushpoll_shared.survey.published import Published
 
 LARGEST_TABLE = 1 << 22
@@ -19,6 +23,8 @@ def joint_counts(
 ) -> JointCounts:
     """Count the indicators of two different attributes, alone and together, in one pass.
 
+    Of questions that are in a block with others see :class:`JointCounts`.
+
     See :func:`pair` for `fields`.
 
     Raises
@@ -26,16 +32,43 @@ def joint_counts(
     InvalidParameter
         As :func:`cross_table`, but for no records.
     """
-    first, second = pair(records.published, a, b, fields)
+    published = records.published
+    first, second = pair(published, a, b, fields)
+    blocks = published.block_of(a), published.block_of(b)
+    if blocks[0] is not None and blocks[0] is blocks[1]:
+        counts = count(records, only=[a])
+        both = over_others(counts.support[blocks[0].name], blocks[0], [a, b])
+        return JointCounts(counts.n, counts.of(published, a), counts.of(published, b), both)
     total = JointCounts(
         0,
         np.zeros(first.k, np.int64),
         np.zeros(second.k, np.int64),
         np.zeros((first.k, second.k), np.int64),
     )
-    for block in records.blocks(CELLS // (first.k + second.k)):
-        total = total + JointCounts.of(block.indicators(a), block.indicators(b))
+    width = sum(
+        one.k if block is None else block.k
+        for one, block in zip((first, second), blocks, strict=True)
+    )
+    # the sums of products of two numbers of combinations stay below 2^24
+    most = 1 if blocks[0] is None else blocks[0].k // first.k
+    most *= 1 if blocks[1] is None else blocks[1].k // second.k
+    for part in records.blocks(CELLS // (width * most)):
+        total = total + JointCounts.of(
+            _numbers(part, first, blocks[0]), _numbers(part, second, blocks[1])
+        )
     return total
+
+
+def _numbers(
+    records: Records, attribute: PublishedAttribute, block: Block | None
+) -> npt.NDArray[np.generic]:
+    """Return how many combinations with each category the records support, [n, k]."""
+    if block is None or block.alone:
+        return records.indicators(attribute.name)
+    supported = indicators(
+        block.oracle, records.of_field(records.published.layout.field(block.name))
+    )
+    return over_others(supported.T.astype(np.uint16), block, [attribute.name]).T
 
 
 def pair(

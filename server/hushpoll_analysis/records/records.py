@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_protocols import FrequencyOracle
+from hushpoll_analysis.records.laws import refuse_block
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, ManifestRefused
+from hushpoll_protocols.estimation.marginals import Law
 from hushpoll_protocols.kernels import indicators
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import MalformedRow, codes, column, malformed_many
+from hushpoll_shared.wire.codec import Field
 from hushpoll_shared.wire.records_file import read_records
 
 if TYPE_CHECKING:
@@ -49,8 +50,11 @@ class Channel:
     q: Fraction
 
     @classmethod
-    def of(cls, oracle: FrequencyOracle | None) -> Channel:
-        """Channel of a protocol; of an attribute in clear for None."""
+    def of(cls, oracle: Law | None) -> Channel:
+        """Channel of a protocol; of an attribute in clear for None.
+
+        Of sets of combinations, p and q are the expected numbers that a record supports.
+        """
         if oracle is None:
             return cls(Fraction(1), Fraction(0))
         return cls(oracle.p, oracle.q)
@@ -176,6 +180,10 @@ class Records:
         """
         refuse_block(self.published.attribute(name))
         return column(self.published.layout, self.rows, name)
+
+    def of_field(self, field: Field) -> npt.NDArray[np.uint8]:
+        """Return a field's part of every record, uint8[n, size], a view: a block's, or a code."""
+        return column(self.published.layout, self.rows, field.name)
 
     def codes(self, name: str) -> npt.NDArray[np.int64]:
         """Return the answers of an attribute in clear, int64[n] in [0, k)."""
@@ -319,23 +327,6 @@ def require_layout(published: Published, records: Records) -> None:
             f"whose attributes are not those of {published.name} version {published.version}; "
             "give records of that survey",
             field="records",
-        )
-
-
-def refuse_block(attribute: PublishedAttribute) -> None:
-    """Refuse to read a question that is randomised with others as if it stood alone.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the question and its block.
-    """
-    if attribute.block is not None:
-        raise InvalidParameter(
-            f"{attribute.name} is randomised together with other questions, in the block "
-            f"{attribute.block}, and this version computes no statistic of a block yet; ask about "
-            "the questions that are in no block, or export the records",
-            field="attribute",
         )
 
 

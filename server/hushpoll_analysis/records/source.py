@@ -13,6 +13,8 @@ from typing import Protocol
 
 from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, count, count_pairs
 from hushpoll_analysis.records.domains import FIELD, Domain
+from hushpoll_analysis.records.fields import fields_of
+from hushpoll_analysis.records.laws import refuse_block
 from hushpoll_analysis.records.pairs import joint_counts
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter
@@ -44,10 +46,23 @@ class Source(Protocol):
         """The survey."""
 
     def questions(self, only: Collection[str] | None = None) -> Counts:
-        """Return the support counts of all questions, or at least of those named."""
+        """Return the support counts of all fields, or at least of those that hold the named."""
 
     def pair(self, a: str, b: str) -> JointCounts:
-        """Return the joint counts of two different questions, which the caller has checked."""
+        """Return the joint counts of two different questions, which the caller has checked.
+
+        Raises
+        ------
+        InvalidParameter
+            If one of them is in a block with others.
+        """
+
+    def table(self, a: str, b: str) -> JointCounts:
+        """Return them where either question may be in a block with others, or both in one.
+
+        What they say then depends on the blocks: see
+        :func:`hushpoll_analysis.estimates.tables.estimate_table`.
+        """
 
     def pairs(self) -> PairCounts:
         """Return the support counts, and the joint counts of all pairs that are kept."""
@@ -76,6 +91,10 @@ class OfRecords:
 
     def pair(self, a: str, b: str) -> JointCounts:
         """Count two questions, alone and together."""
+        return joint_counts(self.given, *alone(self.published, a, b))
+
+    def table(self, a: str, b: str) -> JointCounts:
+        """Count two questions, in blocks or not."""
         return joint_counts(self.given, a, b)
 
     def pairs(self) -> PairCounts:
@@ -124,14 +143,18 @@ class OfCounts:
         return counts
 
     def pair(self, a: str, b: str) -> JointCounts:
-        """Return the joint counts of two questions.
+        """Return the joint counts of two questions; raises as :meth:`table`."""
+        return self.table(*alone(self.published, a, b))
+
+    def table(self, a: str, b: str) -> JointCounts:
+        """Return the joint counts of two questions, in blocks or not.
 
         Raises
         ------
         InvalidParameter
             If they are not kept.
         """
-        counts = self.kept.of_pair(a, b)
+        counts = self.kept.of_questions(self.published, a, b)
         if counts is None:
             raise InvalidParameter(
                 f"the joint counts of {a} and {b} are not kept; compute them from the records",
@@ -179,5 +202,18 @@ def counts_of(
     published: Published, kept: PairCounts, only: Collection[str] | None = None
 ) -> Counts | None:
     """Return support counts of all questions, or of those named, where all of these are kept."""
-    names = [attribute.name for attribute in published.attributes] if only is None else only
-    return kept.counts if all(name in kept.counts.support for name in names) else None
+    fields = fields_of(published, only)
+    return kept.counts if all(field.name in kept.counts.support for field in fields) else None
+
+
+def alone(published: Published, a: str, b: str) -> tuple[str, str]:
+    """Return the names of two questions that are in no block with others.
+
+    Raises
+    ------
+    InvalidParameter
+        If one of them is.
+    """
+    for name in (a, b):
+        refuse_block(published.attribute(name))
+    return a, b

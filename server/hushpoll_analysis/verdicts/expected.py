@@ -7,7 +7,7 @@ once, with its levels, scores and groups.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass
@@ -19,13 +19,14 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, paired
+from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, paired_fields
 from hushpoll_analysis.records.domains import Domain
+from hushpoll_analysis.records.fields import fields_of
 from hushpoll_analysis.records.records import Records, RecordStream
-from hushpoll_analysis.records.source import Held, OfCounts, Source
+from hushpoll_analysis.records.source import Held, OfCounts, Source, alone
 from hushpoll_protocols import FrequencyOracle, create
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.codec import Field
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +48,34 @@ class Expected:
         """Return the support counts of questions."""
         return Counts(
             self.n,
-            {
-                one.name: self._support(one)
-                for one in self.published.attributes
-                if only is None or one.name in only
-            },
+            {field.name: self._support(field) for field in fields_of(self.published, only)},
         )
 
     def pair(self, a: str, b: str) -> JointCounts:
         """Return the joint counts of two questions."""
-        first, second = (self._support(self.published.attribute(name)) for name in (a, b))
-        both = np.rint(np.outer(first, second) / self.n).astype(np.int64)
-        return JointCounts(self.n, first, second, both)
+        return self.table(*alone(self.published, a, b))
+
+    def table(self, a: str, b: str) -> JointCounts:
+        """Return the joint counts of two questions, in blocks or not."""
+        first, second = (self.published.block_of(name) for name in (a, b))
+        both = {name if block is None else block.name for name, block in ((a, first), (b, second))}
+        kept = self._pairs([one for one in self.published.layout.fields if one.name in both])
+        counts = kept.of_questions(self.published, a, b)
+        assert counts is not None  # noqa: S101  (both fields are kept)
+        return counts
 
     def pairs(self) -> PairCounts:
         """Return the counts of all pairs that are kept."""
-        names = [one.name for one in paired(self.published)]
-        joint = {(a, b): self.pair(a, b).both for a, b in combinations(names, 2)}
-        return PairCounts(self.questions(), joint)
+        whole = self._pairs(paired_fields(self.published))
+        return PairCounts(self.questions(), whole.joint)
+
+    def _pairs(self, fields: Sequence[Field]) -> PairCounts:
+        support = {field.name: self._support(field) for field in fields}
+        joint = {
+            (a, b): np.rint(np.outer(support[a], support[b]) / self.n).astype(np.int64)
+            for a, b in combinations(support, 2)
+        }
+        return PairCounts(Counts(self.n, support), joint)
 
     def within(self, domain: Domain) -> Source:
         """Return these counts, whose reports are all in the domain: so many it has."""
@@ -75,8 +86,8 @@ class Expected:
         """Refuse, as counts do that were kept without the records."""
         return OfCounts(self.published, self.pairs()).records(held)
 
-    def _support(self, attribute: PublishedAttribute) -> npt.NDArray[np.int64]:
-        oracle, k = attribute.oracle, attribute.k
+    def _support(self, field: Field) -> npt.NDArray[np.int64]:
+        oracle, k = field.oracle, field.k
         p, q = (1.0, 0.0) if oracle is None else (float(oracle.p), float(oracle.q))
         expected = round(self.n * (q + (p - q) / k))
         return np.full(k, expected, dtype=np.int64)
@@ -102,6 +113,8 @@ def with_epsilon(published: Published, epsilon: Decimal) -> Published:
     # A copy, as a survey checks all of its texts when it is made. Nobody is asked it: no digest.
     survey = copy(published)
     vars(survey).update(epsilon=epsilon, attributes=tuple(attributes), digest="")
+    for name in ("blocks", "layout"):  # which are computed from the attributes, once
+        vars(survey).pop(name, None)
     return survey
 
 

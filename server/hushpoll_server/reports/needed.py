@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts
 from hushpoll_analysis.records.domains import Domain
 from hushpoll_analysis.records.records import Records, RecordStream
-from hushpoll_analysis.records.source import Held, Source
+from hushpoll_analysis.records.source import Held, Source, alone
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 
@@ -49,6 +49,16 @@ class Needed:
             if (b, a) not in self.joint:
                 self.joint[a, b] = counts
         return counts
+
+    def table(self, a: str, b: str) -> JointCounts:
+        """Return the joint counts of two questions, and note them.
+
+        Raises
+        ------
+        InvalidParameter
+            If one of them is in a block with others: a basis has no counts of blocks of pairs yet.
+        """
+        return self.pair(*alone(self.published, a, b))
 
     def pairs(self) -> PairCounts:
         """Return the joint counts of all pairs, and note them."""

@@ -55,9 +55,6 @@ def test_a_survey_with_a_block_is_taken_sealed_and_exported(site):
 
 
 REFUSED = (
-    "estimates",
-    "estimates?estimator=likelihood",
-    "cross-tables?a=gender&b=age",
     "conditional-shares?of=age&given=smokes",
     "records?format=csv",
     "records?format=parquet",
@@ -76,15 +73,16 @@ def test_what_would_take_a_question_of_a_block_for_one_alone_is_refused(site):
         assert "block" in answer.json["detail"]
 
 
-def test_questions_in_no_block_are_counted_as_ever():
+def test_nothing_takes_the_counts_of_a_block_for_those_of_a_question():
     records = made_records()
-    assert count(records).support.keys() == {"town", "age"}
-    assert count_pairs(records).joint.keys() == {("town", "age")}
+    assert count(records).support.keys() == {"habits", "town", "age"}
+    assert count_pairs(records).joint.keys() == {
+        ("habits", "town"), ("habits", "age"), ("town", "age"),
+    }  # fmt: skip
     source = OfRecords(records)
     assert source.pair("town", "age").n == 50
     for ask in (
         lambda: source.pair("gender", "age"),
-        lambda: source.questions(["smokes"]),
         lambda: source.questions().support["gender"],
         lambda: records.indicators("gender"),
         lambda: records.debiased("smokes"),

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.records.fields import fields_of
 from hushpoll_analysis.results import result_of
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_server.charts.drawing import Drawing, NotDrawn
@@ -155,7 +156,7 @@ class SurveyReports:
             source.published, counts, partial(self._joint, row, source.release), source.pairs
         )
         for names in choices.cross_tables:
-            needed.pair(*names)
+            needed.table(*names)
         for query in choices.results:
             if isinstance(query, Dependencies):
                 require_few_rare_pairs(query, needed)
@@ -172,9 +173,8 @@ class SurveyReports:
             choices=choices,
             n=counts.n,
             support={
-                name: support
-                for name, support in counts.support.items()
-                if shown is None or name in shown
+                field.name: counts.support[field.name]
+                for field in fields_of(source.published, shown)
             },
             joint=needed.joint,
             facts=self._facts(row, choices),

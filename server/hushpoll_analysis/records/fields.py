@@ -1,0 +1,61 @@
+"""Which fields of the record hold a question, and what a block's counts say of some questions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_shared.survey.blocks import Block
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.codec import Field
+
+
+def fields_of(published: Published, only: Collection[str] | None = None) -> Sequence[Field]:
+    """Return the fields of the record, or those that hold the attributes or blocks that are named.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    only : collection of str, optional
+        Names; one that the survey does not have chooses nothing.
+    """
+    fields = published.layout.fields
+    if only is None:
+        return fields
+    wanted = set(only)
+    return [field for field in fields if field.name in wanted or wanted & _questions(field)]
+
+
+def _questions(field: Field) -> set[str]:
+    return set() if field.block is None else {one.name for one in field.block.questions}
+
+
+def over_others(support: npt.NDArray[Any], block: Block, names: Sequence[str]) -> npt.NDArray[Any]:
+    """Return what a block has of some of its questions, summed over the answers to its others.
+
+    Parameters
+    ----------
+    support : numbers[K, ...]
+        Of the block's combinations: support counts, or shares.
+    block : Block
+        The questions that are randomised together.
+    names : sequence of str
+        Questions of the block, each once.
+
+    Returns
+    -------
+    numbers[k1, k2, ..., ...]
+        An axis for each question named, in that order.
+    """
+    places = [block.place(name) for name in names]
+    table = support.reshape(*block.sizes, *support.shape[1:])
+    others = tuple(place for place in range(len(block.sizes)) if place not in places)
+    kept = sorted(places)
+    left = table.sum(axis=others, dtype=support.dtype)
+    order = [kept.index(place) for place in places]
+    rest = range(len(places), left.ndim)
+    return np.ascontiguousarray(left.transpose(*order, *rest))
