@@ -20,7 +20,7 @@ from hushpoll_analysis.planning.outcomes import PRECISE, outcome
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts
 from hushpoll_analysis.records.source import OfCounts
-from hushpoll_analysis.relations.conditional import SharesLaw
+from hushpoll_analysis.relations.conditional import SharesLaw, differences_of, sets_of
 from hushpoll_analysis.relations.independence import outcome_of_test
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.estimation.frequencies import normal_quantile
@@ -181,7 +181,7 @@ class TwoQuestions:
 
     def _gap_of_shares(self, counts: JointCounts) -> Ends:
         law = SharesLaw.of(self.answer, self.group, counts)
-        apart = law.differences(law.sets(_Z), 1)
+        apart = differences_of(law, sets_of(law, _Z), 1)
         return float(apart.lower[0, 0]), float(apart.upper[0, 0])
 
     def _gap_of_means(self, counts: JointCounts) -> Ends:

@@ -17,9 +17,8 @@ from hushpoll_analysis.auditing.moments import (
     PEOPLE,
     RATE_TERMS,
     Moments,
-    excess_shares,
     row_terms,
-    weights,
+    row_terms_of_cells,
 )
 from hushpoll_analysis.auditing.predictions import AuditPredictions, check, protected_of, setting
 from hushpoll_analysis.auditing.report import (
@@ -33,11 +32,20 @@ from hushpoll_analysis.auditing.report import (
 from hushpoll_analysis.auditing.sets import conclusive, metric_set, p_value
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.estimates.row_weights import RowWeights
+from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.planning.needed import POWER
 from hushpoll_analysis.planning.power import AuditAssumptions, Outlook, outlooks
-from hushpoll_analysis.poisoning.audits import extreme_rows, turning_share, without_fakes
-from hushpoll_analysis.records.records import CELLS, Channel, Records
-from hushpoll_protocols import format_epsilon
+from hushpoll_analysis.poisoning.audits import (
+    extreme_rows,
+    extreme_rows_of_cells,
+    turning_share,
+    without_fakes,
+)
+from hushpoll_analysis.records.laws import combinations_of
+from hushpoll_analysis.records.records import CELLS, Records
+from hushpoll_analysis.records.source import OfRecords
+from hushpoll_protocols import FrequencyOracle, format_epsilon
 from hushpoll_shared.group_metrics import METRICS, RATES
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
@@ -48,8 +56,8 @@ SMALLEST_SHARE = 1e-3
 PRODUCTS = 64
 """Numbers per row while moments are taken, more or less."""
 
-Weigh = Callable[[Records], npt.NDArray[np.float64]]
-"""From records to one attribute's weights f64[n, k]."""
+Terms = Callable[[Records, npt.NDArray[np.int8]], npt.NDArray[np.float64]]
+"""From records and their predictions to terms f64[n, 8]."""
 
 
 def audit(
@@ -191,14 +199,31 @@ def _fakes(published: Published, moments: Moments, *, each_value: bool) -> npt.N
     assert protected is not None  # noqa: S101  (protected_of has refused None)
     shares = [float(moments.mean[own] @ PEOPLE) for own in (slice(0, 4), slice(4, 8))]
     sizes = [len(protected.unprivileged), len(protected.privileged)]
-    groups = (attribute.oracle, *_with_rest(sizes, shares, attribute.k))
+    groups = _set_of_sets(attribute, sizes, shares)
     target = _positive(published)
     if target is None:
         return extreme_rows(groups, None, each_value=each_value)
     answers = len(target.categories)
+    block = common_block(published, attribute.name, target.name)
+    if block is not None:
+        each = block.k // (attribute.k * target.k)
+        sizes = [size * part * each for size in sizes for part in (answers - 1, 1)]
+        people = [float(moments.mean[place]) for place in (1, 0, 5, 4)]
+        cells = block.oracle, *_with_rest(sizes, people, block.k)
+        return extreme_rows_of_cells(cells, each_value=each_value)
     total = moments.mean[:4] + moments.mean[4:]
-    parts = _with_rest([answers - 1, 1], [float(total[1]), float(total[0])], target.k)
-    return extreme_rows(groups, (target.oracle, *parts), each_value=each_value)
+    labels = _set_of_sets(target, [answers - 1, 1], [float(total[1]), float(total[0])])
+    return extreme_rows(groups, labels, each_value=each_value)
+
+
+def _set_of_sets(
+    attribute: PublishedAttribute, sizes: list[int], shares: list[float]
+) -> tuple[FrequencyOracle | None, list[int], npt.NDArray[np.float64]]:
+    """Return the protocol, the values that stand for each set and all others, and shares."""
+    each = combinations_of(attribute)
+    return attribute.oracle, *_with_rest(
+        [size * each for size in sizes], shares, attribute.k * each
+    )
 
 
 def _with_rest(
@@ -220,31 +245,54 @@ def _moments(records: Records, predicted: npt.NDArray[np.int8]) -> Moments:
         [attribute.domain.index(category) for category in protected.privileged],
     )
     target = _positive(published)
-    weigh = _weigh(records, attribute)
-    weigh_label = None if target is None else _weigh(records, target)
+    terms, width = _terms(records, attribute, target, groups)
     total, start = Moments.none(), 0
-    for block in records.blocks(CELLS // max(attribute.k, PRODUCTS)):
-        positive, negative = _labels(target, block, weigh_label)
-        terms = row_terms(
-            weigh(block), predicted[start : start + len(block)], groups, positive, negative
-        )
-        total = total + Moments.of(terms)
+    for block in records.blocks(CELLS // max(width, PRODUCTS)):
+        total = total + Moments.of(terms(block, predicted[start : start + len(block)]))
         start += len(block)
     return total
 
 
-def _weigh(records: Records, attribute: PublishedAttribute) -> Weigh:
-    channel, share = Channel.of(attribute.oracle), excess_shares(records, attribute)
-    return lambda block: weights(block.indicators(attribute.name), channel, share)
+def _terms(
+    records: Records,
+    attribute: PublishedAttribute,
+    target: PublishedAttribute | None,
+    groups: tuple[list[int], list[int]],
+) -> tuple[Terms, int]:
+    """Return how terms are made of records and predictions, and how many numbers a row takes."""
+    together = (
+        None if target is None else common_block(records.published, attribute.name, target.name)
+    )
+    if target is None or together is None:
+        weigh = RowWeights.of_records(records, attribute.name)
+        weigh_label = None if target is None else RowWeights.of_records(records, target.name)
+
+        def apart(block: Records, predicted: npt.NDArray[np.int8]) -> npt.NDArray[np.float64]:
+            positive, negative = _labels(target, block, weigh_label)
+            return row_terms(weigh.rows(block), predicted, groups, positive, negative)
+
+        return apart, max(attribute.k, combinations_of(attribute) * attribute.k)
+    support = OfRecords(records).pair(attribute.name, target.name).both
+    names = attribute.name, target.name
+    cells = RowWeights.of(records.published, names, support, len(records))
+    yes = target.categories.index(str(target.positive))
+    no = [code for code in range(len(target.categories)) if code != yes]
+
+    def in_block(block: Records, predicted: npt.NDArray[np.int8]) -> npt.NDArray[np.float64]:
+        weights = cells.rows(block)
+        labels = np.stack([weights[..., yes], weights[..., no].sum(axis=-1)], axis=-1)
+        return row_terms_of_cells(labels, predicted, groups)
+
+    return in_block, together.k
 
 
 def _labels(
-    target: PublishedAttribute | None, block: Records, weigh: Weigh | None
+    target: PublishedAttribute | None, block: Records, weigh: RowWeights | None
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return what stands for y and 1 - y; without labels all rows count as negative."""
     if target is None or target.positive is None or weigh is None:
         return np.zeros(len(block)), np.ones(len(block))
-    label = weigh(block)
+    label = weigh.rows(block)
     positive = label[:, target.categories.index(target.positive)]
     answered = 1.0 if target.missing is None else 1.0 - label[:, target.k - 1]
     return positive, answered - positive

@@ -21,13 +21,19 @@ import numpy.typing as npt
 from hushpoll_analysis.auditing.moments import PEOPLE, Moments
 from hushpoll_analysis.auditing.predictions import protected_of
 from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.estimates.joint import Side, debiased_means
+from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.estimates.weight_law import weight_products
 from hushpoll_analysis.records.counts import Counts, count
-from hushpoll_analysis.records.records import Channel, Records
-from hushpoll_protocols.estimation.frequencies import estimate_proportion, normal_quantile
+from hushpoll_analysis.records.laws import law_of
+from hushpoll_analysis.records.records import Records
+from hushpoll_analysis.records.source import OfRecords
+from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_protocols.estimation.marginals import Law, Marginal, marginal
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
 
 Array = npt.NDArray[np.float64]
 
@@ -76,15 +82,26 @@ def shares_of_sets(
 
     Sets of one size have one law, and their limits are searched for together.
     """
-    z, law = normal_quantile(confidence), WeightLaw.of(attribute.oracle)
-    debiased = _debiased(attribute, support, n)
+    return _of_law(law_of(attribute), support, n, sets, confidence=confidence)
+
+
+def _of_law(
+    protocol: Law | None,
+    support: npt.NDArray[np.int64],
+    n: int,
+    sets: Sequence[Sequence[int]],
+    *,
+    confidence: float,
+) -> list[Interval]:
+    z, law = normal_quantile(confidence), WeightLaw.of(protocol)
+    debiased = debiased_means(support, n, Side.of(protocol))
     frequencies = law.frequencies(debiased)
     scale = float(1.0 + law.slope * law.mean_excess(debiased)[0])
     shares: dict[int, Interval] = {}
     for size in {len(codes) for codes in sets}:
         places = [place for place, codes in enumerate(sets) if len(codes) == size]
         values = np.array([frequencies[list(sets[place])].sum() for place in places])
-        c0, c1, c2 = _coefficients(attribute, law, size)
+        c0, c1, c2 = _coefficients(protocol, len(support), size)
         limits = score_limits(
             values,
             n,
@@ -100,13 +117,12 @@ def shares_of_sets(
     return [shares[place] for place in range(len(sets))]
 
 
-def _coefficients(
-    attribute: PublishedAttribute, law: WeightLaw, size: int
-) -> tuple[float, float, float]:
+def _coefficients(protocol: Law | None, k: int, size: int) -> tuple[float, float, float]:
     """Return c0, c1 and c2 of the variance of the weight of a set of so many categories."""
+    law = WeightLaw.of(protocol)
     if law.varies:
         return law.variance_coefficients(size)
-    inside, outside = _variances(attribute, size)
+    inside, outside = _variances(protocol, k, size)
     return outside, 1.0 + inside - outside, -1.0
 
 
@@ -137,43 +153,59 @@ def group_shares(
     published = records.published
     group, target, protected = protected_of(published), published.target, published.protected
     assert protected is not None  # noqa: S101  (protected_of has refused None)
+    codes = [
+        [group.domain.index(category) for category in categories]
+        for categories in (protected.unprivileged, protected.privileged)
+    ]
+    block = None if target is None else common_block(published, group.name, target.name)
+    if target is not None and block is not None:
+        answers = target.k if target.positive is None else len(target.categories)
+        counts = OfRecords(records).pair(group.name, target.name)
+        sets = [
+            [code * target.k + answer for code in of for answer in range(answers)] for of in codes
+        ]
+        law = marginal(block.oracle, counts.both.size)
+        low, high = _of_law(law, counts.both.ravel(), counts.n, sets, confidence=confidence)
+        return low, high
     names = [group.name, *([] if target is None else [target.name])]
-    counts = count(records, only=names)
+    of_questions = count(records, only=names)
     low, high = (
         _labelled(
-            group,
-            target,
-            counts,
-            [group.domain.index(category) for category in categories],
+            published,
+            (group, target),
+            of_questions,
+            codes[number],
             float(moments.mean[4 * number : 4 * number + 4] @ PEOPLE),
             confidence=confidence,
         )
-        for number, categories in enumerate((protected.unprivileged, protected.privileged))
+        for number in (0, 1)
     )
     return low, high
 
 
 def _labelled(
-    group: PublishedAttribute,
-    target: PublishedAttribute | None,
+    published: Published,
+    attributes: tuple[PublishedAttribute, PublishedAttribute | None],
     counts: Counts,
     codes: Sequence[int],
     value: float,
     *,
     confidence: float,
 ) -> Interval:
-    n, support = counts.n, counts.support
-    alone = group_share(group, support[group.name], n, codes, confidence=confidence)
+    (group, target), n = attributes, counts.n
+    support = counts.of(published, group.name)
+    alone = group_share(group, support, n, codes, confidence=confidence)
     if target is None or target.positive is None or target.missing is None:
         return alone
     answers = range(target.k - 1)
-    labelled = group_share(target, support[target.name], n, answers, confidence=confidence)
+    support = counts.of(published, target.name)
+    labelled = group_share(target, support, n, answers, confidence=confidence)
     f1, f2 = (min(max(share.value, 0.0), 1.0) for share in (alone, labelled))
     (m1, e1), (m2, e2) = (
         (1.0 + inside, outside)
         for inside, outside in (
-            _variances(group, len(codes), f1),
-            _variances(target, target.k - 1, f2),
+            _variances(law_of(group), group.k, len(codes), f1),
+            _variances(law_of(target), target.k, target.k - 1, f2),
         )
     )
     none = f1 * (m1 - e1) * e2 + f2 * e1 * (m2 - e2) + e1 * e2
@@ -189,20 +221,14 @@ def _labelled(
     return Interval(value, error, float(lower), float(upper))
 
 
-def _debiased(attribute: PublishedAttribute, support: npt.NDArray[np.int64], n: int) -> Array:
-    channel = Channel.of(attribute.oracle)
-    return estimate_proportion(support, n, p=channel.p, q=channel.q).frequency
-
-
-def _variances(
-    attribute: PublishedAttribute, size: int, frequency: float = 0.5
-) -> tuple[float, float]:
+def _variances(law: Law | None, k: int, size: int, frequency: float = 0.5) -> tuple[float, float]:
     """Return the variance of a set's weight where the truth is in the set, and where it is not.
 
     The frequency of the set plays a part only where the size of the support varies.
     """
-    if size == attribute.k:
+    if size == k:
         return 0.0, 0.0
-    sizes = [size, attribute.k - size]
-    products = weight_products(attribute.oracle, sizes, [frequency, 1 - frequency])
+    oracle, each = (law.oracle, law.members) if isinstance(law, Marginal) else (law, 1)
+    sizes = [size * each, (k - size) * each]
+    products = weight_products(oracle, sizes, [frequency, 1 - frequency])
     return float(products[0, 0, 0]) - 1.0, float(products[1, 0, 0])

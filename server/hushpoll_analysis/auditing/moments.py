@@ -24,12 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.records.counts import count
-from hushpoll_analysis.records.records import Channel, Records
-from hushpoll_protocols.estimation.frequencies import estimate_proportion
-from hushpoll_protocols.estimation.weights import WeightLaw
+from hushpoll_analysis.records.records import Channel
 from hushpoll_shared.group_metrics import RATES, Cells
-from hushpoll_shared.survey.attributes import PublishedAttribute
 
 TERMS = 8
 """Numbers per row: four per group, the unprivileged group first."""
@@ -174,23 +170,25 @@ def row_terms(
     return np.concatenate(parts, axis=-1)
 
 
-def excess_shares(records: Records, attribute: PublishedAttribute) -> npt.NDArray[np.float64]:
-    """Return c, f64[k], which sum to 1, or are 0 where every support has the same size.
+def row_terms_of_cells(
+    cells: npt.NDArray[np.float64],
+    predicted: npt.NDArray[np.int8],
+    groups: tuple[Sequence[int], Sequence[int]],
+) -> npt.NDArray[np.float64]:
+    """Return the terms f64[..., 8] of rows whose group and label are in one block.
 
     Parameters
     ----------
-    records : Records
-        At least one.
-    attribute : PublishedAttribute
-        Perturbed or in clear.
+    cells : f64[..., k, 2]
+        Weight of the row in each category of the protected attribute with a positive, and with a
+        negative label.
+    predicted, groups
+        See :func:`row_terms`.
     """
-    law = WeightLaw.of(attribute.oracle)
-    if not law.varies:
-        return np.zeros(attribute.k)
-    channel = Channel.of(attribute.oracle)
-    support = count(records, only=[attribute.name]).support[attribute.name]
-    debiased = estimate_proportion(support, len(records), p=channel.p, q=channel.q).frequency
-    return law.excess_shares(debiased)
+    each = predicted if predicted.ndim == cells.ndim - 1 else predicted[..., None]
+    chosen = cells * each[..., None]
+    parts = [part[..., list(codes), :].sum(axis=-2) for codes in groups for part in (cells, chosen)]
+    return np.concatenate(parts, axis=-1)
 
 
 def weights(

@@ -54,7 +54,8 @@ def check(published: Published, n: int, predictions: AuditPredictions) -> npt.ND
     ------
     InvalidParameter
         If the model saw the rows; if the target, or the same record of the protected attribute that
-        weights are made from, is an input; or for a wrong shape, value, name or origin.
+        weights are made from, is an input, by itself or by another question of its block; or for a
+        wrong shape, value, name or origin.
     """
     protected = protected_of(published)
     _check_origin(predictions.origin)
@@ -67,6 +68,7 @@ def check(published: Published, n: int, predictions: AuditPredictions) -> npt.ND
             "audited against it: predict without it",
             field="inputs",
         )
+    _check_blocks(published, predictions.inputs)
     predicted = np.asarray(predictions.predicted)
     if predicted.shape not in ((n,), (n, protected.k)):
         raise InvalidParameter(
@@ -113,6 +115,27 @@ def protected_of(published: Published) -> PublishedAttribute:
             field="protected",
         )
     return published.attribute(published.protected.attribute)
+
+
+def _check_blocks(published: Published, inputs: tuple[str, ...]) -> None:
+    """Refuse inputs whose record is that of the group or of the label, by another question."""
+    protected = protected_of(published)
+    known = {"protected attribute": protected, "target": published.target}
+    for role, attribute in known.items():
+        block = None if attribute is None else published.block_of(attribute.name)
+        if attribute is None or block is None or block.alone:
+            continue
+        for question in block.questions:
+            # of the two themselves the other checks decide
+            if question.name in inputs and question not in (protected, attribute):
+                raise InvalidParameter(
+                    f"inputs name {question.name}, which is randomised together with "
+                    f"{attribute.name}, the {role}, in the block {block.name}: one record tells "
+                    "both, so that predictions share its noise and the audit would be biased. "
+                    f"Drop {question.name} from the model, or publish a version that randomises "
+                    "it apart",
+                    field="inputs",
+                )
 
 
 def _check_origin(origin: str) -> None:

@@ -126,7 +126,7 @@ def cross_table(
 def _foresee(query: Query, sides: Sequence[Expected]) -> tuple[Reach, ...]:
     """Return how far the intervals of the cells will reach; see `judged`."""
     (side,) = sides
-    counts = side.table(query.a, query.b)
+    counts = side.pair(query.a, query.b)
     joint = estimate_table(side.published, counts, query.a, query.b, confidence=query.confidence)
     half = float((joint.upper - joint.lower).max()) / 2
     return (reach_of_cells(query.a, query.b, half, joint.frequency.size),)
@@ -138,7 +138,7 @@ def joint_shares(query: Query, source: Source) -> CrossTable:
     a, b, confidence = query.a, query.b, query.confidence
     published = source.published
     first, second = pair(published, a, b)
-    counts = source.table(a, b)
+    counts = source.pair(a, b)
     require_rows(counts.n)
     joint = estimate_table(published, counts, a, b, confidence=confidence)
     return CrossTable(

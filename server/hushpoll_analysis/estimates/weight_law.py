@@ -40,7 +40,11 @@ Point = tuple[tuple[float, ...], float]
 
 
 def weight_law(
-    oracle: FrequencyOracle | None, sizes: Sequence[int], shares: Sequence[float]
+    oracle: FrequencyOracle | None,
+    sizes: Sequence[int],
+    shares: Sequence[float],
+    *,
+    points: int = POINTS,
 ) -> list[tuple[Array, Array]]:
     """Return per true set the weights f64[m, sets] of m records, and their probabilities f64[m].
 
@@ -52,15 +56,17 @@ def weight_law(
         Categories of each set, at least 1; together all categories.
     shares : sequence of float
         Of the respondents whose answer is in each set, summing to 1.
+    points : int
+        Of a number of independent draws that has more values, at least 2.
     """
     if oracle is None:
         return [(row[None, :], np.ones(1)) for row in np.eye(len(sizes))]
     laws = []
     for truth in range(len(sizes)):
-        points = list(_supports(oracle, sizes, truth))
-        supported = np.array([counts for counts, _ in points])
+        found = list(_supports(oracle, sizes, truth, points))
+        supported = np.array([counts for counts, _ in found])
         weights = weights_of_supports(oracle, sizes, shares, supported)
-        laws.append((weights, np.array([chance for _, chance in points])))
+        laws.append((weights, np.array([chance for _, chance in found])))
     return laws
 
 
@@ -87,14 +93,16 @@ def weights_of_supports(
     return np.asarray(debiased - c * excess)
 
 
-def _supports(oracle: FrequencyOracle, sizes: Sequence[int], truth: int) -> Iterator[Point]:
+def _supports(
+    oracle: FrequencyOracle, sizes: Sequence[int], truth: int, points: int
+) -> Iterator[Point]:
     p, q = float(oracle.p), float(oracle.q)
     others = [size - (number == truth) for number, size in enumerate(sizes)]
     for kept, chance in ((1, p), (0, 1 - p)):
         if oracle.support_size is not None:
             rest = list(_without_replacement(oracle.support_size - kept, others))
         else:
-            rest = list(_independent(others, q))
+            rest = list(_independent(others, q, points))
         for counts, part in rest:
             yield (
                 tuple(count + kept * (number == truth) for number, count in enumerate(counts)),
@@ -102,13 +110,13 @@ def _supports(oracle: FrequencyOracle, sizes: Sequence[int], truth: int) -> Iter
             )
 
 
-def _independent(sizes: Sequence[int], q: float) -> Iterator[Point]:
+def _independent(sizes: Sequence[int], q: float, points: int) -> Iterator[Point]:
     """Yield points of independent binomial numbers."""
     if not sizes:
         yield (), 1.0
         return
-    for value, chance in binomial_points(sizes[0], q):
-        for rest, part in _independent(sizes[1:], q):
+    for value, chance in binomial_points(sizes[0], q, points):
+        for rest, part in _independent(sizes[1:], q, points):
             yield (value, *rest), chance * part
 
 

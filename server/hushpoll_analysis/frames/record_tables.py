@@ -1,8 +1,9 @@
 """Records as tables of Arrow, and from tables of pandas, Polars and Arrow.
 
-A column is an attribute. In clear it holds categories; of a perturbed attribute it holds the bytes
-that the device sent, or the same in hexadecimal, as CSV files have them. All three libraries give
-their tables through the Arrow PyCapsule interface (``__arrow_c_stream__``), batch by batch.
+A column is an attribute, or a block of several questions. In clear it holds categories; what is
+perturbed is the bytes that the device sent, or the same in hexadecimal, as CSV files have them. All
+three libraries give their tables through the Arrow PyCapsule interface (``__arrow_c_stream__``),
+batch by batch.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, Missing
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.codec import Field
 
 MANIFEST = "hushpoll.manifest"
 CONTENT = "hushpoll.content"
@@ -30,7 +32,7 @@ def schema_metadata(published: Published, content: str) -> dict[str, Any]:
 
 
 def arrow_table(records: Records) -> Any:
-    """Return records as a ``pyarrow.Table``, a column per attribute, with the manifest.
+    """Return records as a ``pyarrow.Table``, a column per field of the record, with the manifest.
 
     Raises
     ------
@@ -38,38 +40,34 @@ def arrow_table(records: Records) -> Any:
         Without pyarrow.
     """
     pa = _pyarrow("records as a table")
-    attributes = records.published.attributes
+    fields = records.published.layout.fields
     return pa.Table.from_arrays(
-        [reported(records, attribute) for attribute in attributes],
+        [reported(records, field) for field in fields],
         schema=pa.schema(
-            [
-                pa.field(attribute.name, reported_type(attribute), nullable=False)
-                for attribute in attributes
-            ],
+            [pa.field(field.name, reported_type(field), nullable=False) for field in fields],
             metadata=schema_metadata(records.published, "records"),
         ),
     )
 
 
-def reported_type(attribute: PublishedAttribute) -> Any:
-    """Return the Arrow type of an attribute's column."""
+def reported_type(field: Field) -> Any:
+    """Return the Arrow type of a field's column."""
     pa = _pyarrow("records as a table")
-    if attribute.oracle is None:
+    if field.oracle is None:
         return pa.dictionary(pa.int32(), pa.string())
-    return pa.binary(attribute.oracle.record_size)
+    return pa.binary(field.oracle.record_size)
 
 
-def reported(records: Records, attribute: PublishedAttribute) -> Any:
-    """Return an attribute's column: categories, or the bytes that the device sent."""
+def reported(records: Records, field: Field) -> Any:
+    """Return a field's column: categories, or the bytes that the device sent."""
     pa = _pyarrow("records as a table")
-    if attribute.oracle is None:
-        codes = records.codes(attribute.name).astype(np.int32)
-        return pa.DictionaryArray.from_arrays(
-            pa.array(codes), pa.array(attribute.domain, pa.string())
-        )
-    data = np.ascontiguousarray(records.column(attribute.name))
+    if field.oracle is None:
+        codes = records.codes(field.name).astype(np.int32)
+        domain = records.published.attribute(field.name).domain
+        return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(domain, pa.string()))
+    data = np.ascontiguousarray(records.of_field(field))
     buffers = [None, pa.py_buffer(data)]
-    return pa.FixedSizeBinaryArray.from_buffers(reported_type(attribute), len(data), buffers)
+    return pa.FixedSizeBinaryArray.from_buffers(reported_type(field), len(data), buffers)
 
 
 def records_of(data: Any, published: Published | None = None) -> Records:
@@ -116,7 +114,7 @@ def rows_of(published: Published, batches: Iterable[Any]) -> npt.NDArray[np.uint
     published : Published
         The survey.
     batches : iterable of pyarrow.RecordBatch
-        They have a column for each attribute.
+        They have a column for each field of the record.
 
     Raises
     ------
@@ -133,19 +131,18 @@ def rows_of(published: Published, batches: Iterable[Any]) -> npt.NDArray[np.uint
 
 def _rows_of_batch(published: Published, batch: Any, first: int) -> npt.NDArray[np.uint8]:
     rows = np.empty((batch.num_rows, published.layout.record_size), np.uint8)
-    for attribute in published.attributes:
-        if attribute.name not in batch.schema.names:
+    for field in published.layout.fields:
+        if field.name not in batch.schema.names:
             raise InvalidParameter(
-                f"there is no column {attribute.name}; export the records again", field="records"
+                f"there is no column {field.name}; export the records again", field="records"
             )
-        field = published.layout.field(attribute.name)
-        column = batch.column(attribute.name)
-        if attribute.oracle is None:
-            codes = _codes(attribute, column)
-            _refuse(attribute.name, codes < 0, "range", first)
+        column = batch.column(field.name)
+        if field.oracle is None:
+            codes = _codes(published.attribute(field.name), column)
+            _refuse(field.name, codes < 0, "range", first)
             part = codes.astype(f"<u{field.size}").view(np.uint8)
         else:
-            part = _reports(attribute.name, field.size, column, first)
+            part = _reports(field.name, field.size, column, first)
         rows[:, field.offset : field.end] = part.reshape(-1, field.size)
     return rows
 
@@ -231,12 +228,12 @@ def _survey(metadata: dict[bytes, bytes], published: Published | None) -> Publis
 
 
 def _check_columns(columns: list[str], published: Published) -> None:
-    names = [attribute.name for attribute in published.attributes]
+    names = [field.name for field in published.layout.fields]
     for column in columns:
         if column not in names or columns.count(column) > 1:
             wrong = "twice" if column in names else f"which {published.name} does not ask"
             raise InvalidParameter(
-                f"the table has the column {show(column)} {wrong}; drop it. The attributes are "
+                f"the table has the column {show(column)} {wrong}; drop it. The columns are "
                 f"{', '.join(names)}",
                 field="records",
             )

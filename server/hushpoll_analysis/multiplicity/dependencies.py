@@ -7,11 +7,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.multiplicity.discovery import adjusted
 from hushpoll_analysis.records.counts import PairCounts, paired
+from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfCounts, OfRecords, Source
+from hushpoll_analysis.relations.block_independence import has_rare_cells
 from hushpoll_analysis.relations.independence import (
     IndependenceTest,
     has_rare_answers,
@@ -22,6 +25,7 @@ from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import foreseen
 from hushpoll_analysis.verdicts.powers import dependence
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.marginals import marginal
 from hushpoll_shared.queries.dependencies import Dependencies as Query
 from hushpoll_shared.queries.dependencies import OutcomesOfTests, PairTest
 from hushpoll_shared.queries.independence import Independence
@@ -173,9 +177,15 @@ def rare_pairs(
     """
     found = 0
     for a, b in check_pairs(published, rate, but):
-        joint = counts.of_pair(a, b)
-        oracles = (published.attribute(a).oracle, published.attribute(b).oracle)
-        found += joint is not None and has_rare_answers(joint, oracles)
+        joint = counts.of_questions(published, a, b)
+        block = common_block(published, a, b)
+        if joint is None:
+            continue
+        if block is not None:
+            found += has_rare_cells(marginal(block.oracle, joint.both.size), joint)
+            continue
+        laws = law_of(published.attribute(a)), law_of(published.attribute(b))
+        found += has_rare_answers(joint, laws)
     return found
 
 

@@ -38,12 +38,12 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.planning.precision import width_at
+from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.records import Channel, Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import verdict_of
-from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import (
     Estimate,
@@ -51,6 +51,7 @@ from hushpoll_protocols.estimation.frequencies import (
     estimate_proportion,
     normal_quantile,
 )
+from hushpoll_protocols.estimation.marginals import Law, Marginal
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_shared.queries.simultaneous_estimates import SharesTogether, TogetherAttribute
 from hushpoll_shared.queries.simultaneous_estimates import Simultaneous as Query
@@ -161,7 +162,8 @@ def simultaneous_estimates(
     Raises
     ------
     InvalidParameter
-        For an unknown attribute or method, a bad confidence, or no records.
+        For an unknown attribute or method, a bad confidence, no records, or ``anytime`` of a
+        question whose block counts several combinations with one answer in one record.
     """
     return _together(OfRecords(records), only, method, confidence)
 
@@ -176,21 +178,24 @@ def _together(
     source: Source, only: Sequence[str] | None, method: Method, confidence: float
 ) -> SimultaneousEstimates:
     chosen = chosen_attributes(source.published, only, method)
+    if method == "anytime":
+        for attribute in chosen:
+            _refuse_sets(attribute)
     counts = source.questions([attribute.name for attribute in chosen])
     require_rows(counts.n)
     normal_quantile(confidence)
     categories = sum(attribute.k for attribute in chosen)
     found = {}
     for attribute in chosen:
-        support = counts.support[attribute.name]
+        support, law = counts.of(source.published, attribute.name), law_of(attribute)
         alpha = 1 - confidence
         if method == "anytime":
-            estimated = _anytime(attribute.oracle, support, counts.n, alpha / categories)
+            estimated = _anytime(law, support, counts.n, alpha / categories)
         else:
             level = 1 - alpha / categories
             if method == "max-t":
                 level = _level(attribute, support, counts.n, alpha * attribute.k / categories)
-            estimated = _estimate(attribute.oracle, support, counts.n, level)
+            estimated = _estimate(law, support, counts.n, level)
         found[attribute.name] = attribute.domain, estimated
     verdict = verdict_of(
         Query(method=method, confidence=confidence),
@@ -210,13 +215,13 @@ def _foresee(
     reaches = []
     for attribute in chosen:
         if method == "anytime":
-            channel = Channel.of(attribute.oracle)
+            channel = Channel.of(law_of(attribute))
             hits = side.n * (float(channel.q) + channel.gap / attribute.k)
             lower, upper = sequence_limits(hits, side.n, alpha)
             half = (upper - lower) / channel.gap / 2
         else:
             even = 1 / attribute.k
-            half = width_at(attribute.oracle, even, side.n, confidence=1 - alpha) / 2
+            half = width_at(law_of(attribute), even, side.n, confidence=1 - alpha) / 2
         reaches.append(reach_of_share(attribute.name, half, attribute.k))
     return reaches
 
@@ -278,22 +283,33 @@ def _level(
     """Return the confidence of each interval of an attribute so that all hold together."""
     if attribute.k > MOST_CATEGORIES:
         return 1 - alpha / attribute.k
-    frequency = _estimate(attribute.oracle, support, n, 0.5).frequency
-    covariance = WeightCovariances.of(attribute.oracle).over_population(project_simplex(frequency))
+    law = law_of(attribute)
+    frequency = _estimate(law, support, n, 0.5).frequency
+    covariance = WeightCovariances.of(law).over_population(project_simplex(frequency))
     return 2 * NormalDist().cdf(critical_value(covariance, alpha)) - 1
 
 
+def _refuse_sets(attribute: PublishedAttribute) -> None:
+    law = law_of(attribute)
+    if isinstance(law, Marginal) and not law.counts_one:
+        raise InvalidParameter(
+            f"method is 'anytime', and {attribute.name} is randomised together with other "
+            f"questions by {law.name}, in the block {attribute.block}: a record then supports "
+            "several combinations with one answer, and their number is no coin whose law is known. "
+            "Ask for max-t or bonferroni, or name questions that are in no block",
+            field="method",
+        )
+
+
 def _estimate(
-    oracle: FrequencyOracle | None, support: npt.NDArray[np.int64], n: int, confidence: float
+    oracle: Law | None, support: npt.NDArray[np.int64], n: int, confidence: float
 ) -> Estimate:
     if oracle is None:
         return estimate_proportion(support, n, p=1, q=0, confidence=confidence)
     return estimate(oracle, support, n, confidence=confidence)
 
 
-def _anytime(
-    oracle: FrequencyOracle | None, support: npt.NDArray[np.int64], n: int, alpha: float
-) -> Estimate:
+def _anytime(oracle: Law | None, support: npt.NDArray[np.int64], n: int, alpha: float) -> Estimate:
     channel = Channel.of(oracle)
     raw = estimate_proportion(support, n, p=channel.p, q=channel.q)
     limits = np.array([sequence_limits(int(hits), n, alpha) for hits in support])

@@ -168,7 +168,9 @@ def _estimated(source: Source, names: Sequence[str] | None, confidence: float) -
     normal_quantile(confidence)
     counts = source.questions([attribute.name for attribute in chosen])
     require_rows(counts.n)
-    return AnsweredShares(_shares(attribute, counts, confidence=confidence) for attribute in chosen)
+    return AnsweredShares(
+        _shares(source.published, attribute, counts, confidence=confidence) for attribute in chosen
+    )
 
 
 def optional_attributes(
@@ -204,9 +206,9 @@ def optional_attributes(
 
 
 def _shares(
-    attribute: PublishedAttribute, counts: Counts, *, confidence: float
+    published: Published, attribute: PublishedAttribute, counts: Counts, *, confidence: float
 ) -> AnsweredAttribute:
-    support, n = counts.support[attribute.name], counts.n
+    support, n = counts.of(published, attribute.name), counts.n
     answers = Answers.alone(attribute, support, n)
     m = answers.categories
     ratios = Ratios.of_sets(answers, np.ones(m), answers.shares[:m], answers.overall[:m])

@@ -2,7 +2,8 @@
 
 Of one attribute, the weight of a record in a category is W_v, and shares are the estimates. Within
 the groups of a second attribute it is the product of W_v and the weight in the group, and shares
-are the cells of the cross-table.
+are the cells of the cross-table. Where both are in one block, a combination of an answer and a
+group has a weight of its own, and nothing is multiplied.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
 from hushpoll_analysis.ordered.record_law import RecordLaw
 from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.records.laws import law_of
+from hushpoll_protocols.estimation.marginals import Law, marginal
 from hushpoll_protocols.estimation.weights import DEGENERATE
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.blocks import Block
 
 Array = npt.NDArray[np.float64]
 
@@ -40,13 +44,15 @@ class Answers:
     overall : f64[k]
         Of all people, in each category.
     mass : f64[groups]
-        Of all people, in each group.
+        Of all people, in each group; 1 where nothing is multiplied, since a law is then about all.
     own, other, own_third, other_third : f64[groups]
         E[U^2] and E[U^3] of the weight U in a group, of people in the group and of others.
     group : PublishedAttribute or None
         Whose categories are the groups; without, the only one has everybody.
     excess : f64[groups]
         Of the weight in each group, the part of a record's excess that is taken from it.
+    together : bool
+        Whether answers and groups are in one block.
     """
 
     attribute: PublishedAttribute
@@ -62,6 +68,7 @@ class Answers:
     other_third: Array
     group: PublishedAttribute | None
     excess: Array
+    together: bool = False
 
     @classmethod
     def alone(
@@ -78,15 +85,14 @@ class Answers:
         n : int
             Records, at least 1.
         """
-        side = Side.of(attribute.oracle)
-        debiased = debiased_means(support, n, side)
-        shares = side.law.frequencies(debiased)
+        law = law_of(attribute)
+        shares, scale = _estimated(law, support, n)
         one, none = np.ones(1), np.zeros(1)
         return cls(
             attribute,
             n,
-            RecordLaw.of(attribute.oracle, attribute.k),
-            float(max(1.0 + side.law.slope * side.law.mean_excess(debiased)[0], DEGENERATE)),
+            RecordLaw.of(law, attribute.k),
+            scale,
             shares[:, None],
             shares,
             one,
@@ -100,7 +106,11 @@ class Answers:
 
     @classmethod
     def in_groups(
-        cls, attribute: PublishedAttribute, group: PublishedAttribute, counts: JointCounts
+        cls,
+        attribute: PublishedAttribute,
+        group: PublishedAttribute,
+        counts: JointCounts,
+        block: Block | None = None,
     ) -> Answers:
         """Return the answers within each category of another attribute.
 
@@ -110,8 +120,13 @@ class Answers:
             Different ones, each perturbed or in clear.
         counts : JointCounts
             Of `attribute` and of `group`, in this order, of at least one record.
+        block : Block, optional
+            That both are in.
         """
-        first, second = Side.of(attribute.oracle), Side.of(group.oracle)
+        if block is not None:
+            return cls._in_block(attribute, group, counts, block)
+        law = law_of(attribute)
+        first, second = Side.of(law), Side.of(law_of(group))
         # Kept counts may be a transposed view, whose sums would differ in the last digit.
         counts = replace(counts, both=np.ascontiguousarray(counts.both))
         cells, overall, mass = joint_frequencies(counts, first, second)
@@ -125,7 +140,7 @@ class Answers:
         return cls(
             attribute,
             counts.n,
-            RecordLaw.of(attribute.oracle, attribute.k),
+            RecordLaw.of(law, attribute.k),
             1.0,
             cells,
             overall,
@@ -138,10 +153,39 @@ class Answers:
             np.broadcast_to(excess, mass.shape),
         )
 
+    @classmethod
+    def _in_block(
+        cls,
+        attribute: PublishedAttribute,
+        group: PublishedAttribute,
+        counts: JointCounts,
+        block: Block,
+    ) -> Answers:
+        law = marginal(block.oracle, counts.both.size)
+        cells, scale = _estimated(law, counts.both.ravel(), counts.n)
+        shares = cells.reshape(counts.both.shape)
+        one, none = np.ones(group.k), np.zeros(group.k)
+        return cls(
+            attribute,
+            counts.n,
+            RecordLaw.of(law, cells.size),
+            scale,
+            shares,
+            shares.sum(axis=1),
+            one,
+            one,
+            none,
+            one,
+            none,
+            group,
+            none,
+            together=True,
+        )
+
     @property
-    def grouped(self) -> bool:
-        """Whether there are groups."""
-        return self.group is not None
+    def multiplied(self) -> bool:
+        """Whether a weight in a group is multiplied by those of the answers."""
+        return self.group is not None and not self.together
 
     @property
     def categories(self) -> int:
@@ -156,4 +200,12 @@ class Answers:
     @property
     def all_answer(self) -> bool:
         """Whether everybody answers, so that a ratio divides by 1."""
-        return not self.grouped and self.attribute.missing is None
+        return self.group is None and self.attribute.missing is None
+
+
+def _estimated(law: Law | None, support: npt.NDArray[np.int64], n: int) -> tuple[Array, float]:
+    """Return estimated shares, and the factor of :attr:`Answers.scale`."""
+    side = Side.of(law)
+    debiased = debiased_means(support, n, side)
+    scale = max(1.0 + side.law.slope * side.law.mean_excess(debiased)[0], DEGENERATE)
+    return side.law.frequencies(debiased), float(scale)

@@ -200,7 +200,7 @@ def change_of_statistics(query: Query, source: Source, earlier: Source) -> Order
     for side, scale in zip(sides, scales, strict=True):
         require_rows(side.counts.n)
         attribute = side.published.attribute(side.attribute)
-        answers = Answers.alone(attribute, side.counts.support[attribute.name], side.counts.n)
+        answers = Answers.alone(attribute, side.support, side.counts.n)
         statistics = Statistics.of(answers, scale, query.threshold, names)
         found.append({name: groups[0] for name, groups in statistics.estimates(z)[0].items()})
     old, new = found

@@ -13,6 +13,9 @@ because nobody is in both groups, and both means are 0 if r and s are the truth.
     A B = ((A + B)/2)^2 - ((A - B)/2)^2
 
 the second moments of the law (:mod:`hushpoll_analysis.ordered.record_law`) suffice.
+
+Where answers and groups are in one block, A and B are sums over different combinations of it, and
+E[A B] follows from second moments in the same way.
 """
 
 from __future__ import annotations
@@ -20,8 +23,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
 from hushpoll_analysis.ordered.record_law import Measure
+from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 
 Array = npt.NDArray[np.float64]
@@ -45,21 +50,57 @@ def correlations(
     r, s = (_within(ratios, value) for ratios, _, value in (first, second))
     deviations = first[0].error(r)[0], second[0].error(s)[0][:, alone]
     s = s[:, alone]
+    if answers.together:
+        covariance = _in_block(first[0], r, second[0], s, alone)
+        return _correlation(covariance, deviations, answers)
     half_sum = Ratios.of_scores(answers, (first[1] + second[1]) / 2), (r + s) / 2
     half_difference = Ratios.of_scores(answers, (first[1] - second[1]) / 2), (r - s) / 2
     own, theirs, everybody = (
         _square(*half_sum, people) - _square(*half_difference, people)
         for people in (slice(None), alone, None)
     )
-    oracle = None if answers.group is None else answers.group.oracle
-    at_own, at_theirs, elsewhere = WeightCovariances.of(oracle).given_truth(
+    law = None if answers.group is None else law_of(answers.group)
+    at_own, at_theirs, elsewhere = WeightCovariances.of(law).given_truth(
         answers.excess, answers.excess[reference]
     )
     covariance = at_own * own + at_theirs * theirs + elsewhere * (everybody - own - theirs)
+    return _correlation(covariance, deviations, answers)
+
+
+def _correlation(covariance: Array, deviations: tuple[Array, Array], answers: Answers) -> Array:
     scale = answers.n * deviations[0] * deviations[1]
     known = scale > 0
     correlation = np.where(known, covariance, 0.0) / np.where(known, scale, 1.0)
     return np.asarray(np.clip(correlation, -1.0, 1.0))
+
+
+def _in_block(first: Ratios, r: Array, second: Ratios, s: Array, reference: slice) -> Array:
+    """Return E[A B] of sums over the combinations of each group, and of one other group."""
+    answers = first.answers
+    of_first, of_second = _centred(first, r, slice(None)), _centred(second, s, reference)
+    none = np.zeros(r.shape)
+    squares: list[Array] = []
+    for sign in (1.0, -1.0):
+        # the two sums are over different combinations, so that no product of scores is in a square
+        sums = (
+            (of_first[0] + sign * of_second[0]) / 2 + none,
+            (of_first[1] + of_second[1]) / 4 + none,
+            none,
+        )
+        people = (np.ones_like(none), none, (of_first[2] + of_second[2]) / 4 + none, none)
+        squares.append(answers.law.moments(sums, none, [people])[0][0])
+    return np.asarray(squares[0] - squares[1])
+
+
+def _centred(ratios: Ratios, t: Array, groups: slice) -> tuple[Array, Array, Array]:
+    """Return sums over categories of x_v - t d_v and of its square, and over people of the latter.
+
+    The mean over people is 0 if t is the truth.
+    """
+    s0, s1, s2, _ = ratios.sums
+    p0, p1, p2 = (part[:, groups] for part in ratios.moments[:3])
+    spread = np.maximum(p2 - 2 * t * p1 + t**2 * p0, 0.0)
+    return s1 - t * s0, s2 - 2 * t * s1 + t**2 * s0, spread
 
 
 def _within(ratios: Ratios, value: Array) -> Array:

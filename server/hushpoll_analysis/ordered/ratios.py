@@ -5,7 +5,8 @@ f_v the shares. The mean score of those who answered is r = sum s_v f_v/sum d_v 
 compatible with the records if the mean of A = sum over v of (s_v - r d_v) W_v is within z standard
 errors of 0: Fieller's set (JRSS B 16, 1954). The variance is that of the law if r is the truth
 (:mod:`hushpoll_analysis.ordered.record_law`), and z is corrected for skewness as in
-:mod:`hushpoll_protocols.estimation.score`. Within a group, W_v is multiplied by the weight in it.
+:mod:`hushpoll_protocols.estimation.score`. Within a group, W_v is multiplied by the weight in it;
+in one block with the groups, it is the weight of the answer in that group.
 
 The law needs the second and third moment of s - r among those who answered, if r is their mean.
 They are the estimated ones, moved until the mean is 0: each share in proportion to the distance of
@@ -169,9 +170,9 @@ class Ratios:
         number, none = self.sums[0], np.zeros(answered.shape)
         # if nobody in the group had answered
         silent = none
-        if answers.attribute.missing is not None:
+        if answers.attribute.missing is not None or answers.together:
             silent = np.clip(answers.mass, 0.0, 1.0) + none
-        everybody = np.clip(self.overall[0], 0.0, 1.0) if answers.grouped else none
+        everybody = np.clip(self.overall[0], 0.0, 1.0) if answers.multiplied else none
         variance, third = self._moments(
             (number, number, number),
             np.asarray(everybody),
@@ -239,7 +240,7 @@ class Ratios:
             answered * third,
         )
         everybody = (np.ones_like(none), none, group[2], group[3])
-        if answers.grouped:
+        if answers.multiplied:
             o0, o1, o2, o3 = self.overall
             everybody = (
                 np.ones_like(none),
@@ -266,7 +267,7 @@ class Ratios:
     ) -> tuple[Array, Array]:
         """Return the second and the third moment of A times the weight in the group."""
         answers = self.answers
-        if not answers.grouped:
+        if not answers.multiplied:
             return answers.law.moments(sums, mean, [group])[0]
         inside, outside = answers.law.moments(sums, mean, [group, everybody])
         return (

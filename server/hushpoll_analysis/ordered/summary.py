@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.quantiles import (
     Distribution,
@@ -160,10 +161,14 @@ def answers_of(source: Source, attribute: str, given: str | None) -> Answers:
     if given is not None:
         joint = source.pair(attribute, given)
         require_rows(joint.n)
-        return Answers.in_groups(asked, source.published.attribute(given), joint)
+        group, block = (
+            source.published.attribute(given),
+            common_block(source.published, attribute, given),
+        )
+        return Answers.in_groups(asked, group, joint, block)
     counts = source.questions([attribute])
     require_rows(counts.n)
-    return Answers.alone(asked, counts.support[attribute], counts.n)
+    return Answers.alone(asked, counts.of(source.published, attribute), counts.n)
 
 
 @judged

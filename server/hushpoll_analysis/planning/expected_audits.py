@@ -158,7 +158,8 @@ def _joint_kinds(
     if rest:
         cells.append(rest)
         shares.append(max(1.0 - sum(shares), 0.0))
-    law = weight_law(oracle, cells, shares)
+    # five sets of three points each would make thousands of kinds of rows
+    law = weight_law(oracle, cells, shares, points=2)
     terms, chances = [], []
     for (group, label, predicted), share in np.ndenumerate(people):
         weights, chance = law[2 * group + label if group < 2 else 4]

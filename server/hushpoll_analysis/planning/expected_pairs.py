@@ -27,7 +27,7 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.joint import RowMoments
 from hushpoll_analysis.planning.expected_leads import SEED, support_patterns
 from hushpoll_analysis.relations import chi_square
-from hushpoll_analysis.relations.conditional import SharesLaw
+from hushpoll_analysis.relations.conditional import SharesLaw, differences_of, sets_of
 from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_analysis.relations.independence import Whitened
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
@@ -95,7 +95,7 @@ def gap_sets(groups: Groups, confidence: float, surveys: int) -> Sets:
         See :func:`gap_power`.
     """
     shares = drawn_shares(groups, surveys)
-    return shares.differences(shares.sets(normal_quantile(confidence)), reference=1).row(0)
+    return differences_of(shares, sets_of(shares, normal_quantile(confidence)), reference=1).row(0)
 
 
 def association_power(

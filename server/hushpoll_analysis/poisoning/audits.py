@@ -204,6 +204,37 @@ def extreme_rows(
     return np.unique(np.array(rows), axis=0)
 
 
+def extreme_rows_of_cells(
+    cells: tuple[FrequencyOracle, Sequence[int], Array], *, each_value: bool = False
+) -> Array:
+    """Return rows f64[m, 8] whose convex hull holds the terms of every fake, of one block.
+
+    Parameters
+    ----------
+    cells : tuple
+        Of the block that has the protected attribute and the target: its protocol, how many
+        combinations the unprivileged group has with a negative and with a positive label, then the
+        privileged group, and of all others if there are others, and the estimated share of each.
+    each_value
+        See :func:`extreme_rows`.
+    """
+    weight = _extreme_weights(*cells)[:, :4]
+    least, most = _parts(*cells)
+    rows = []
+    for number, own in enumerate(weight):
+        of_one = [own, np.zeros(4)]
+        if each_value:
+            ends = ([least[number, cell], most[number, cell]] for cell in range(4))
+            of_one = [np.array(chosen) for chosen in product(*ends)]
+        for chosen in of_one:
+            rows.append(
+                np.concatenate(
+                    [part[[2 * group + 1, 2 * group]] for group in (0, 1) for part in (own, chosen)]
+                )
+            )
+    return np.unique(np.array(rows), axis=0)
+
+
 def _chosen(
     weight: Array,
     groups: tuple[FrequencyOracle | None, Sequence[int], Array],

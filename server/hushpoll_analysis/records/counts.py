@@ -10,7 +10,7 @@ each category is a string of bits, one per record; two categories meet where bot
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -77,8 +77,8 @@ class Counts:
     def of(self, published: Published, name: str) -> npt.NDArray[np.int64]:
         """Return the support of a question's categories, int64[k].
 
-        Of a question in a block with others: how many combinations with each category the records
-        support, all records together, which may be more than n.
+        Of a question in a block with others, unless its own support is here: how many combinations
+        with each category the records support, all records together, which may be more than n.
 
         Raises
         ------
@@ -86,9 +86,22 @@ class Counts:
             If the survey has no such attribute.
         """
         block = published.block_of(name)
-        if block is None or block.alone:
+        if name in self.support or block is None:
             return self.support[name]
         return over_others(self.support[block.name], block, [name])
+
+    def of_several(self, published: Published, names: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the support of one attribute, or of cells of several questions of one block.
+
+        Raises
+        ------
+        InvalidParameter
+            If the survey has no such attribute.
+        """
+        block = published.block_of(names[0])
+        if block is None or block.alone:
+            return self.of(published, names[0])
+        return over_others(self.support[block.name], block, names)
 
     @classmethod
     def none(cls, published: Published, only: Collection[str] | None = None) -> Counts:
@@ -211,6 +224,9 @@ class PairCounts:
 
     def of_questions(self, published: Published, a: str, b: str) -> JointCounts | None:
         """Return what a cross-table of two questions needs, in blocks or not; None: not kept."""
+        if (a, b) in self.joint or (b, a) in self.joint:
+            both = self.joint[a, b] if (a, b) in self.joint else self.joint[b, a].T
+            return self._of(published, a, b, np.ascontiguousarray(both))
         first, second = published.block_of(a), published.block_of(b)
         counts = self.counts
         if first is not None and first is second:
@@ -225,6 +241,10 @@ class PairCounts:
                 both = over_others(both, first, [a])
             if second is not None:
                 both = np.ascontiguousarray(over_others(both.T, second, [b]).T)
+        return self._of(published, a, b, both)
+
+    def _of(self, published: Published, a: str, b: str, both: Cells) -> JointCounts:
+        counts = self.counts
         return JointCounts(counts.n, counts.of(published, a), counts.of(published, b), both)
 
     def of_pair(self, a: str, b: str) -> JointCounts | None:
@@ -274,9 +294,11 @@ def paired_fields(published: Published) -> tuple[Field, ...]:
 
 
 def paired(published: Published) -> tuple[PublishedAttribute, ...]:
-    """Return the attributes in no block with others whose joint counts are kept, in order."""
-    kept = {field.name for field in paired_fields(published)}
-    return tuple(attribute for attribute in published.attributes if attribute.name in kept)
+    """Return the attributes whose joint counts are kept, or those of their block, in order."""
+    kept = [field.name for field in paired_fields(published)]
+    return tuple(
+        one for one in published.attributes if fields_of(published, [one.name])[0].name in kept
+    )
 
 
 def count_pairs(records: Records | RecordStream) -> PairCounts:

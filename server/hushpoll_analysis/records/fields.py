@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,15 @@ def fields_of(published: Published, only: Collection[str] | None = None) -> Sequ
 
 def _questions(field: Field) -> set[str]:
     return set() if field.block is None else {one.name for one in field.block.questions}
+
+
+def categories_of(published: Published, field: Field) -> Iterator[str]:
+    """Yield the categories of a field; of a block the answers to its questions, in their order."""
+    if field.block is None or field.block.alone:
+        yield from published.attribute(field.name).domain
+        return
+    for answers in product(*(question.domain for question in field.block.questions)):
+        yield " & ".join(answers)
 
 
 def over_others(support: npt.NDArray[Any], block: Block, names: Sequence[str]) -> npt.NDArray[Any]:

@@ -19,6 +19,14 @@ def law_of(attribute: PublishedAttribute) -> Law | None:
     return None if attribute.oracle is None else marginal(attribute.oracle, attribute.k)
 
 
+def combinations_of(attribute: PublishedAttribute) -> int:
+    """Return how many values of the domain that is randomised stand for a category.
+
+    It is 1, but for a question that is randomised with others.
+    """
+    return 1 if attribute.oracle is None else attribute.oracle.k // attribute.k
+
+
 def refuse_block(attribute: PublishedAttribute) -> None:
     """Refuse to read a question that is randomised with others as if it stood alone.
 
@@ -30,8 +38,7 @@ def refuse_block(attribute: PublishedAttribute) -> None:
     if attribute.block is not None:
         raise InvalidParameter(
             f"{attribute.name} is randomised together with other questions, in the block "
-            f"{attribute.block}, and this version does not compute this statistic of a block yet; "
-            "ask for estimates or cross-tables, about the questions that are in no block, or "
-            "export the records",
+            f"{attribute.block}, so that no part of a record is its own; name the block, or take "
+            "questions that are in no block",
             field="attribute",
         )

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from hushpoll_analysis.records.counts import JointCounts, count
 from hushpoll_analysis.records.fields import over_others
+from hushpoll_analysis.records.numbers import numbers
 from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.kernels import indicators
 from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.blocks import Block
 from hushpoll_shared.survey.published import Published
 
 LARGEST_TABLE = 1 << 22
@@ -53,22 +51,8 @@ def joint_counts(
     most = 1 if blocks[0] is None else blocks[0].k // first.k
     most *= 1 if blocks[1] is None else blocks[1].k // second.k
     for part in records.blocks(CELLS // (width * most)):
-        total = total + JointCounts.of(
-            _numbers(part, first, blocks[0]), _numbers(part, second, blocks[1])
-        )
+        total = total + JointCounts.of(numbers(part, [a]), numbers(part, [b]))
     return total
-
-
-def _numbers(
-    records: Records, attribute: PublishedAttribute, block: Block | None
-) -> npt.NDArray[np.generic]:
-    """Return how many combinations with each category the records support, [n, k]."""
-    if block is None or block.alone:
-        return records.indicators(attribute.name)
-    supported = indicators(
-        block.oracle, records.of_field(records.published.layout.field(block.name))
-    )
-    return over_others(supported.T.astype(np.uint16), block, [attribute.name]).T
 
 
 def pair(

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.records.laws import refuse_block
+from hushpoll_analysis.records.fields import categories_of
+from hushpoll_analysis.records.laws import law_of, refuse_block
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, ManifestRefused
 from hushpoll_protocols.estimation.marginals import Law
 from hushpoll_protocols.kernels import indicators
@@ -64,10 +65,14 @@ class Channel:
         """Difference p - q, in (0, 1]; exact, since floats would cancel at a small epsilon."""
         return float(self.p - self.q)
 
-    def debias(self, indicators: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
-        """Return D = (I - q)/(p - q), whose expectation given the truth is the one-hot truth."""
-        values = np.array([-self.q / (self.p - self.q), (1 - self.q) / (self.p - self.q)])
-        return np.asarray(values.astype(np.float64)[indicators])
+    def debias(self, indicators: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Return D = (I - q)/(p - q), whose expectation given the truth is the one-hot truth.
+
+        Indicators are 0 or 1, or whole numbers of combinations.
+        """
+        most = max(int(indicators.max(initial=0)), 1)
+        values = [(number - self.q) / (self.p - self.q) for number in range(most + 1)]
+        return np.asarray(np.array(values, np.float64)[indicators])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -207,16 +212,27 @@ class Records:
             return one_hot(self.codes(name), attribute.k)
         return indicators(attribute.oracle, self.column(name))
 
+    def indicators_of(self, field: Field) -> npt.NDArray[np.uint8]:
+        """Return uint8[n, k] of a field: 1 for each category, or combination, that it supports."""
+        if field.oracle is None:
+            return self.indicators(field.name)
+        return indicators(field.oracle, self.of_field(field))
+
     def debiased(self, name: str) -> npt.NDArray[np.float64]:
         """Return D, f64[n, k]: its expectation given the truth is the one-hot truth.
+
+        Of a question that is randomised with others it is the sum of the D of the combinations
+        with each answer.
 
         Raises
         ------
         InvalidParameter
-            As :meth:`indicators`.
+            If the survey has no such attribute; the message lists those that it has.
         """
-        oracle = self.published.attribute(name).oracle
-        return Channel.of(oracle).debias(self.indicators(name))
+        from hushpoll_analysis.records.numbers import numbers
+
+        law = law_of(self.published.attribute(name))
+        return Channel.of(law).debias(numbers(self, [name]))
 
     @classmethod
     def from_table(cls, data: Any, published: Published | None = None) -> Records:
@@ -255,16 +271,19 @@ class Records:
         return polars_of(self.to_arrow())
 
     def frame(self) -> pd.DataFrame:
-        """Return all indicators, with columns named ``attribute=category`` in manifest order."""
+        """Return all indicators, with columns named ``attribute=category`` in the record's order.
+
+        A block of several questions has a column ``block=answer & answer`` for each combination.
+        """
         import pandas as pd  # slow to import, and a server needs no frame
 
-        attributes = self.published.attributes
+        fields = self.published.layout.fields
         names = [
-            f"{attribute.name}={category}"
-            for attribute in attributes
-            for category in attribute.domain
+            f"{field.name}={category}"
+            for field in fields
+            for category in categories_of(self.published, field)
         ]
-        matrices = [self.indicators(attribute.name) for attribute in attributes]
+        matrices = [self.indicators_of(field) for field in fields]
         return pd.DataFrame(np.concatenate(matrices, axis=1), columns=names)
 
 

@@ -14,7 +14,6 @@ from typing import Protocol
 from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, count, count_pairs
 from hushpoll_analysis.records.domains import FIELD, Domain
 from hushpoll_analysis.records.fields import fields_of
-from hushpoll_analysis.records.laws import refuse_block
 from hushpoll_analysis.records.pairs import joint_counts
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter
@@ -51,16 +50,8 @@ class Source(Protocol):
     def pair(self, a: str, b: str) -> JointCounts:
         """Return the joint counts of two different questions, which the caller has checked.
 
-        Raises
-        ------
-        InvalidParameter
-            If one of them is in a block with others.
-        """
-
-    def table(self, a: str, b: str) -> JointCounts:
-        """Return them where either question may be in a block with others, or both in one.
-
-        What they say then depends on the blocks: see
+        Where either is in a block with others, or both are in one, what they say depends on the
+        blocks: see :class:`~hushpoll_analysis.records.counts.JointCounts` and
         :func:`hushpoll_analysis.estimates.tables.estimate_table`.
         """
 
@@ -90,10 +81,6 @@ class OfRecords:
         return count(self.given, only=only)
 
     def pair(self, a: str, b: str) -> JointCounts:
-        """Count two questions, alone and together."""
-        return joint_counts(self.given, *alone(self.published, a, b))
-
-    def table(self, a: str, b: str) -> JointCounts:
         """Count two questions, in blocks or not."""
         return joint_counts(self.given, a, b)
 
@@ -143,10 +130,6 @@ class OfCounts:
         return counts
 
     def pair(self, a: str, b: str) -> JointCounts:
-        """Return the joint counts of two questions; raises as :meth:`table`."""
-        return self.table(*alone(self.published, a, b))
-
-    def table(self, a: str, b: str) -> JointCounts:
         """Return the joint counts of two questions, in blocks or not.
 
         Raises
@@ -204,16 +187,3 @@ def counts_of(
     """Return support counts of all questions, or of those named, where all of these are kept."""
     fields = fields_of(published, only)
     return kept.counts if all(field.name in kept.counts.support for field in fields) else None
-
-
-def alone(published: Published, a: str, b: str) -> tuple[str, str]:
-    """Return the names of two questions that are in no block with others.
-
-    Raises
-    ------
-    InvalidParameter
-        If one of them is.
-    """
-    for name in (a, b):
-        refuse_block(published.attribute(name))
-    return a, b

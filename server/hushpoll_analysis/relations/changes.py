@@ -18,6 +18,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hushpoll_analysis.auditing.group_shares import shares_of_sets
 from hushpoll_analysis.estimates.frequencies import require_rows
@@ -103,6 +104,11 @@ class Wave:
         """What the attribute charges; 0 in clear."""
         oracle = self.published.attribute(self.attribute).oracle
         return Decimal(0) if oracle is None else oracle.epsilon
+
+    @property
+    def support(self) -> npt.NDArray[np.int64]:
+        """Support counts of the attribute's categories, int64[k]."""
+        return self.counts.of(self.published, self.attribute)
 
     @property
     def n(self) -> int:
@@ -260,7 +266,7 @@ def change_of_shares(query: Query, source: Source, earlier: Source) -> Change:
     old, new = (
         shares_of_sets(
             _attribute(side),
-            side.counts.support[side.attribute],
+            side.support,
             side.counts.n,
             [codes[place] for codes in labels.values()],
             confidence=level,

@@ -8,6 +8,9 @@ the truth and elsewhere,
 
     V(r) = f2 m2 (r m1 + (1-r) e1 - r^2) + e2 ((f1 - r f2)(m1 - e1 - 2r) + (1 - f2)(e1 + r^2)).
 
+Where both are in one block, N is the weight of a combination of answer and group and W the sum of
+those of the group, and V(r) is that of :mod:`hushpoll_analysis.relations.block_shares`.
+
 With both attributes in clear the set is Wilson's interval for the people of group b. The quantile
 is corrected for skewness as in :mod:`hushpoll_protocols.estimation.score`. The set is an interval
 where W is more than z of its standard errors above 0. Below, it has no bound: these records cannot
@@ -23,17 +26,21 @@ All of it needs the joint counts alone, so a server answers from the aggregates 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
+from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
+from hushpoll_analysis.relations.block_shares import BlockSharesLaw
 from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_analysis.verdicts.judging import judged
@@ -184,8 +191,11 @@ def shares_in_groups(query: Query, source: Source) -> ConditionalShares:
         shown = outcome.k * (group.k + (0 if place is None else group.k - 1))
         normal_quantile(level)  # it refuses a confidence outside (0, 1)
         level = 1 - (1 - level) / shown
-    shares = SharesLaw.of(outcome, group, counts)
-    sets = shares.sets(normal_quantile(level))
+    block = common_block(source.published, query.of, query.given)
+    law: LawOfShares = (
+        SharesLaw.of(outcome, group, counts) if block is None else BlockSharesLaw.of(block, counts)
+    )
+    sets = sets_of(law, normal_quantile(level))
     return ConditionalShares(
         of=query.of,
         given=query.given,
@@ -196,7 +206,7 @@ def shares_in_groups(query: Query, source: Source) -> ConditionalShares:
         simultaneous=query.simultaneous,
         shares=sets,
         reference=query.reference,
-        differences=None if place is None else shares.differences(sets, place),
+        differences=None if place is None else differences_of(law, sets, place),
     )
 
 
@@ -217,9 +227,97 @@ def group_place(group: PublishedAttribute, reference: str) -> int:
     return group.domain.index(reference)
 
 
+class LawOfShares(Protocol):
+    """What sets of shares are computed from; rows are groups, columns categories or surveys."""
+
+    @property
+    def n(self) -> int:
+        """Records."""
+
+    @property
+    def joint(self) -> Array:
+        """Of all people, in both, f64[groups, columns]."""
+
+    @property
+    def weight(self) -> Array:
+        """Of all people, in the group, f64[groups, 1] or f64[groups, columns]."""
+
+    def variance(self) -> tuple[Array, Array, Array]:
+        """Return the coefficients of V(r)."""
+
+    def third(self, r: Array) -> Array:
+        """Return the third moment of N - r W of a record if r is the truth."""
+
+    def correlation(self, r: Array, s: Array, reference: int) -> Array:
+        """Return the correlation of each group's N - r W with that of the reference, of s."""
+
+
+def sets_of(law: LawOfShares, z: float) -> Sets:
+    """Return the shares with their sets at a normal quantile z."""
+    v0, v1, v2 = law.variance()
+    rows, top, weight = law.n, law.joint, np.broadcast_to(law.weight, law.joint.shape)
+    # beyond this quantile the quadratic has no bounded set
+    under = np.where(v2 > 0, v2, 1.0)
+    most = np.where(v2 > 0, np.sqrt(rows / under) * np.maximum(weight, 0.0), np.inf)
+    bounded = (weight > 0) & (most > z)
+    safe = np.where(bounded, weight, 1.0)
+    value = np.where(bounded, top, 0.5) / safe
+    level = v0 * safe**2 + v1 * (value * safe) * safe + v2 * (value * safe) ** 2
+
+    def spread(r: Array) -> Array:
+        return np.asarray(np.maximum(v0 + v1 * r + v2 * r**2, 0.0))
+
+    def root(quantile: Array, sign: int) -> Array:
+        square = quantile**2
+        inside = rows * level + square * (v1**2 / 4 - v0 * v2)
+        a = np.where(bounded, rows * safe**2 - square * v2, 1.0)
+        b = rows * value * safe**2 + square * v1 / 2
+        return np.asarray((b + sign * quantile * np.sqrt(np.maximum(inside, 0.0))) / a)
+
+    def limit(sign: int) -> tuple[Array, npt.NDArray[np.bool_]]:
+        def surplus(quantile: Array) -> Array:
+            at = np.clip(root(quantile, sign), 0.0, 1.0)
+            variance = spread(at)
+            deviation = np.where(variance > 0, variance, 1.0)
+            skewness = np.where(variance > 0, law.third(at), 0.0) / deviation**1.5
+            return quantile - corrected_quantile(z, -sign * skewness / np.sqrt(rows))
+
+        low = np.zeros(value.shape)
+        # the correction is of the order of the skewness: twice the quantile is far beyond it
+        high = np.where(bounded, np.minimum(2 * z + 2, _NEAR * most), 1.0)
+        reached = surplus(high) >= 0
+        for _ in range(STEPS):
+            middle = (low + high) / 2
+            below = surplus(middle) < 0
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return root(high, sign), reached
+
+    (lower, fits_below), (upper, fits_above) = limit(-1), limit(1)
+    known = bounded & fits_below & fits_above
+    error = np.sqrt(spread(np.clip(value, 0.0, 1.0)) / rows) / safe
+    return Sets(
+        np.where(known, value, np.nan),
+        np.where(known, error, np.nan),
+        np.where(known, np.minimum(lower, value), -np.inf),
+        np.where(known, np.maximum(upper, value), np.inf),
+    )
+
+
+def differences_of(law: LawOfShares, sets: Sets, reference: int) -> Sets:
+    """Return each group's shares minus those of one group."""
+    row = sets.row(reference)
+    own, theirs = (
+        np.clip(np.where(np.isfinite(each.value), each.value, 0.0), 0.0, 1.0)
+        for each in (sets, row)
+    )
+    correlation = law.correlation(own, theirs, reference)
+    itself = np.arange(len(sets.value))[:, None] == reference
+    return sets.minus(row, correlation, itself)
+
+
 @dataclass(frozen=True, slots=True)
 class SharesLaw:
-    """What the sets are computed from; rows are groups, columns categories, or drawn surveys.
+    """The law where both questions are randomised apart.
 
     Attributes
     ----------
@@ -250,7 +348,7 @@ class SharesLaw:
         cls, outcome: PublishedAttribute, group: PublishedAttribute, counts: JointCounts
     ) -> SharesLaw:
         """Return what the sets of one survey are computed from."""
-        first, second = Side.of(outcome.oracle), Side.of(group.oracle)
+        first, second = Side.of(law_of(outcome)), Side.of(law_of(group))
         cells, _, weight = joint_frequencies(counts, first, second)
         raw1 = debiased_means(counts.first, counts.n, first)
         raw2 = debiased_means(counts.second, counts.n, second)
@@ -262,7 +360,7 @@ class SharesLaw:
             weight[:, None],
             RowMoments.of(first.law, raw1, first.law.excess_shares(raw1)),
             RowMoments.of(second.law, raw2, excess).rows(every),
-            WeightCovariances.of(group.oracle),
+            WeightCovariances.of(law_of(group)),
             excess[:, None],
         )
 
@@ -288,68 +386,7 @@ class SharesLaw:
             + b.other_third * (outside * (match - other) + (1 - b.frequency) * other)
         )
 
-    def sets(self, z: float) -> Sets:
-        """Return the shares with their sets at a normal quantile z."""
-        v0, v1, v2 = self.variance()
-        rows, top, weight = self.n, self.joint, np.broadcast_to(self.weight, self.joint.shape)
-        # beyond this quantile the quadratic has no bounded set
-        under = np.where(v2 > 0, v2, 1.0)
-        most = np.where(v2 > 0, np.sqrt(rows / under) * np.maximum(weight, 0.0), np.inf)
-        bounded = (weight > 0) & (most > z)
-        safe = np.where(bounded, weight, 1.0)
-        value = np.where(bounded, top, 0.5) / safe
-        level = v0 * safe**2 + v1 * (value * safe) * safe + v2 * (value * safe) ** 2
-
-        def spread(r: Array) -> Array:
-            return np.asarray(np.maximum(v0 + v1 * r + v2 * r**2, 0.0))
-
-        def root(quantile: Array, sign: int) -> Array:
-            square = quantile**2
-            inside = rows * level + square * (v1**2 / 4 - v0 * v2)
-            a = np.where(bounded, rows * safe**2 - square * v2, 1.0)
-            b = rows * value * safe**2 + square * v1 / 2
-            return np.asarray((b + sign * quantile * np.sqrt(np.maximum(inside, 0.0))) / a)
-
-        def limit(sign: int) -> tuple[Array, npt.NDArray[np.bool_]]:
-            def surplus(quantile: Array) -> Array:
-                at = np.clip(root(quantile, sign), 0.0, 1.0)
-                variance = spread(at)
-                deviation = np.where(variance > 0, variance, 1.0)
-                skewness = np.where(variance > 0, self.third(at), 0.0) / deviation**1.5
-                return quantile - corrected_quantile(z, -sign * skewness / np.sqrt(rows))
-
-            low = np.zeros(value.shape)
-            # the correction is of the order of the skewness: twice the quantile is far beyond it
-            high = np.where(bounded, np.minimum(2 * z + 2, _NEAR * most), 1.0)
-            reached = surplus(high) >= 0
-            for _ in range(STEPS):
-                middle = (low + high) / 2
-                below = surplus(middle) < 0
-                low, high = np.where(below, middle, low), np.where(below, high, middle)
-            return root(high, sign), reached
-
-        (lower, fits_below), (upper, fits_above) = limit(-1), limit(1)
-        known = bounded & fits_below & fits_above
-        error = np.sqrt(spread(np.clip(value, 0.0, 1.0)) / rows) / safe
-        return Sets(
-            np.where(known, value, np.nan),
-            np.where(known, error, np.nan),
-            np.where(known, np.minimum(lower, value), -np.inf),
-            np.where(known, np.maximum(upper, value), np.inf),
-        )
-
-    def differences(self, sets: Sets, reference: int) -> Sets:
-        """Return each group's shares minus those of one group."""
-        row = sets.row(reference)
-        own, theirs = (
-            np.clip(np.where(np.isfinite(each.value), each.value, 0.0), 0.0, 1.0)
-            for each in (sets, row)
-        )
-        correlation = self._correlation(own, theirs, reference)
-        itself = np.arange(len(sets.value))[:, None] == reference
-        return sets.minus(row, correlation, itself)
-
-    def _correlation(self, r: Array, s: Array, reference: int) -> Array:
+    def correlation(self, r: Array, s: Array, reference: int) -> Array:
         """Return the correlation of each group's N - r W with that of the reference, of s."""
         a, f = self.outcome, self.group.frequency
         match, other = a.second - r - s + r * s, a.other + r * s

@@ -10,6 +10,10 @@ from the protocol's law at the estimated frequencies, given the counts:
 - Where every support has one size above 1, records are drawn by the protocol itself. Of a category
   that too many support, randomly chosen records support one that too few do instead. The counts of
   the drawn records are off by about their standard errors, so few records change.
+
+The categories of a question in a block are sets of combinations. What a record supports of each set
+depends on the set of its truth alone, so combinations are drawn whose truths are the first of each.
+Each has its part of the set's count.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.estimation.marginals import Law, Marginal
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -51,13 +56,15 @@ class Supports:
         return len(self.categories) / (len(self.starts) - 1)
 
 
-def is_partition(oracle: FrequencyOracle | None) -> bool:
+def is_partition(law: Law | None) -> bool:
     """Return whether every record supports one category, so that counts are all there is."""
-    return oracle is None or oracle.names_one_value
+    if isinstance(law, Marginal):
+        law = law.oracle
+    return law is None or law.names_one_value
 
 
 def draw_supports(
-    oracle: FrequencyOracle | None,
+    law: Law | None,
     counts: Places,
     n: int,
     frequency: Array,
@@ -67,8 +74,8 @@ def draw_supports(
 
     Parameters
     ----------
-    oracle : FrequencyOracle or None
-        None in clear.
+    law : FrequencyOracle, Marginal or None
+        None in clear. Of sets, a record names a category as often as it supports combinations.
     counts : int64[k]
         Support counts, which the drawn records have too.
     n : int
@@ -78,8 +85,11 @@ def draw_supports(
     rng : numpy.random.Generator
         Source of randomness.
     """
-    if oracle is None or oracle.names_one_value:
+    if law is None or is_partition(law):
         return Supports.of_partition(counts)
+    if isinstance(law, Marginal):
+        return _of_sets(law, counts, n, frequency, rng)
+    oracle = law
     # As many records of each truth as expected, each rounded up or down at random.
     ends = np.floor(np.minimum(np.cumsum(frequency), 1.0) * n + rng.random()).astype(np.int64)
     ends = np.minimum(ends, n)
@@ -88,6 +98,26 @@ def draw_supports(
     if oracle.support_size is None:
         return _independent(oracle, counts, n, truths, rng)
     return _of_one_size(oracle, counts, truths, rng)
+
+
+def _of_sets(
+    law: Marginal, counts: Places, n: int, frequency: Array, rng: np.random.Generator
+) -> Supports:
+    truths = np.zeros((law.k, law.members))
+    truths[:, 0] = frequency
+    p, q = float(law.oracle.p), float(law.oracle.q)
+    expected = n * (q + (p - q) * truths)
+    surplus = counts - expected.sum(axis=1)
+    # from the sums of whole sets down, so that each set has its count to the last record
+    ends = np.rint(np.cumsum(expected + surplus[:, None] / law.members, axis=1)).astype(np.int64)
+    each = np.clip(np.diff(ends, axis=1, prepend=0), 0, n)
+    while (left := counts - each.sum(axis=1)).any():
+        step = np.sign(left)[:, None]
+        able = (each + step >= 0) & (each + step <= n) & (step != 0)
+        places = np.flatnonzero(left)
+        each[places, able[places].argmax(axis=1)] += np.sign(left[places])
+    drawn = draw_supports(law.oracle, each.ravel(), n, truths.ravel(), rng)
+    return Supports(drawn.starts, drawn.categories // law.members)
 
 
 def _independent(

@@ -15,6 +15,9 @@ S = diag(f) - f f' and X^2 is Pearson's. Pearson's own statistic of perturbed an
 noise for people: its level is wrong (Gaboardi and Rogers, Local Private Hypothesis Testing, ICML
 2018, who correct it for randomised responses as is done here).
 
+Where both questions are in one block, cells are estimated as they are and not by products, and the
+covariance of R is another one: see :mod:`hushpoll_analysis.relations.block_independence`.
+
 Noise makes dependence harder to see. A dependence of size phi, phi^2 being Pearson's statistic of
 the population over n, has a noncentrality of n phi^2 times an efficiency, which depends on the kind
 of dependence; its extremes are products of the extreme eigenvalues of S^+ (diag(f) - f f').
@@ -24,26 +27,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import Side, debiased_means, joint_frequencies
+from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.planning.needed import POWER
 from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations import chi_square
+from hushpoll_analysis.relations.block_independence import InBlock
 from hushpoll_analysis.relations.reference_distribution import TABLES, PairingTest
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import foreseen
 from hushpoll_analysis.verdicts.powers import dependence
-from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.marginals import Law, Marginal
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_shared.queries.independence import Conclusion, OutcomeOfTest, Reference
 from hushpoll_shared.queries.independence import Independence as Query
@@ -52,6 +59,8 @@ from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
 Array = npt.NDArray[np.float64]
+PValue: TypeAlias = tuple[float, Reference, int | None]
+"""The p-value, where it comes from, and how many tables were drawn."""
 
 ALPHA = 0.05
 MOST_CATEGORIES = 2048
@@ -208,31 +217,28 @@ def run_test(query: Query, source: Source, *, most_tables: int) -> IndependenceT
                 f"at most {MOST_CATEGORIES}; choose another attribute",
                 field=field,
             )
-    cells, shares, others = joint_frequencies(counts, Side.of(first.oracle), Side.of(second.oracle))
-    rest = cells - np.outer(shares, others)
-    left, right = Whitened.of(first.oracle, shares), Whitened.of(second.oracle, others)
-    degrees = left.rank * right.rank
-    statistic = counts.n * float(np.square(left.root @ rest @ right.root.T).sum())
+    block = common_block(published, a, b)
+    test: Evidence = (
+        Apart.of(published, counts, (first, second), most_tables)
+        if block is None
+        else InBlock.of(published, counts, (first, second), block)
+    )
+    degrees = test.degrees
     possible = float(np.sqrt(min(first.k, second.k) - 1))
     detectable: tuple[float, float | None] | None = None
     if degrees:
         least = chi_square.detectable(degrees, alpha=alpha, wanted=POWER) / counts.n
-        easy, hard = (
-            float(np.sqrt(least / (ours * theirs)))
-            for ours, theirs in zip(left.efficiency, right.efficiency, strict=True)
-        )
+        easy, hard = (float(np.sqrt(least / efficiency)) for efficiency in test.efficiency)
         # beyond what is possible, phi would promise a power that the test does not have
         if easy <= possible:
             detectable = easy, hard if hard <= possible else None
-    used = [f[f > 0] for f in (left.frequency, right.frequency)]
-    p_value, reference, tables = _p_value(
-        published, counts, (first, second), (left, right), statistic, degrees, most_tables
-    )
+    used = [f[f > 0] for f in test.frequencies]
+    p_value, reference, tables = test.p_value()
     return IndependenceTest(
         a=a,
         b=b,
         n=counts.n,
-        statistic=statistic,
+        statistic=test.statistic,
         degrees=degrees,
         p_value=p_value,
         alpha=alpha,
@@ -244,52 +250,129 @@ def run_test(query: Query, source: Source, *, most_tables: int) -> IndependenceT
     )
 
 
-def _p_value(
-    published: Published,
-    counts: JointCounts,
-    attributes: tuple[PublishedAttribute, PublishedAttribute],
-    sides: tuple[Whitened, Whitened],
-    statistic: float,
-    degrees: int,
-    most_tables: int,
-) -> tuple[float, Reference, int | None]:
-    if not degrees:
-        return 1.0, "chi-square", None
-    if not has_rare_answers(counts, (attributes[0].oracle, attributes[1].oracle)):
-        return chi_square.upper_tail(statistic, degrees), "chi-square", None
-    names = [attribute.name for attribute in published.attributes]
-    if names.index(attributes[0].name) > names.index(attributes[1].name):
-        # the same tables, whichever is named first
-        turned = JointCounts(counts.n, counts.second, counts.first, counts.both.T)
-        counts, attributes, sides = turned, attributes[::-1], sides[::-1]
-    test = PairingTest(
-        counts,
-        (attributes[0].oracle, attributes[1].oracle),
-        (sides[0].frequency, sides[1].frequency),
-        sides[0].of_supports(counts.first, counts.n),
-        sides[1].of_supports(counts.second, counts.n),
-    )
-    key = f"{published.digest} {attributes[0].name} {attributes[1].name}"
-    drawn = test.p_value(key, most=most_tables)
-    return drawn.p_value, "drawn tables", drawn.tables
+class Evidence(Protocol):
+    """What the records say of the dependence of two questions."""
+
+    @property
+    def statistic(self) -> float:
+        """X^2, at least 0."""
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom."""
+
+    @property
+    def efficiency(self) -> tuple[float, float]:
+        """Which part of a dependence is seen, at most and at least."""
+
+    @property
+    def frequencies(self) -> tuple[Array, Array]:
+        """Estimates of either question, at least 0 and summing to 1."""
+
+    def p_value(self) -> PValue:
+        """Return the p-value, its reference and the tables drawn."""
 
 
-def has_rare_answers(
-    counts: JointCounts, oracles: tuple[FrequencyOracle | None, FrequencyOracle | None]
-) -> bool:
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """The evidence on two questions that are randomised apart.
+
+    Attributes
+    ----------
+    published : Published
+        The survey.
+    counts : JointCounts
+        Of both.
+    attributes : (PublishedAttribute, PublishedAttribute)
+        Both.
+    sides : (Whitened, Whitened)
+        Of either.
+    statistic : float
+        X^2.
+    most_tables : int
+        Drawn at most.
+    """
+
+    published: Published
+    counts: JointCounts
+    attributes: tuple[PublishedAttribute, PublishedAttribute]
+    sides: tuple[Whitened, Whitened]
+    statistic: float
+    most_tables: int
+
+    @classmethod
+    def of(
+        cls,
+        published: Published,
+        counts: JointCounts,
+        attributes: tuple[PublishedAttribute, PublishedAttribute],
+        most_tables: int,
+    ) -> Apart:
+        """Return that of joint counts."""
+        first, second = (law_of(attribute) for attribute in attributes)
+        cells, shares, others = joint_frequencies(counts, Side.of(first), Side.of(second))
+        rest = cells - np.outer(shares, others)
+        left, right = Whitened.of(first, shares), Whitened.of(second, others)
+        statistic = counts.n * float(np.square(left.root @ rest @ right.root.T).sum())
+        return cls(published, counts, attributes, (left, right), statistic, most_tables)
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom."""
+        return self.sides[0].rank * self.sides[1].rank
+
+    @property
+    def efficiency(self) -> tuple[float, float]:
+        """Which part of a dependence is seen, at most and at least."""
+        (most, least), (others_most, others_least) = (side.efficiency for side in self.sides)
+        return most * others_most, least * others_least
+
+    @property
+    def frequencies(self) -> tuple[Array, Array]:
+        """Estimates of either question, at least 0 and summing to 1."""
+        return self.sides[0].frequency, self.sides[1].frequency
+
+    def p_value(self) -> PValue:
+        """Return the p-value, its reference and the tables drawn."""
+        counts, sides = self.counts, self.sides
+        if not self.degrees:
+            return 1.0, "chi-square", None
+        laws = sides[0].law, sides[1].law
+        if not has_rare_answers(counts, laws):
+            return chi_square.upper_tail(self.statistic, self.degrees), "chi-square", None
+        names = [attribute.name for attribute in self.attributes]
+        order = [attribute.name for attribute in self.published.attributes]
+        if order.index(names[0]) > order.index(names[1]):
+            # the same tables, whichever is named first
+            turned = JointCounts(counts.n, counts.second, counts.first, counts.both.T)
+            counts, names, sides, laws = turned, names[::-1], sides[::-1], laws[::-1]
+        test = PairingTest(
+            counts,
+            laws,
+            (sides[0].frequency, sides[1].frequency),
+            sides[0].of_supports(counts.first, counts.n),
+            sides[1].of_supports(counts.second, counts.n),
+        )
+        drawn = test.p_value(f"{self.published.digest} {' '.join(names)}", most=self.most_tables)
+        return drawn.p_value, "drawn tables", drawn.tables
+
+
+def has_rare_answers(counts: JointCounts, laws: tuple[Law | None, Law | None]) -> bool:
     """Return whether under independence some cell expects fewer than `ENOUGH_TOGETHER` records."""
     first, second = (
-        _rarest(oracle, support, counts.n)
-        for oracle, support in zip(oracles, (counts.first, counts.second), strict=True)
+        _rarest(law, support, counts.n)
+        for law, support in zip(laws, (counts.first, counts.second), strict=True)
     )
     return first * second < ENOUGH_TOGETHER * counts.n
 
 
-def _rarest(oracle: FrequencyOracle | None, support: npt.NDArray[np.int64], n: int) -> int:
+def _rarest(law: Law | None, support: npt.NDArray[np.int64], n: int) -> int:
     """Return the records in which the indicator that varies least has its rarer value."""
-    rarer = np.minimum(support, n - support)
+    members = law.members if isinstance(law, Marginal) else 1
+    # of several combinations with one answer, each has its part of the records
+    rarer = np.minimum(support, n * members - support) // members
     # an answer in clear that nobody gave takes no degree of freedom
-    return int(rarer[support > 0].min() if oracle is None else rarer.min())
+    return int(rarer[support > 0].min() if law is None else rarer.min())
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,17 +382,17 @@ class Whitened:
     `frequency` are the estimates at which they are, f64[k], at least 0 and summing to 1.
     """
 
-    oracle: FrequencyOracle | None
+    law: Law | None
     frequency: Array
     root: Array
     rank: int
     efficiency: tuple[float, float]
 
     @classmethod
-    def of(cls, oracle: FrequencyOracle | None, estimated: Array) -> Whitened:
-        """Return that of a protocol, None in clear, at estimated shares f64[k]."""
+    def of(cls, law: Law | None, estimated: Array) -> Whitened:
+        """Return that of a protocol or of sets, None in clear, at estimated shares f64[k]."""
         frequency = project_simplex(estimated)
-        covariance = WeightCovariances.of(oracle).over_population(frequency)
+        covariance = WeightCovariances.of(law).over_population(frequency)
         values, vectors = np.linalg.eigh(covariance)
         kept = values > _RANK * max(float(values[-1]), 1e-300)
         root = (vectors[:, kept] / np.sqrt(values[kept])).T
@@ -318,7 +401,7 @@ class Whitened:
         seen = shares[shares > _RANK]
         seen = seen if len(seen) else np.full(1, _RANK)
         efficiency = float(seen.max()), float(seen.min())
-        return cls(oracle, frequency, root, int(kept.sum()), efficiency)
+        return cls(law, frequency, root, int(kept.sum()), efficiency)
 
     def of_supports(self, support: npt.NDArray[np.int64], n: int) -> Array:
         """Return the root for centred indicators instead of weights, f64[rank, k].
@@ -326,7 +409,7 @@ class Whitened:
         With W = D - c T, D = (I - q)/(p - q) and T the sum of D less 1, the centred weights are
         (1 - c 1')/(p - q) times the centred indicators.
         """
-        side = Side.of(self.oracle)
+        side = Side.of(self.law)
         root = self.root
         if side.law.varies:
             share = side.law.excess_shares(debiased_means(support, n, side))

@@ -27,9 +27,11 @@ import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.records.records import CELLS, Records
+from hushpoll_analysis.relations.sides_of_tables import TableSide, as_asked, table_sides
 from hushpoll_analysis.relations.three_way import chosen_attributes
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_protocols.estimation.marginals import Marginal
+from hushpoll_shared.survey.published import Published
 
 Array = npt.NDArray[np.float64]
 Supports = npt.NDArray[np.uint8]
@@ -121,7 +123,10 @@ def likelihood_table(
         )
     chosen = chosen_attributes(records.published, attributes)
     require_rows(len(records))
-    likelihood = _Likelihood(records, chosen)
+    sides = table_sides(records.published, chosen)
+    for side in sides:
+        _refuse_part(records.published, side)
+    likelihood = _Likelihood(records, sides)
     frequency, deficit, iterations = _maximise(
         likelihood, tolerance, max_iterations, on_progress or (lambda _: None)
     )
@@ -129,23 +134,43 @@ def likelihood_table(
         attributes=tuple(attributes),
         categories=tuple(attribute.domain for attribute in chosen),
         n=len(records),
-        frequency=frequency.reshape([attribute.k for attribute in chosen]),
+        frequency=as_asked(frequency, sides, chosen),
         deficit=deficit,
         iterations=iterations,
     )
 
 
+def _refuse_part(published: Published, side: TableSide) -> None:
+    block = published.block_of(side.names[0])
+    if isinstance(side.law, Marginal) and block is not None:
+        others = [one.name for one in block.questions if one.name not in side.names]
+        raise InvalidParameter(
+            f"{', '.join(side.names)} is randomised together with {', '.join(others)}, in the "
+            f"block {block.name}, and how likely a record is depends on all of them; name all "
+            "questions of the block, or ask for the table without the likelihood",
+            field="attributes",
+        )
+
+
 class _Likelihood:
     """The log-likelihood of joint shares, f64[cells], from the distinct supports of records."""
 
-    def __init__(self, records: Records, attributes: Sequence[PublishedAttribute]) -> None:
+    def __init__(self, records: Records, sides: Sequence[TableSide]) -> None:
         self.n = len(records)
-        self._sizes = [attribute.k for attribute in attributes]
+        self._sizes = [side.k for side in sides]
         self._outside = [
-            0.0 if attribute.oracle is None else float(1 / attribute.oracle.likelihood_ratio)
-            for attribute in attributes
+            0.0
+            if side.law is None or isinstance(side.law, Marginal)
+            else float(1 / side.law.likelihood_ratio)
+            for side in sides
         ]
-        supports = np.hstack([records.indicators(attribute.name) for attribute in attributes])
+        parts = [side.numbers(records).astype(np.uint8) for side in sides]
+        if len(sides) == 1:
+            # a last side with one category that every record has
+            self._sizes.append(1)
+            self._outside.append(0.0)
+            parts.append(np.ones((self.n, 1), np.uint8))
+        supports = np.hstack(parts)
         self._supports, self._weights = _grouped(supports)
         self.cells = int(np.prod(self._sizes))
         self._rows = max(1, CELLS // self.cells)

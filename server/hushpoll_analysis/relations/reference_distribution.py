@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.relations.drawn_supports import draw_supports, is_partition
-from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.estimation.marginals import Law
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -83,7 +83,7 @@ class PairingTest:
     ----------
     counts : JointCounts
         Observed.
-    oracles : (FrequencyOracle or None, FrequencyOracle or None)
+    laws : two of FrequencyOracle, Marginal or None
         Of either attribute; None in clear.
     frequencies : (f64[k1], f64[k2])
         Estimated, at least 0 and summing to 1.
@@ -92,7 +92,7 @@ class PairingTest:
     """
 
     counts: JointCounts
-    oracles: tuple[FrequencyOracle | None, FrequencyOracle | None]
+    laws: tuple[Law | None, Law | None]
     frequencies: tuple[Array, Array]
     left: Array
     right: Array
@@ -135,11 +135,11 @@ class PairingTest:
         cells = self.left.shape[0] * self.left.shape[1] * self.right.shape[1]
         by_cell = _HYPERGEOMETRIC * self.counts.both.size
         sizes = 1.0
-        for frequency, oracle in zip(self.frequencies, self.oracles, strict=True):
-            if oracle is not None and not oracle.names_one_value:
-                sizes *= float(oracle.q) * len(frequency) + float(oracle.p - oracle.q)
+        for frequency, law in zip(self.frequencies, self.laws, strict=True):
+            if law is not None and not is_partition(law):
+                sizes *= float(law.q) * len(frequency) + float(law.p - law.q)
         by_pairing = int(self.counts.n * (4 + sizes))
-        known = all(map(is_partition, self.oracles))
+        known = all(map(is_partition, self.laws))
         cost = min(by_cell, by_pairing) if known else by_pairing
         tables = min(most, max(WORK // (cost + cells), FEWEST))
         step = max(1, min(_BATCH, _CELLS // self.counts.both.size))
@@ -174,9 +174,9 @@ class PairingTest:
 
         counts, n = self.counts, self.counts.n
         sides = [
-            draw_supports(oracle, support, n, frequency, rng)
-            for oracle, support, frequency in zip(
-                self.oracles, (counts.first, counts.second), self.frequencies, strict=True
+            draw_supports(law, support, n, frequency, rng)
+            for law, support, frequency in zip(
+                self.laws, (counts.first, counts.second), self.frequencies, strict=True
             )
         ]
         order = np.arange(n)

@@ -11,26 +11,33 @@ The raw moments of the product follow from the law. With s_i = e_i + (m_i - e_i)
 moment of weight i given the truth, the mean of s_1 s_2 s_3 is linear in the cell's share, given the
 estimates of pairs and of single attributes. The interval is the score interval with the variance
 and the skewness that these give (:mod:`hushpoll_protocols.estimation.score`).
+
+Of questions that are randomised together the weight is that of the combination of their answers, so
+that the table is one of fewer sides: of two as a cross-table, of one as estimates.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import NormalDist
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means
+from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, estimate_joint
 from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.records import CELLS, Records, RecordStream
+from hushpoll_analysis.relations.sides_of_tables import TableSide, as_asked, table_sides
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import verdict_of
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_protocols.estimation.frequencies import estimate, normal_quantile
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_shared.queries.cross_tables import CrossTable
 from hushpoll_shared.querying.documents import to_json
@@ -132,9 +139,12 @@ def three_way_table(
     """
     z = normal_quantile(confidence)
     attributes = chosen_attributes(records.published, (a, b, c))
-    counts, n = _count(records, attributes)
+    sides = table_sides(records.published, attributes)
+    counts, n = _count(records, sides)
     require_rows(n)
-    table, error, lower, upper = _estimated(counts, n, attributes, z)
+    table, error, lower, upper = (
+        as_asked(part, sides, attributes) for part in _estimated(counts, n, sides, z)
+    )
     return UnbiasedTable(
         attributes=(a, b, c),
         categories=tuple(attribute.domain for attribute in attributes),
@@ -149,18 +159,27 @@ def three_way_table(
 
 
 def _estimated(
-    counts: npt.NDArray[np.int64], n: int, attributes: Sequence[PublishedAttribute], z: float
+    counts: npt.NDArray[np.int64], n: int, sides: Sequence[TableSide], z: float
 ) -> tuple[Array, Array, Array, Array]:
-    """Return the cells with their standard errors and limits, from the counts of all triples."""
-    sides = [Side.of(attribute.oracle) for attribute in attributes]
+    """Return the cells with their standard errors and limits, from the counts of all tuples."""
+    confidence = 2 * NormalDist().cdf(z) - 1
+    if len(sides) == 1 and sides[0].law is not None:
+        alone = estimate(sides[0].law, counts[:-1], n, confidence=confidence)
+        return alone.frequency, alone.standard_error, alone.lower, alone.upper
+    if len(sides) == 2:
+        pair = JointCounts(n, counts[:-1, -1], counts[-1, :-1], counts[:-1, :-1])
+        first, second = (Side.of(side.law) for side in sides)
+        cells = estimate_joint(pair, first, second, confidence=confidence)
+        return cells.frequency, cells.standard_error, cells.lower, cells.upper
     table, moments = counts.astype(np.float64) / n, []
-    for axis, side in enumerate(sides):
-        alone = np.moveaxis(counts, axis, 0)[:-1, -1, -1]
-        raw = debiased_means(alone, n, side)
+    for axis, given in enumerate(sides):
+        side = Side.of(given.law)
+        alone_counts = np.moveaxis(counts, axis, 0)[:-1, -1, -1]
+        raw = debiased_means(alone_counts, n, side)
         share = side.law.excess_shares(raw)
         moments.append(RowMoments.of(side.law, raw, share))
         table = np.moveaxis(np.tensordot(_weights(side, share), table, (1, axis)), 0, axis)
-    perturbed = [side.perturbed for side in sides]
+    perturbed = [given.law is not None for given in sides]
     return table, *_intervals(table, moments, n, z, perturbed)
 
 
@@ -170,11 +189,14 @@ def _verdict(expected: Expected, names: tuple[str, str, str], confidence: float)
     def foresee(_: Query[Any], sides: Sequence[Expected]) -> list[Reach]:
         (side,) = sides
         asked = [side.published.attribute(name) for name in names]
-        support = side.questions(names).support
-        one, two, three = (np.append(support[name], side.n) / side.n for name in names)
-        triples = side.n * one[:, None, None] * two[:, None] * three
-        counts = np.rint(triples).astype(np.int64)
-        lower, upper = _estimated(counts, side.n, asked, normal_quantile(confidence))[2:]
+        of_table = table_sides(side.published, asked)
+        counts = side.questions(names)
+        tuples = np.full((), float(side.n))
+        for part in of_table:
+            support = np.append(counts.of_several(side.published, part.names).ravel(), side.n)
+            tuples = tuples[..., None] * (support / side.n)
+        counted = np.rint(tuples).astype(np.int64)
+        lower, upper = _estimated(counted, side.n, of_table, normal_quantile(confidence))[2:]
         what = f"a share of {names[0]}, {names[1]} and {names[2]} together"
         half = float((upper - lower).max()) / 2
         return [Reach(part="cells", what=what, half_width=half, most=share_tells(lower.size))]
@@ -215,24 +237,26 @@ def chosen_attributes(published: Published, names: Sequence[str]) -> list[Publis
 
 
 def _count(
-    records: Records | RecordStream, attributes: Sequence[PublishedAttribute]
+    records: Records | RecordStream, sides: Sequence[TableSide]
 ) -> tuple[npt.NDArray[np.int64], int]:
-    """Return how many records support each triple, int64[k1+1, k2+1, k3+1], and all of them.
+    """Return how many records support each tuple, int64[k1 + 1, ...], and all of them.
 
     The last place of each axis stands for any category.
     """
-    shape = tuple(attribute.k + 1 for attribute in attributes)
-    total, n = np.zeros((shape[0] * shape[1], shape[2]), np.int64), 0
-    for block in records.blocks(min(CELLS // sum((shape[0] * shape[1], shape[2])), 1 << 20)):
+    shape = tuple(side.k + 1 for side in sides)
+    *first, last = shape
+    left, most = math.prod(first), math.prod(side.most for side in sides)
+    total, n = np.zeros((left, last), np.int64), 0
+    for block in records.blocks(min(CELLS // (left + last), 1 << 20) // most):
         # float32 goes through BLAS and is exact for counts below 2^24
-        one, two, three = (
-            np.pad(block.indicators(attribute.name), ((0, 0), (0, 1)), constant_values=1).astype(
-                np.float32
-            )
-            for attribute in attributes
-        )
-        both = (one[:, :, None] * two[:, None, :]).reshape(len(block), -1)
-        total += (both.T @ three).astype(np.int64)
+        parts = [
+            np.pad(side.numbers(block), ((0, 0), (0, 1)), constant_values=1).astype(np.float32)
+            for side in sides
+        ]
+        both = np.ones((len(block), 1), np.float32)
+        for part in parts[:-1]:
+            both = (both[:, :, None] * part[:, None, :]).reshape(len(block), -1)
+        total += (both.T @ parts[-1]).astype(np.int64)
         n += len(block)
     return total.reshape(shape), n
 

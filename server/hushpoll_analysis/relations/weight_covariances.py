@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.estimation.marginals import Law
 from hushpoll_protocols.estimation.weights import WeightLaw
 
 Array = npt.NDArray[np.float64]
@@ -39,8 +39,8 @@ class WeightCovariances:
     between_others: float
 
     @classmethod
-    def of(cls, oracle: FrequencyOracle | None) -> WeightCovariances:
-        """Return those of a protocol; of an attribute in clear for None."""
+    def of(cls, oracle: Law | None) -> WeightCovariances:
+        """Return those of a protocol, or of its sets; of an attribute in clear for None."""
         if oracle is None:
             return cls(WeightLaw.of(None), 0.0, 0.0)
         gap, covariances = (oracle.p - oracle.q) ** 2, oracle.covariances

@@ -49,6 +49,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.estimates.estimators import AttributeData, unbiased
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means
+from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.survey_design.design import CheckedDesign, Target
 from hushpoll_analysis.survey_design.raking import (
     Factors,
@@ -238,7 +239,7 @@ class _Law:
 
     @classmethod
     def of(cls, outcome: PublishedAttribute, support: npt.NDArray[np.int64], n: int) -> _Law:
-        side = Side.of(outcome.oracle)
+        side = Side.of(law_of(outcome))
         raw = debiased_means(support, n, side)
         return cls(RowMoments.of(side.law, raw, side.law.excess_shares(raw)), side.perturbed)
 

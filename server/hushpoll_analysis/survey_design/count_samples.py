@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
 from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_analysis.survey_design.raking import Factors, Grouping, Places
 from hushpoll_analysis.survey_design.samples import Tables
@@ -66,16 +67,16 @@ class CountSample:
 
     @property
     def _side(self) -> Side:
-        return Side.of(None if self.attribute is None else self.attribute.oracle)
+        return Side.of(None if self.attribute is None else law_of(self.attribute))
 
     @cached_property
     def _unweighted(self) -> tuple[Array, Array]:
-        joint, _, cells = joint_frequencies(self.joint, Side.of(self.outcome.oracle), self._side)
+        joint, _, cells = joint_frequencies(self.joint, Side.of(law_of(self.outcome)), self._side)
         return cells, joint.T
 
     @property
     def _moments(self) -> RowMoments:
-        side = Side.of(self.outcome.oracle)
+        side = Side.of(law_of(self.outcome))
         raw = debiased_means(self.joint.first, self.n, side)
         return RowMoments.of(side.law, raw, side.law.excess_shares(raw))
 
@@ -121,13 +122,15 @@ class CountSample:
     ) -> tuple[Array, Array]:
         """Return sums of squared and of plain residuals in each group of cells, f64[groups, k]."""
         law, tables = self._moments, self.tables
-        oracle = None if self.attribute is None else self.attribute.oracle
+        cells_law = None if self.attribute is None else law_of(self.attribute)
         # E[W^2] of the outcome where the truth is in the cell
         square = tables.square_outcome * (law.second - law.other)
         square += law.other * tables.square_cells[:, None]
         factor = factors.factor[:, None]
         pull = factor * fitted
-        forms = _forms(WeightCovariances.of(oracle), self._excess(oracle is not None), factor, pull)
+        forms = _forms(
+            WeightCovariances.of(cells_law), self._excess(cells_law is not None), factor, pull
+        )
         by_cell = square * forms[0] - 2 * tables.square_outcome * forms[1]
         by_cell += tables.square_cells[:, None] * forms[2]
         squares = np.zeros((groups, len(self.outcome.domain)))

@@ -172,8 +172,8 @@ def checked(design: SurveyDesign, published: Published, outcome: str) -> Checked
     InvalidParameter
         For an unknown attribute or category; a number that is missing or negative; shares that do
         not add up to 1; margins that contradict each other; strata or weights of a perturbed
-        attribute; a margin of the attribute that is estimated; a population or bounds outside their
-        interval.
+        attribute; a margin of the attribute that is estimated; two questions that are randomised
+        together; a population or bounds outside their interval.
     """
     published.attribute(outcome)
     targets = [
@@ -208,6 +208,7 @@ def checked(design: SurveyDesign, published: Published, outcome: str) -> Checked
                 "they are known; leave them out, or estimate another attribute",
                 field="attribute",
             )
+    _refuse_block([outcome, *(name for one in targets for name in one.attributes)], published)
     categories = sum(target.shares.size for target in targets)
     if categories > LARGEST_MARGIN:
         raise InvalidParameter(
@@ -218,6 +219,24 @@ def checked(design: SurveyDesign, published: Published, outcome: str) -> Checked
     for first, second in combinations(targets, 2):
         _require_agreement(first, second, published)
     return CheckedDesign(tuple(targets), strata, weights, population, _bounds(design.bounds))
+
+
+def _refuse_block(names: Sequence[str], published: Published) -> None:
+    """Refuse two questions of one block: one record tells both, and products would be biased."""
+    first: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        block = published.block_of(name)
+        if block is None:
+            continue
+        other = first.setdefault(block.name, name)
+        if other != name:
+            raise InvalidParameter(
+                f"{other} and {name} are randomised together, in the block {block.name}, and "
+                "weighting multiplies what their records say, which one record for both would "
+                f"bias; leave the margin of one of them out, or ask for the cross-table of {other} "
+                f"and {name}",
+                field="margins",
+            )
 
 
 def _shares(margin: CellValues, published: Published, field: str) -> Target:

@@ -79,7 +79,7 @@ def weighted_shares(
         counts = count(records, only=[attribute])
         joint = joint_counts(records, attribute, names[0]) if names else None
         return shares_from_counts(
-            published, counts.support[attribute], len(records), joint, plan, attribute,
+            published, counts.of(published, attribute), len(records), joint, plan, attribute,
             confidence=confidence,
         )  # fmt: skip
     cells = ordered(
@@ -91,7 +91,7 @@ def weighted_shares(
         given = np.ones(len(records)) if plan.weights is None else _of_cells(records, plan.weights)
     weighted = weights is not None or plan.weights is not None
     sample = RecordSample(records, outcome, cells, given)
-    support = count(records, only=[attribute]).support[attribute]
+    support = count(records, only=[attribute]).of(published, attribute)
     return estimated(sample, outcome, support, plan, confidence, weighted=weighted)
 
 

@@ -23,8 +23,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.joint import Side, debiased_means
-from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_analysis.estimates.row_weights import RowWeights
+from hushpoll_analysis.records.counts import count
 from hushpoll_analysis.records.records import CELLS, Records
 from hushpoll_analysis.survey_design.raking import Factors, Grouping, Places
 from hushpoll_protocols.errors import InvalidParameter
@@ -112,9 +112,14 @@ class RecordSample:
     weights: Array
 
     @cached_property
-    def _supports(self) -> Counts:
+    def _row_weights(self) -> dict[str, RowWeights]:
+        published = self.records.published
         names = [self.outcome.name, *(attribute.name for attribute in self.attributes)]
-        return count(self.records, only=names)
+        counts = count(self.records, only=names)
+        return {
+            name: RowWeights.of(published, [name], counts.of(published, name), counts.n)
+            for name in names
+        }
 
     @property
     def n(self) -> int:
@@ -139,13 +144,7 @@ class RecordSample:
 
     def _scores(self, block: Records, attribute: PublishedAttribute) -> Array:
         """Return the unbiased weights of an attribute's categories, f64[rows, k]."""
-        debiased = block.debiased(attribute.name)
-        side = Side.of(attribute.oracle)
-        if not side.law.varies:
-            return debiased
-        raw = debiased_means(self._supports.support[attribute.name], self._supports.n, side)
-        excess = debiased.sum(axis=1, keepdims=True) - 1.0
-        return np.asarray(debiased - excess * side.law.excess_shares(raw))
+        return self._row_weights[attribute.name].rows(block)
 
     def _parts(self) -> Iterator[tuple[int, Array, Array, Array]]:
         """Yield parts with one cell in clear: its place, weights a, scores of cells, of outcome."""

@@ -23,7 +23,7 @@ from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, pa
 from hushpoll_analysis.records.domains import Domain
 from hushpoll_analysis.records.fields import fields_of
 from hushpoll_analysis.records.records import Records, RecordStream
-from hushpoll_analysis.records.source import Held, OfCounts, Source, alone
+from hushpoll_analysis.records.source import Held, OfCounts, Source
 from hushpoll_protocols import FrequencyOracle, create
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.codec import Field
@@ -52,10 +52,6 @@ class Expected:
         )
 
     def pair(self, a: str, b: str) -> JointCounts:
-        """Return the joint counts of two questions."""
-        return self.table(*alone(self.published, a, b))
-
-    def table(self, a: str, b: str) -> JointCounts:
         """Return the joint counts of two questions, in blocks or not."""
         first, second = (self.published.block_of(name) for name in (a, b))
         both = {name if block is None else block.name for name, block in ((a, first), (b, second))}

@@ -2,7 +2,8 @@
 
 All answers are taken as equally frequent. Then the covariance matrix of a question's weights is the
 same in all directions, and the test sees the part (k - 1)/(k^2 V) of a dependence, V being n times
-the variance of an estimated share.
+the variance of an estimated share. The cells of two questions of one block are the categories of a
+single one.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.planning.needed import POWER
+from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.relations import chi_square
-from hushpoll_protocols import FrequencyOracle
+from hushpoll_protocols.estimation.marginals import Law, marginal
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared.querying.verdict import Reach
 from hushpoll_shared.survey.published import Published
@@ -35,7 +38,13 @@ def dependence(published: Published, a: str, b: str, n: int, alpha: float, part:
         Of the result.
     """
     first, second = published.attribute(a), published.attribute(b)
-    efficiency = seen_part(first.oracle, first.k) * seen_part(second.oracle, second.k)
+    block = common_block(published, a, b)
+    if block is None:
+        one, two = law_of(first), law_of(second)
+        efficiency = seen_part(one, first.k) * seen_part(two, second.k)
+    else:
+        cells = first.k * second.k
+        efficiency = seen_part(marginal(block.oracle, cells), cells)
     least = _noncentrality((first.k - 1) * (second.k - 1), alpha)
     return Reach(
         part=part,
@@ -47,7 +56,7 @@ def dependence(published: Published, a: str, b: str, n: int, alpha: float, part:
 
 
 @lru_cache(maxsize=1024)
-def seen_part(oracle: FrequencyOracle | None, k: int) -> float:
+def seen_part(oracle: Law | None, k: int) -> float:
     """Return which part of a dependence a question shows whose k answers are equally frequent."""
     c0, c1, c2 = WeightLaw.of(oracle).variance_coefficients()
     return (k - 1) / (k**2 * (c0 + c1 / k + c2 / k**2))

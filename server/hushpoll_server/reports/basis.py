@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.records.counts import Counts, JointCounts
+from hushpoll_analysis.records.fields import fields_of
+from hushpoll_analysis.records.laws import combinations_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.reports.choices import Choices
 from hushpoll_shared.spelling.text import show
@@ -113,19 +115,20 @@ class Basis:
                 f"n is {show(n)}; counts are of at least 1 report", field="counts"
             )
         support = {
-            one.name: _cells(counts["support"].get(one.name), (one.k,), n)
-            for one in published.attributes
-            if choices.results or one.name in choices.attributes
+            field.name: _cells(counts["support"].get(field.name), (field.k,), n)
+            for field in fields_of(published, None if choices.results else choices.attributes)
         }
         held = {(entry["a"], entry["b"]): entry for entry in counts["joint"]}
         joint = {}
         for a, b in [*choices.cross_tables, *(held if choices.results else ())]:
             entry, rows, columns = held[a, b], published.attribute(a).k, published.attribute(b).k
+            # one record counts as often as it supports combinations of a block with the answer
+            own, other = (combinations_of(published.attribute(name)) for name in (a, b))
             joint[a, b] = JointCounts(
                 n,
-                _cells(entry["first"], (rows,), n),
-                _cells(entry["second"], (columns,), n),
-                _cells(entry["both"], (rows, columns), n),
+                _cells(entry["first"], (rows,), n * own),
+                _cells(entry["second"], (columns,), n * other),
+                _cells(entry["both"], (rows, columns), n * own * other),
             )
         return cls(
             published=published,
@@ -137,12 +140,12 @@ class Basis:
         )
 
 
-def _cells(values: object, shape: tuple[int, ...], n: int) -> Cells:
+def _cells(values: object, shape: tuple[int, ...], most: int) -> Cells:
     cells = np.asarray(values)
-    if cells.shape != shape or cells.dtype.kind != "i" or cells.min() < 0 or cells.max() > n:
+    if cells.shape != shape or cells.dtype.kind != "i" or cells.min() < 0 or cells.max() > most:
         raise InvalidParameter(
-            f"counts have the shape {cells.shape}; these of {n} reports are whole numbers in "
-            f"[0, {n}] of the shape {shape}: take them from the same bundle as the manifest",
+            f"counts have the shape {cells.shape}; these are whole numbers in [0, {most}] "
+            f"of the shape {shape}: take them from the same bundle as the manifest",
             field="counts",
         )
     return np.ascontiguousarray(cells, dtype=np.int64)

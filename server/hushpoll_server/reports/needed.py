@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from itertools import combinations
 
-from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts
+from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, paired
 from hushpoll_analysis.records.domains import Domain
 from hushpoll_analysis.records.records import Records, RecordStream
-from hushpoll_analysis.records.source import Held, Source, alone
+from hushpoll_analysis.records.source import Held, Source
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 
@@ -50,21 +51,11 @@ class Needed:
                 self.joint[a, b] = counts
         return counts
 
-    def table(self, a: str, b: str) -> JointCounts:
-        """Return the joint counts of two questions, and note them.
-
-        Raises
-        ------
-        InvalidParameter
-            If one of them is in a block with others: a basis has no counts of blocks of pairs yet.
-        """
-        return self.pair(*alone(self.published, a, b))
-
     def pairs(self) -> PairCounts:
         """Return the joint counts of all pairs, and note them."""
         counts = self.count_pairs()
-        for a, b in counts.joint:
-            self.pair(a, b)
+        for first, second in combinations(paired(self.published), 2):
+            self.pair(first.name, second.name)
         return counts
 
     def within(self, domain: Domain) -> Source:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import Records
-from hushpoll_analysis.auditing.moments import excess_shares, weights
+from hushpoll_analysis.auditing.moments import weights
+from hushpoll_analysis.estimates.row_weights import RowWeights
 from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared.survey.manifest import Manifest
@@ -62,7 +63,7 @@ def test_estimated_shares_sum_to_one_and_so_do_the_weights_of_each_row(protocol)
     published = publish(protocol)
     _, records = draw(published, 3000)
     attribute = published.attribute("group")
-    shares = excess_shares(Records(published, records), attribute)
+    shares = RowWeights.of_records(Records(published, records), attribute.name).shares
     assert shares.sum() == pytest.approx(1, abs=1e-9)
     sets = np.array(list(itertools.product((0, 1), repeat=4)), dtype=np.uint8)
     found = weights(sets, Channel.of(attribute.oracle), shares)
@@ -74,7 +75,7 @@ def test_supports_of_one_size_have_nothing_to_share(protocol):
     published = publish(protocol)
     _, records = draw(published, 3000)
     for name in ("group", "job"):
-        assert not excess_shares(Records(published, records), published.attribute(name)).any()
+        assert not RowWeights.of_records(Records(published, records), name).shares.any()
 
 
 @pytest.mark.parametrize("protocol", ["BLH", "OUE"])
@@ -83,7 +84,7 @@ def test_the_variance_is_the_least_that_a_share_of_the_excess_can_give(protocol)
     codes, records = draw(published, 4000)
     attribute = published.attribute("group")
     channel = Channel.of(attribute.oracle)
-    shares = excess_shares(Records(published, records), attribute)
+    shares = RowWeights.of_records(Records(published, records), attribute.name).shares
     sets = np.unpackbits(records[:, :1], axis=1, bitorder="little")[:, :4]
     if protocol == "BLH":
         sets = Records(published, records).indicators(attribute.name)
@@ -101,7 +102,7 @@ def test_mean_weights_are_the_estimated_frequencies(protocol):
     published = publish(protocol)
     _, records = draw(published, 2000)
     attribute = published.attribute("group")
-    shares = excess_shares(Records(published, records), attribute)
+    shares = RowWeights.of_records(Records(published, records), attribute.name).shares
     sets = Records(published, records).indicators(attribute.name)
     found = weights(sets, Channel.of(attribute.oracle), shares).mean(axis=0)
     debiased = Channel.of(attribute.oracle).debias(sets).mean(axis=0)

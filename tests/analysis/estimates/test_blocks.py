@@ -92,8 +92,8 @@ def test_counts_of_questions_are_those_of_the_records_one_by_one(protocol, monke
                     both[codes[block.place(first)], codes[block.place(second)]] += support
             for counts in (
                 kept.of_questions(published, first, second),
-                OfRecords(records).table(first, second),
-                OfRecords(RecordStream(published, [records])).table(first, second),
+                OfRecords(records).pair(first, second),
+                OfRecords(RecordStream(published, [records])).pair(first, second),
             ):
                 assert counts.both.tolist() == both.tolist(), (first, second)
                 assert counts.first.tolist() == numbers(records, first).sum(axis=0).tolist()

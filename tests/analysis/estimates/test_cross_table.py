@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import Records, RecordStream, cross_table, frequencies
-from hushpoll_analysis.auditing.moments import excess_shares, weights
+from hushpoll_analysis.auditing.moments import weights
+from hushpoll_analysis.estimates.row_weights import RowWeights
 from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared import Manifest
@@ -76,7 +77,7 @@ def test_it_is_the_mean_of_the_products_of_weights():
     weight = weights(
         decoded.indicators("gender"),
         Channel.of(gender.oracle),
-        excess_shares(Records(published, records), gender),
+        RowWeights.of_records(Records(published, records), gender.name).shares,
     )
     products = weight[:, :, None] * school[:, None, :]
     found = cross_table(Records(published, records), "gender", "school")

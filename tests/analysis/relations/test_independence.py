@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import frequencies, independence
-from hushpoll_analysis.auditing.moments import excess_shares, weights
+from hushpoll_analysis.auditing.moments import weights
+from hushpoll_analysis.estimates.row_weights import RowWeights
 from hushpoll_analysis.records.records import Channel
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_protocols.errors import InvalidParameter
@@ -37,7 +38,7 @@ def test_covariances_of_the_weights_are_those_of_records(protocol):
     published = survey((None, 2, "1"), (protocol, 3, "1"))
     _, records = draw(published, APART, 20_000, 2)
     attribute = published.attribute("b")
-    share = excess_shares(records, attribute)
+    share = RowWeights.of_records(records, attribute.name).shares
     drawn = weights(records.indicators("b"), Channel.of(attribute.oracle), share)
     expected = WeightCovariances.of(attribute.oracle).over_population(MARGINS[1])
     assert np.cov(drawn.T) == pytest.approx(expected, rel=0.08, abs=0.08 * expected.max())

@@ -7,7 +7,7 @@ apostrophe before it, unless raw texts are asked for; see ``hushpoll_shared.spel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol, TypeAlias
@@ -18,6 +18,7 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from hushpoll_analysis.frames.record_tables import reported, reported_type, schema_metadata
+from hushpoll_analysis.records.fields import categories_of
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.results.analysis import Analysis
@@ -25,8 +26,8 @@ from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.segments import ShuffledRows
 from hushpoll_shared.spelling.csv_cells import escaped
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.codec import Field
 from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, pack_records_header
 
 Format = Literal["records", "parquet", "csv"]
@@ -72,7 +73,7 @@ class Exports:
         self, row: VersionRow, *, format: Format, content: Content, raw: bool = False
     ) -> None:
         """Raise what :meth:`export` would raise now."""
-        _check(format, content, raw, self.surveys.published(row))
+        _check(format, content, raw)
         self.analysis.require_records(row)
 
     def export(
@@ -104,14 +105,13 @@ class Exports:
         Raises
         ------
         InvalidParameter
-            A file of records with other content, a raw file that is no CSV, or a table of a survey
-            with blocks of several questions.
+            A file of records with other content, or a raw file that is no CSV.
         Refused
             ``not-enough-reports``, ``records-deleted``, or ``unavailable``: too many questions at
             once.
         """
         published = self.surveys.published(row)
-        _check(format, content, raw, published)
+        _check(format, content, raw)
         release = self.analysis.release(row)
         with self.analysis.scanning(row, release) as records:
             blocks = (part.rows for part in records.parts)
@@ -132,13 +132,7 @@ class Exports:
         )
 
 
-def _check(format: Format, content: Content, raw: bool, published: Published) -> None:
-    if published.together and format != "records":
-        raise InvalidParameter(
-            f"format is {format!r}, and the questions of the block {published.together[0].name} "
-            "have no columns of their own; ask for format records, the file of records",
-            field="format",
-        )
+def _check(format: Format, content: Content, raw: bool) -> None:
     if format == "records" and content != "records":
         raise InvalidParameter(
             f"content is {content!r} and format 'records', which holds records alone; ask for "
@@ -221,7 +215,9 @@ def _table(
 
     Columns are named as the manifest spells them: ``attribute`` in records, and
     ``attribute=category`` otherwise. In records, an attribute in clear is its category, and a
-    perturbed attribute the bytes that the device sent; CSV has them in hexadecimal.
+    perturbed attribute the bytes that the device sent; CSV has them in hexadecimal. A block of
+    several questions is one column in records, of its name; it has an indicator for each
+    combination, ``block=answer & answer``. Debiased columns are those of its questions.
 
     Parquet's schema metadata holds the survey's digest (``hushpoll.digest``), its canonical
     manifest (``hushpoll.manifest``) and what the columns are (``hushpoll.content``).
@@ -240,11 +236,7 @@ def _table(
         for block in shuffled:
             for start in range(0, len(block), rows):
                 part = Records.trusted(published, block[start : start + rows])
-                arrays = [
-                    array
-                    for attribute in published.attributes
-                    for array in _columns(part, attribute, domains[attribute.name], format, content)
-                ]
+                arrays = list(_columns(part, domains, format, content))
                 writer.write_table(pa.Table.from_arrays(arrays, schema=header))
                 if piece := pieces.take():
                     yield piece
@@ -264,52 +256,61 @@ def _writer(pieces: _Pieces, schema: Any, format: str) -> _Writer:
 
 
 def _schema(published: Published, format: str, content: str) -> Any:
-    fields = []
-    for attribute in published.attributes:
-        if content == "records":
-            fields.append(pa.field(attribute.name, _record_type(attribute, format), nullable=False))
-        else:
-            kind = pa.uint8() if content == "indicators" else pa.float64()
-            fields += [
-                pa.field(f"{attribute.name}={category}", kind, nullable=False)
-                for category in attribute.domain
-            ]
+    if content == "records":
+        fields = [
+            pa.field(field.name, _record_type(field, format), nullable=False)
+            for field in published.layout.fields
+        ]
+    elif content == "indicators":
+        fields = [
+            pa.field(f"{field.name}={category}", pa.uint8(), nullable=False)
+            for field in published.layout.fields
+            for category in categories_of(published, field)
+        ]
+    else:
+        fields = [
+            pa.field(f"{attribute.name}={category}", pa.float64(), nullable=False)
+            for attribute in published.attributes
+            for category in attribute.domain
+        ]
     return pa.schema(
         fields,
         metadata=schema_metadata(published, content),
     )
 
 
-def _record_type(attribute: PublishedAttribute, format: str) -> Any:
-    return reported_type(attribute) if format == "parquet" else pa.string()
+def _record_type(field: Field, format: str) -> Any:
+    return reported_type(field) if format == "parquet" else pa.string()
 
 
 def _columns(
-    records: Records,
-    attribute: PublishedAttribute,
-    domain: Sequence[str],
-    format: str,
-    content: str,
-) -> Iterable[Any]:
+    records: Records, domains: Mapping[str, Sequence[str]], format: str, content: str
+) -> Iterator[Any]:
+    published = records.published
     if content == "records":
-        yield _reported(records, attribute, domain, format)
+        for field in published.layout.fields:
+            yield _reported(records, field, domains, format)
         return
-    decoded = records.indicators if content == "indicators" else records.debiased
-    matrix: npt.NDArray[Any] = decoded(attribute.name)
-    for values in np.ascontiguousarray(matrix.T):
-        yield pa.array(values)
+    matrices: Iterator[npt.NDArray[Any]] = (
+        (records.indicators_of(field) for field in published.layout.fields)
+        if content == "indicators"
+        else (records.debiased(attribute.name) for attribute in published.attributes)
+    )
+    for matrix in matrices:
+        for values in np.ascontiguousarray(matrix.T):
+            yield pa.array(values)
 
 
 def _reported(
     records: Records,
-    attribute: PublishedAttribute,
-    domain: Sequence[str],
+    field: Field,
+    domains: Mapping[str, Sequence[str]],
     format: str,
 ) -> Any:
-    column = reported(records, attribute)
+    column = reported(records, field)
     if format == "parquet":
         return column
-    if attribute.oracle is None:
-        cells = pa.array(domain, pa.string())
+    if field.oracle is None:
+        cells = pa.array(domains[field.name], pa.string())
         return pa.DictionaryArray.from_arrays(column.indices, cells).dictionary_decode()
     return pa.array([row.hex() for row in column.to_pylist()], pa.string())

@@ -12,7 +12,7 @@ from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, co
 from hushpoll_analysis.records.domains import Domain
 from hushpoll_analysis.records.pairs import joint_counts
 from hushpoll_analysis.records.records import RecordStream
-from hushpoll_analysis.records.source import Held, alone, counts_of
+from hushpoll_analysis.records.source import Held, counts_of
 from hushpoll_protocols import InvalidParameter
 from hushpoll_server.services.results.releases import Release
 from hushpoll_shared.survey.published import Published
@@ -40,10 +40,6 @@ class ReleaseSource:
         return self.pairs().counts
 
     def pair(self, a: str, b: str) -> JointCounts:
-        """Return the joint counts of two questions, kept or counted now."""
-        return self.table(*alone(self.published, a, b))
-
-    def table(self, a: str, b: str) -> JointCounts:
         """Return the joint counts of two questions, in blocks or not, kept or counted now."""
         kept = self.release.counts
         counts = None if kept is None else kept.of_questions(self.published, a, b)
@@ -109,10 +105,6 @@ class ReleaseDomain:
         return counts
 
     def pair(self, a: str, b: str) -> JointCounts:
-        """Return the joint counts of two questions in the domain."""
-        return self.table(*alone(self.published, a, b))
-
-    def table(self, a: str, b: str) -> JointCounts:
         """Return the joint counts of two questions of the domain, in blocks or not."""
         counts = None if self._kept is None else self._kept.of_questions(self.published, a, b)
         if counts is None:

@@ -156,7 +156,7 @@ class SurveyReports:
             source.published, counts, partial(self._joint, row, source.release), source.pairs
         )
         for names in choices.cross_tables:
-            needed.table(*names)
+            needed.pair(*names)
         for query in choices.results:
             if isinstance(query, Dependencies):
                 require_few_rare_pairs(query, needed)

@@ -70,7 +70,7 @@ class Weighting:
                 support, n = joint.first, joint.n
             else:
                 counts = source.questions([attribute])
-                support, n = counts.support[attribute], counts.n
+                support, n = counts.of(published, attribute), counts.n
             shares = shares_from_counts(
                 published, support, n, joint, plan, attribute, confidence=confidence
             )

@@ -1,0 +1,213 @@
+"""The test that two questions of one block are independent.
+
+Let J be the estimated table, whose cells are sets of the block's combinations, f1 and f2 its
+margins, and R = J - f1 f2'. If the questions are independent, R is M J to first order, with
+
+    M = (I - f1 1') x (I - f2 1')
+
+(x is Kronecker's product), and n times the covariance of R is M S M', S being the covariance matrix
+of the cells' weights at the shares f1 f2'. So n R' (M S M')^+ R is chi-square with the rank of
+M S M' degrees of freedom: (k1 - 1)(k2 - 1) where every answer is given. A dependence is seen
+through S^+ as between questions that are randomised apart
+(:mod:`hushpoll_analysis.relations.independence`).
+
+Where the records that support a combination are few, the p-value comes from tables drawn under
+independence: people at the estimated margins, and what the protocol makes of them. It is a
+parametric bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 16).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.estimates.joint import Side, debiased_means
+from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.relations import chi_square
+from hushpoll_analysis.relations.weight_covariances import WeightCovariances
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.marginals import Law, Marginal, marginal
+from hushpoll_protocols.estimation.projection import project_simplex
+from hushpoll_shared.queries.independence import Reference
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.blocks import Block
+from hushpoll_shared.survey.published import Published
+
+Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+
+MOST_CELLS: Final = 2048
+"""Of the table: its covariance matrix is decomposed."""
+
+ENOUGH_TOGETHER: Final = 25
+"""Records expected to support any combination, and any not, from which on the chi-square law holds;
+that of questions which are randomised apart."""
+
+TABLES: Final = 999
+"""Drawn, unless `WORK` allows fewer."""
+
+FEWEST: Final = 199
+WORK: Final = 1 << 28
+"""Indicators that are drawn, about a second."""
+
+_RANK: Final = 1e-9
+"""Eigenvalues below this part of the largest are taken for 0."""
+
+_EQUAL: Final = 1 - 1e-9
+"""A statistic above this part of the observed one is as large, but for rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class InBlock:
+    """The evidence on two questions of one block.
+
+    Attributes
+    ----------
+    law : FrequencyOracle or Marginal
+        Of the table's cells.
+    counts : JointCounts
+        Of both, in the order of the block.
+    frequencies : (f64[k1], f64[k2])
+        Of either question, in the order of the block, at least 0 and summing to 1.
+    root : f64[rank, k1 k2]
+        Of (M S M')^+.
+    efficiency : (float, float)
+        Which part of a dependence is seen, at most and at least.
+    statistic : float
+        X^2.
+    key : str
+        The tables depend on it and on the counts alone.
+    """
+
+    law: Law
+    counts: JointCounts
+    frequencies: tuple[Array, Array]
+    root: Array
+    efficiency: tuple[float, float]
+    statistic: float
+    key: str
+
+    @classmethod
+    def of(
+        cls,
+        published: Published,
+        counts: JointCounts,
+        attributes: tuple[PublishedAttribute, PublishedAttribute],
+        block: Block,
+    ) -> InBlock:
+        """Return that of joint counts.
+
+        Raises
+        ------
+        InvalidParameter
+            For a table of more than `MOST_CELLS` cells.
+        """
+        first, second = attributes
+        if counts.both.size > MOST_CELLS:
+            raise InvalidParameter(
+                f"{first.name} by {second.name} is a table of {counts.both.size} combinations that "
+                f"are randomised together, and a test of independence takes at most {MOST_CELLS}; "
+                "choose questions with fewer categories",
+                field="b",
+            )
+        if block.place(first.name) > block.place(second.name):
+            # the same tables are drawn, whichever is named first
+            counts = JointCounts(counts.n, counts.second, counts.first, counts.both.T)
+        law = marginal(block.oracle, counts.both.size)
+        estimated = cells_of(law, counts.both, counts.n)
+        shares = project_simplex(estimated.sum(axis=1)), project_simplex(estimated.sum(axis=0))
+        root, efficiency = _whitened(law, *shares)
+        rest = rests(estimated[None])[0]
+        statistic = counts.n * float(np.square(root @ rest.ravel()).sum())
+        key = f"{published.digest} {block.name} {' '.join(sorted(one.name for one in attributes))}"
+        return cls(law, counts, shares, root, efficiency, statistic, key)
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom."""
+        return len(self.root)
+
+    def p_value(self) -> tuple[float, Reference, int | None]:
+        """Return the p-value, its reference and the tables drawn."""
+        if not self.degrees:
+            return 1.0, "chi-square", None
+        if not has_rare_cells(self.law, self.counts):
+            return chi_square.upper_tail(self.statistic, self.degrees), "chi-square", None
+        n, shape = self.counts.n, self.counts.both.shape
+        tables = max(FEWEST, min(TABLES, WORK // (n * self.law.k)))
+        rng = self._generator()
+        people = self._people()
+        found = 0
+        for _ in range(tables):
+            drawn = drawn_counts(self.law, rng.multinomial(n, people), rng)
+            rest = rests(cells_of(self.law, drawn.reshape(shape), n)[None])[0]
+            found += n * float(np.square(self.root @ rest.ravel()).sum()) >= self.statistic * _EQUAL
+        return (found + 1) / (tables + 1), "drawn tables", tables
+
+    def _people(self) -> Array:
+        return np.outer(*self.frequencies).ravel()
+
+    def _generator(self) -> np.random.Generator:
+        digest = hashlib.sha256(f"{self.key} {self.counts.n}".encode())
+        digest.update(np.ascontiguousarray(self.counts.both, "<i8").tobytes())
+        return np.random.default_rng(int.from_bytes(digest.digest()[:16], "little"))
+
+
+def has_rare_cells(law: Law, counts: JointCounts) -> bool:
+    """Return whether under independence few records support some combination, or lack it."""
+    members = law.members if isinstance(law, Marginal) else 1
+    n, shares = counts.n, cells_of(law, counts.both, counts.n)
+    people = np.outer(*(project_simplex(shares.sum(axis=axis)) for axis in (1, 0)))
+    expected = n * (float(law.q) + float(law.p - law.q) * people)
+    rarer = np.minimum(expected, n * members - expected) / members
+    return bool(rarer.min() < ENOUGH_TOGETHER)
+
+
+def cells_of(law: Law, support: Places, n: int) -> Array:
+    """Return the estimated table, f64[k1, k2], from its support counts."""
+    side = Side.of(law)
+    debiased = debiased_means(np.ravel(support), n, side)
+    return side.law.frequencies(debiased).reshape(support.shape)
+
+
+def rests(tables: Array) -> Array:
+    """Return each table minus the product of its margins, f64[..., k1, k2]."""
+    return np.asarray(
+        tables - tables.sum(axis=-1, keepdims=True) * tables.sum(axis=-2, keepdims=True)
+    )
+
+
+def drawn_counts(law: Law, people: Places, rng: np.random.Generator) -> Places:
+    """Draw the support counts int64[k] of people by their cells, int64[k]."""
+    oracle, members = (law.oracle, law.members) if isinstance(law, Marginal) else (law, 1)
+    n, p, q = int(people.sum()), float(oracle.p), float(oracle.q)
+    if oracle.support_size is None:
+        others = rng.binomial(n * members - people, q)
+        return np.asarray(rng.binomial(people, p) + others)
+    # it needs numba, which is slow to import
+    from hushpoll_protocols.kernels import perturb, support_counts
+
+    truths = np.repeat(np.arange(len(people)) * members, people)
+    support = support_counts(oracle, perturb(oracle, truths, rng))
+    return np.asarray(support.reshape(-1, members).sum(axis=1))
+
+
+def _whitened(law: Law, first: Array, second: Array) -> tuple[Array, tuple[float, float]]:
+    """Return a root of (M S M')^+, and the largest and the smallest part that is seen."""
+    people = np.outer(first, second).ravel()
+    matrix = np.kron(
+        np.eye(len(first)) - first[:, None] * np.ones(len(first)),
+        np.eye(len(second)) - second[:, None] * np.ones(len(second)),
+    )
+    covariance = matrix @ WeightCovariances.of(law).over_population(people) @ matrix.T
+    clear = matrix @ np.diag(people) @ matrix.T
+    values, vectors = np.linalg.eigh(covariance)
+    kept = values > _RANK * max(float(values[-1]), 1e-300)
+    root = (vectors[:, kept] / np.sqrt(values[kept])).T
+    seen = np.linalg.eigvalsh(root @ clear @ root.T) if kept.any() else np.ones(1)
+    seen = seen[seen > _RANK] if (seen > _RANK).any() else np.full(1, _RANK)
+    return root, (float(seen.max()), float(seen.min()))
