@@ -36,9 +36,7 @@ class Support(dict[str, npt.NDArray[np.int64]]):
     def __missing__(self, name: str) -> NoReturn:
         raise InvalidParameter(
             f"there are no counts of {name} alone: it is randomised in a block with other "
-            "questions, and this version does not compute this statistic of a block yet; ask for "
-            "estimates or cross-tables, about the questions that are in no block, or export the "
-            "records",
+            "questions; name the block, or ask for its estimates",
             field="attribute",
         )
 
