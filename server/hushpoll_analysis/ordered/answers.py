@@ -145,7 +145,7 @@ class Answers:
 
     @property
     def categories(self) -> int:
-        """Number of categories without the missing one; they come first."""
+        """Number of categories but the missing one and that of who is not asked, the last."""
         return len(self.attribute.categories)
 
     @property
@@ -156,4 +156,4 @@ class Answers:
     @property
     def all_answer(self) -> bool:
         """Whether everybody answers, so that a ratio divides by 1."""
-        return not self.grouped and self.attribute.missing is None
+        return not self.grouped and self.attribute.k == self.categories

@@ -15,7 +15,21 @@ def law_of(attribute: PublishedAttribute) -> Law | None:
     attribute : PublishedAttribute
         Of a question that is randomised with others the sets of combinations are meant that its
         categories are.
+
+    Raises
+    ------
+    InvalidParameter
+        If its categories are sets of different sizes, since combinations with a follow-up that is
+        not asked are left out of the block.
     """
+    sizes = attribute.set_sizes
+    if attribute.oracle is not None and sizes is not None and len(set(sizes)) > 1:
+        raise InvalidParameter(
+            f"{attribute.name} is randomised together with a follow-up or its router, in the block "
+            f"{attribute.block}, and this version does not compute this statistic of such a block "
+            "yet; ask about questions outside of it, or export the records",
+            field="attribute",
+        )
     return None if attribute.oracle is None else marginal(attribute.oracle, attribute.k)
 
 
