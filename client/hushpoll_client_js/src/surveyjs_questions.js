@@ -312,7 +312,8 @@ function mayBeHidden(question, { asking }) {
   // The question, and the panels and the page that it is on.
   for (let part = question; part; part = part.parent) {
     // The rule of a follow-up is checked, and not asked is one of its answers.
-    if ((part.visibleIf && !(asking && part === question)) || part.visible === false || shown.includes(part.name)) return true;
+    const ruled = !(asking && part === question) && (part.visibleIf || part.visible === false);
+    if (ruled || shown.includes(part.name)) return true;
   }
   return false;
 }

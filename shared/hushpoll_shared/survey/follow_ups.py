@@ -81,14 +81,14 @@ def read_ask_if(value: object, *, where: str) -> AskIf | None:
         )
     if not isinstance(categories, list | tuple):
         raise InvalidParameter(
-            f"{path}[{router}] is {show(categories)}; give a list of categories of {router}",
+            f"{path} has {show(categories)} for {router}; give a list of categories of {router}",
             field=path,
         )
     labels = tuple(str(one) if type(one) is int else normalized(one) for one in categories)
     for label in labels:
         if not isinstance(label, str):
             raise InvalidParameter(
-                f"{path}[{router}] has {show(label)}, which is no text; name categories of "
+                f"{path} has {show(label)}, which is no text; name categories of "
                 f"{router}, in quotes where YAML reads them as something else",
                 field=path,
             )
@@ -175,36 +175,36 @@ def _check_router(
 
 
 def _check_categories(condition: AskIf, router: Attribute, path: str) -> None:
-    path_of, known = f"{path}[{router.name}]", router.categories
+    known = router.categories
     if not condition.categories:
         raise InvalidParameter(
-            f"{path_of} is an empty list, so nobody would be asked; name categories of "
-            f"{router.name}, or remove the question",
+            f"{path} has an empty list for {router.name}, so nobody would be asked; name "
+            f"categories of {router.name}, or remove the question",
             field=path,
         )
     domain, seen = frozenset(known), set[str]()
     for category in condition.categories:
         if category == router.missing or (router.ask_if is not None and category == NOT_ASKED):
             raise InvalidParameter(
-                f"{path_of} has {show(category)}; after a router that was skipped or not asked, "
+                f"{path} has {show(category)}; after a router that was skipped or not asked, "
                 "a follow-up is not asked: remove it",
                 field=path,
             )
         if category not in domain:
             shown = ", ".join(show(one) for one in known[:12])
             raise InvalidParameter(
-                f"{path_of} has {show(category)}, which is no category of {router.name}; its "
+                f"{path} has {show(category)}, which is no category of {router.name}; its "
                 f"categories are {shown}{', ...' if len(known) > 12 else ''}: correct it",
                 field=path,
             )
         if category in seen:
             raise InvalidParameter(
-                f"{path_of} has {show(category)} twice; name each category once", field=path
+                f"{path} has {show(category)} twice; name each category once", field=path
             )
         seen.add(category)
     if len(condition.categories) == len(known):
         raise InvalidParameter(
-            f"{path_of} has all {len(known)} categories of {router.name}, so the question would "
+            f"{path} has all {len(known)} categories of {router.name}, so the question would "
             "be asked after every answer; name fewer, or leave ask_if out",
             field=path,
         )
