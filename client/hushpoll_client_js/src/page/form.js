@@ -80,15 +80,11 @@ export function showAsked(form, { attributes }) {
   fieldsOf(form).forEach((field, at) => {
     if (!there[at]) empty(field);
     field.hidden = !there[at];
+    const heading = /** @type {HTMLElement | null} */ (field.previousElementSibling);
+    if (heading?.matches(".section")) {
+      heading.hidden = !attributes.some(({ section }, other) => section === attributes[at].section && there[other]);
+    }
   });
-  // A heading is there while a question below it is.
-  let below = false;
-  for (const part of [...form.children].reverse()) {
-    if (part.matches("[data-attribute]")) below ||= !(/** @type {HTMLElement} */ (part).hidden);
-    if (!part.matches(".section")) continue;
-    /** @type {HTMLElement} */ (part).hidden = !below;
-    below = false;
-  }
 }
 
 /**
