@@ -215,6 +215,62 @@ test("a block is asked question by question, reviewed as one, and sent as one va
   await page.close();
 });
 
+test("a follow-up comes and goes with its router's answer, and what went away is not kept", async () => {
+  const [smoker, age, trade, town] = DRAFT.attributes;
+  const draft = {
+    protocol: "GRR",
+    attributes: [
+      town,
+      smoker,
+      { name: "amount", role: "sensitive", categories: ["up to 20", "more than 20"], question: "How many a day?", section: "Smoking", ask_if: { smoker: ["yes"] } },
+      { name: "brand", role: "sensitive", categories: ["red", "blue"], missing: "Not told", section: "Smoking", ask_if: { amount: ["more than 20"] } },
+      { ...age, ask_if: undefined },
+      trade,
+    ],
+    together: [{ name: "habits", attributes: ["smoker", "amount"] }],
+  };
+  const { page, said } = await open("follow", { draft });
+  const shown = async () => page.locator("fieldset:visible").evaluateAll((fields) => fields.map(({ dataset }) => dataset.attribute));
+  const others = ["town", "smoker", "age", "trade"];
+  const all = ["town", "smoker", "amount", "brand", "age", "trade"];
+  const progress = () => page.locator("#answered-words").innerText();
+  assert.deepEqual(await shown(), others);
+  assert.equal(await page.getByRole("heading", { name: "Smoking" }).isVisible(), false);
+  assert.match(await progress(), /0 of 4/);
+  await page.getByLabel("yes", { exact: true }).check();
+  await page.getByLabel("more than 20").check();
+  await page.getByLabel("blue").check();
+  assert.deepEqual(await shown(), all);
+  assert.equal(await page.getByRole("heading", { name: "Smoking" }).isVisible(), true);
+  assert.match(await progress(), /3 of 6/);
+  assert.deepEqual(await offences(page), []);
+  await page.getByLabel("no", { exact: true }).check();
+  assert.deepEqual(await shown(), others);
+  await page.getByLabel("yes", { exact: true }).check();
+  assert.deepEqual(await shown(), ["town", "smoker", "amount", "age", "trade"]);
+  assert.equal(await page.locator('[data-attribute="amount"] input:checked').count(), 0);
+  // What is asked must be answered, what is not asked must not.
+  await page.locator('[data-attribute="town"] select').selectOption({ label: "Oslo" });
+  await page.getByRole("spinbutton", { name: "How old are you?" }).fill("44");
+  await page.getByLabel("office").check();
+  await toReview(page);
+  await page.getByRole("alert").getByText("One question wants an answer:").waitFor();
+  await page.getByLabel("no", { exact: true }).check();
+  await toReview(page);
+  await heading(page, "What would be sent");
+  const together = await page.locator("#review-together").innerText();
+  assert.match(together, /Do you smoke\?\s*no\s*How many a day\?\s*not asked\s*brand\s*not asked/);
+  const each = await page.locator("#review-perturbed").innerText();
+  assert.match(each, /“How many a day\?” is asked only after some answers to “Do you smoke\?”; “not asked” counts as one of its answers\./);
+  assert.match(each, /Together with their follow-ups, which tell whether they were asked, they change the odds/);
+  assert.match(each, /This guess does not use what is sent of follow-ups\./);
+  await agree(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  assert.equal(await server.count("follow"), 1);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
 test("no other server is asked, and the answers are in the report alone", async () => {
   const { page, context, requests } = await open("nobody");
   await fill(page);

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { describe, test } from "node:test";
 
 import { InvalidParameter } from "../../client/hushpoll_client_js/src/errors.js";
-import { attach, declareMarks, sayTreatment } from "../../client/hushpoll_client_js/src/surveyjs.js";
+import { attach, declareMarks, sayTreatment, showFollowUps } from "../../client/hushpoll_client_js/src/surveyjs.js";
 
 const require = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url));
 const { Model, Serializer } = require("survey-core");
@@ -242,5 +242,95 @@ test("each question says how its answer is sent", () => {
     habits: `${randomised} But drink: ${open}`,
     ills: randomised,
     remark: "Not sent: it stays on this page.",
+  });
+});
+
+describe("a question that answers a follow-up", () => {
+  const FOLLOWING = {
+    elements: [
+      { type: "radiogroup", name: "smoking", isRequired: true, choices: ["never", "sometimes", "daily"], hushpoll: "smokes" },
+      { type: "radiogroup", name: "number", isRequired: true, choices: ["few", "many"], hushpoll: "amount" },
+      { type: "boolean", name: "quit", isRequired: true, hushpoll: "stops" },
+    ],
+  };
+  const following = {
+    attributes: [
+      { name: "smokes", categories: ["never", "now and then", "daily"], domain: ["never", "now and then", "daily"] },
+      {
+        name: "amount",
+        categories: ["few", "many"],
+        domain: ["few", "many", "not asked"],
+        ask_if: { smokes: ["now and then", "daily"] },
+        router: 0,
+        asking: new Set(["now and then", "daily"]),
+      },
+      {
+        name: "stops",
+        categories: ["no", "yes"],
+        domain: ["no", "yes", "not asked"],
+        ask_if: { amount: ["many"] },
+        router: 1,
+        asking: new Set(["many"]),
+      },
+    ],
+  };
+  const model = (rules = {}) => {
+    const json = structuredClone(FOLLOWING);
+    json.elements[0].hushpollCategories = { sometimes: "now and then" };
+    for (const element of json.elements) if (rules[element.name]) element.visibleIf = rules[element.name];
+    return new Model(json);
+  };
+  const client = () => ({ ...recording(), published: async () => following });
+  const RULES = { number: "{smoking} anyof ['sometimes', 'daily']", quit: "{number} = 'many'" };
+
+  test("is shown by the rule that is written for it", async () => {
+    const survey = model();
+    showFollowUps(survey, following);
+    assert.deepEqual(survey.getAllQuestions().map(({ visibleIf }) => visibleIf ?? ""), ["", RULES.number, RULES.quit]);
+    await attach(survey, client());
+  });
+
+  for (const [number, quit] of [
+    [RULES.number, RULES.quit],
+    ["{smoking} = 'daily' or {smoking} = 'sometimes'", '{number} == "many"'],
+    ["{smoking} anyof [daily, 'sometimes']", "{Number} equal many"],
+  ]) {
+    test(`may have the rule ${number}`, async () => {
+      await attach(model({ number, quit }), client());
+    });
+  }
+
+  for (const [what, rules, words] of [
+    ["no rule", { quit: RULES.quit }, /question number answers amount, a follow-up; give it visibleIf: "\{smoking\} anyof \['sometimes', 'daily'\]"/],
+    ["other values", { ...RULES, number: "{smoking} = 'daily'" }, /question number is shown by another rule than amount/],
+    ["another question", { ...RULES, quit: "{smoking} = 'daily'" }, /question quit is shown by another rule than stops/],
+    ["another form", { ...RULES, number: "{smoking} <> 'never'" }, /question number answers amount, a follow-up; give it visibleIf/],
+    ["two questions", { ...RULES, quit: "{number} = 'many' or {smoking} = 'daily'" }, /question quit answers stops, a follow-up/],
+    ["a conjunction", { ...RULES, quit: "{number} = 'many' and {smoking} = 'daily'" }, /question quit answers stops, a follow-up/],
+  ]) {
+    test(`is refused with ${what}`, async () => {
+      await assert.rejects(attach(model(rules), client()), words);
+    });
+  }
+
+  test("gives no answer once it went away, and neither does what is asked after it", async () => {
+    const survey = model(RULES);
+    const device = client();
+    await attach(survey, device);
+    survey.setValue("smoking", "daily");
+    survey.setValue("number", "many");
+    survey.setValue("quit", true);
+    survey.setValue("smoking", "never");
+    await completed(survey);
+    assert.deepEqual(device.given, [{ smokes: "never", amount: null, stops: null }]);
+  });
+
+  test("gives its answer where it is asked", async () => {
+    const survey = model(RULES);
+    const device = client();
+    await attach(survey, device);
+    survey.data = { smoking: "sometimes", number: "many", quit: false };
+    await completed(survey);
+    assert.deepEqual(device.given, [{ smokes: "now and then", amount: "many", stops: "no" }]);
   });
 });

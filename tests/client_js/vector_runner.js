@@ -135,6 +135,20 @@ const GROUPS = {
     if (!(error instanceof ManifestRefused)) throw new Error(`not refused: ${error}`);
     same(error.field, field);
   },
+  "refusals.follow_ups": async ({ changes, field }, { sound_follow_ups }) => {
+    await readPublished(sound_follow_ups);
+    const error = await readPublished(changed(sound_follow_ups, changes)).then(() => undefined, (reason) => reason);
+    if (!(error instanceof ManifestRefused)) throw new Error(`not refused: ${error}`);
+    same(error.field, field);
+  },
+  "refusals.answers_together": async ({ answers, field }, { sound_follow_ups }) => {
+    const { attributes } = await readPublished(sound_follow_ups);
+    const error = refusal(InvalidParameter, () => codeAnswers(attributes, answers));
+    same(error.field, field);
+    for (const answer of ["more than 20", "up to 20", "30", "daily"]) {
+      if (error.message.includes(answer) && !attributes.some(({ domain }) => domain.includes(answer))) throw new Error(error.message);
+    }
+  },
   "refusals.odd": async ({ changes, field }, { sound_published }) => {
     await readAlike(canonicalJson(changed(sound_published, changes)), field);
   },

@@ -10,6 +10,7 @@ from decoded import clear_answers
 from hushpoll_protocols import ReplayBits
 from hushpoll_shared import Manifest, Published
 from hushpoll_shared.spelling.canonical import InvalidJson, canonical_json, parse_json
+from hushpoll_shared.survey.follow_ups import NOT_ASKED, asks
 from vector_builders.document import Group, hex64, write
 from vector_builders.surveys import DRAFTS
 from vector_builders.words import take
@@ -163,7 +164,8 @@ def _reports() -> Group:
         "Records of whole surveys, from words that stand for a device's randomness.",
         {
             "manifest": "place of the survey in the list of manifests",
-            "answers": "category of each attribute; null or absent for the missing category",
+            "answers": "category of each attribute; null or absent for the missing category, or "
+            "for a follow-up that is not asked",
             "codes": "code of each attribute, in record order",
             "words": "64-bit words offered, 16 hexadecimal digits each",
             "consumed": "how many of them are taken, attribute after attribute",
@@ -193,10 +195,16 @@ def _reports() -> Group:
 
 def _answers(published: Published, row: int) -> dict[str, str | None]:
     answers: dict[str, str | None] = {}
+    codes: dict[str, int] = {}
     for attribute in published.attributes:
-        name, k = attribute.name, attribute.k
-        code = [0, k - 1, k // 2, (7 * row) % k][row]
-        if code == k - 1 and attribute.missing is not None:
+        name, k = attribute.name, len(attribute.answers)
+        if not asks(published.layout.routes, name, codes):
+            codes[name] = k
+            if row % 2:
+                answers[name] = None if row == 1 else NOT_ASKED
+            continue
+        codes[name] = code = [0, k - 1, k // 2, (7 * row) % k][row]
+        if code == attribute.missing_code:
             if row % 2:
                 answers[name] = None
             continue

@@ -20,7 +20,14 @@ from hushpoll_protocols.odds import posterior_bounds
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.protection import question_level, survey_level
 from vector_builders.document import Group, write
-from vector_builders.surveys import TOGETHER, WORDED, in_one_block
+from vector_builders.surveys import (
+    FOLLOW_UP_ALONE,
+    FOLLOW_UP_CHAIN,
+    FOLLOW_UPS,
+    TOGETHER,
+    WORDED,
+    in_one_block,
+)
 
 EPSILONS = (
     *("0.000001", "0.01", "0.1", "0.5", "0.693147180559", "0.693147180561", "1", "1.000000000001"),
@@ -189,6 +196,21 @@ def _blocks() -> Iterator[dict[str, Any]]:
     yield TOGETHER
 
 
+def _follow_ups() -> Iterator[dict[str, Any]]:
+    """Surveys of a follow-up alone, of each protocol at some epsilons; and in and out of blocks."""
+    for name in PROTOCOLS:
+        for epsilon in ("0.4", "2", "9"):
+            yield FOLLOW_UP_ALONE | {
+                "epsilon": epsilon,
+                "attributes": [{**one, "protocol": name} for one in FOLLOW_UP_ALONE["attributes"]],
+            }
+    yield FOLLOW_UP_ALONE | {"epsilon": "60"}
+    for name in ("GRR", "SS", "OUE"):
+        for epsilon in ("0.8", "4", "50"):
+            yield FOLLOW_UP_CHAIN | {"protocol": name, "epsilon": epsilon}
+    yield FOLLOW_UPS
+
+
 def _previews() -> Group:
     group = Group(
         "previews",
@@ -200,7 +222,8 @@ def _previews() -> Group:
         },
     )
     terms = (SURVEYS[0] | some for some in RELEASES)
-    for number, draft in enumerate((*SURVEYS, *_pairs(), *terms, *_blocks()), 1):
+    drafts = (*SURVEYS, *_pairs(), *terms, *_blocks(), *_follow_ups())
+    for number, draft in enumerate(drafts, 1):
         manifest = Manifest.from_dict(
             {"name": f"survey-{number}", "version": 1, "title": f"Survey {number}"} | draft
         )

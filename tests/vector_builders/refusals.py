@@ -23,7 +23,7 @@ from vector_builders.odd import (
     TRANSLATIONS,
     Change,
 )
-from vector_builders.surveys import SMALL, TOGETHER
+from vector_builders.surveys import FOLLOW_UPS, SMALL, TOGETHER
 
 BLOCKS: tuple[tuple[str, str, list[Change]], ...] = (
     ("no blocks", "together", [(["together"], REMOVE)]),
@@ -83,6 +83,63 @@ BLOCKS: tuple[tuple[str, str, list[Change]], ...] = (
     ),
 )
 """Each is what is wrong, the field at fault, and the changes to the survey with blocks."""
+
+_AMOUNT = "attributes[amount].ask_if"
+_ASK_IF: list[str | int] = ["attributes", 3, "ask_if"]
+
+FOLLOWING: tuple[tuple[str, str, list[Change]], ...] = (
+    ("null for no router", _AMOUNT, [(_ASK_IF, None)]),
+    ("no mapping", _AMOUNT, [(_ASK_IF, [["daily"]])]),
+    ("no router", _AMOUNT, [(_ASK_IF, {})]),
+    ("two routers", _AMOUNT, [(_ASK_IF, {"smokes": ["daily"], "town": ["Oslo"]})]),
+    ("an unknown router", _AMOUNT, [(_ASK_IF, {"x": ["daily"]})]),
+    ("itself", _AMOUNT, [(_ASK_IF, {"amount": ["up to 20"]})]),
+    ("a router that comes later", _AMOUNT, [(_ASK_IF, {"drinks": ["yes"]})]),
+    ("no list", _AMOUNT, [(_ASK_IF, {"smokes": "daily"})]),
+    ("an empty list", _AMOUNT, [(_ASK_IF, {"smokes": []})]),
+    ("an unknown category", _AMOUNT, [(_ASK_IF, {"smokes": ["hourly"]})]),
+    ("the missing category", _AMOUNT, [(_ASK_IF, {"smokes": ["not said"]})]),
+    (
+        "not asked",
+        "attributes[brand].ask_if",
+        [(["attributes", 7, "ask_if", "amount"], ["not asked"])],
+    ),
+    ("a category twice", _AMOUNT, [(_ASK_IF, {"smokes": ["daily", "daily"]})]),
+    ("a number", _AMOUNT, [(_ASK_IF, {"smokes": [1]})]),
+    ("all categories", _AMOUNT, [(_ASK_IF, {"smokes": ["no", "sometimes", "daily"]})]),
+    ("a target", _AMOUNT, [(["attributes", 3, "role"], "target")]),
+    (
+        "in clear after a perturbed router",
+        "attributes[tram].ask_if",
+        [
+            (["attributes", 0], REMOVE),
+            (["attributes", 0, "name"], "smokes"),
+            (["attributes", 1, "name"], "tram"),
+            (["attributes", 0, "ask_if"], REMOVE),
+            (["attributes", 1, "role"], "plain"),
+            (["attributes", 1, "ask_if"], {"smokes": ["1"]}),
+            (["attributes", 0, "role"], "sensitive"),
+            (["together", 1, "attributes"], ["smokes", "amount"]),
+        ],
+    ),
+    (
+        "not asked among the categories",
+        "attributes[amount].categories",
+        [(["attributes", 3, "categories", 0], "not asked")],
+    ),
+    (
+        "a single category",
+        "attributes[tram].categories",
+        [(["attributes", 1, "categories", 1], REMOVE)],
+    ),
+    ("format 1", "together", [(["format"], 1)]),
+    (
+        "other answers to the router",
+        "together[views].thresholds",
+        [(["attributes", 6, "ask_if"], REMOVE)],
+    ),
+)
+"""Each is what is wrong, the field at fault, and the changes to the survey with follow-ups."""
 
 PUBLISHED: list[tuple[str, str, list[Change]]] = [
     ("a later format", "format", [(["format"], 3), (["draws"], [])]),
@@ -339,6 +396,23 @@ ANSWERS: list[tuple[str, str, dict[str, Any]]] = [
     ("an answer in another case", "town", {"town": "oslo"}),
 ]
 
+_SOUND: dict[str, Any] = {"town": "Bonn", "smokes": "no", "drinks": "no"}
+
+IMPOSSIBLE: list[tuple[str, str, dict[str, Any]]] = [
+    ("an answer to what is not asked", "amount", {**_SOUND, "amount": "more than 20"}),
+    ("a refusal of what is not asked", "amount", {**_SOUND, "amount": "not said"}),
+    ("no category of what is not asked", "amount", {**_SOUND, "amount": "30"}),
+    ("an answer after a router that is not asked", "brand", {**_SOUND, "brand": "a"}),
+    (
+        "an answer after a router that was skipped",
+        "amount",
+        {**_SOUND, "smokes": None, "amount": "up to 20"},
+    ),
+    ("not asked of what is asked", "amount", {**_SOUND, "smokes": "daily", "amount": "not asked"}),
+    ("no answer to what is asked", "wine", {**_SOUND, "drinks": "yes", "beer": "1"}),
+    ("an answer in clear to what is not asked", "tram", {**_SOUND, "tram": "1"}),
+]
+
 
 def build(folder: Path) -> None:
     """Write refusals.json."""
@@ -356,6 +430,23 @@ def build(folder: Path) -> None:
         document = change(blocks.to_dict(), applied)
         _expect(ManifestRefused, field, lambda document=document: Published.from_json(document))
         of_blocks.add(what=what, field=field, changes=_listed(applied))
+    follow_ups = Manifest.from_dict(FOLLOW_UPS).resolve()
+    of_follow_ups = Group(
+        "follow_ups", "Changes to the sound survey with follow-ups; each is refused.", fields
+    )
+    for what, field, applied in FOLLOWING:
+        document = change(follow_ups.to_dict(), applied)
+        _expect(ManifestRefused, field, lambda document=document: Published.from_json(document))
+        of_follow_ups.add(what=what, field=field, changes=_listed(applied))
+    together = Group(
+        "answers_together",
+        "Answers to the sound survey with follow-ups that are refused; the message must not show "
+        "the answers.",
+        {"what": "what is wrong", "field": "attribute at fault", "answers": "the answers"},
+    )
+    for what, field, given in IMPOSSIBLE:
+        _expect(InvalidParameter, field, lambda given=given: follow_ups.layout.code_answers(given))
+        together.add(what=what, field=field, answers=given)
     odd = Group(
         "odd",
         "Changes to the sound published manifest, read as its canonical text; all readers agree.",
@@ -400,9 +491,10 @@ def build(folder: Path) -> None:
     write(
         folder / "refusals.json",
         "Manifests and answers that must be refused, and the field that the error names.",
-        [lies, of_blocks, odd, texts, drafts, answers],
+        [lies, of_blocks, of_follow_ups, odd, texts, drafts, answers, together],
         sound_published=published.to_dict(),
         sound_blocks=blocks.to_dict(),
+        sound_follow_ups=follow_ups.to_dict(),
         sound_draft=SMALL,
     )
 

@@ -201,6 +201,99 @@ def in_one_block(protocol: str) -> dict[str, Any]:
     }
 
 
+FOLLOW_UPS: dict[str, Any] = {
+    "name": "follow-ups",
+    "version": 1,
+    "title": "Follow-ups",
+    "epsilon": "5",
+    "protocol": "GRR",
+    "split": {"weights": {"habits": 2, "drinks": 1, "views": 1, "brand": 1}},
+    "attributes": [
+        {"name": "town", "role": "plain", "categories": ["Delft", "Oslo", "Bonn"]},
+        {
+            "name": "tram",
+            "role": "plain",
+            "categories": ["1", "2"],
+            "ask_if": {"town": ["Oslo", "Delft"]},
+        },
+        {
+            "name": "smokes",
+            "role": "sensitive",
+            "categories": ["no", "sometimes", "daily"],
+            "missing": "not said",
+            "question": "Do you smoke?",
+        },
+        {
+            "name": "amount",
+            "role": "sensitive",
+            "categories": ["up to 20", "more than 20"],
+            "missing": "not said",
+            "question": "How many a day?",
+            "ask_if": {"smokes": ["daily"]},
+        },
+        {"name": "drinks", "role": "sensitive", "protocol": "SS", "categories": ["no", "yes"]},
+        {"name": "wine", "role": "sensitive", "range": [0, 2], "ask_if": {"drinks": ["yes"]}},
+        {"name": "beer", "role": "sensitive", "range": [0, 2], "ask_if": {"drinks": ["yes"]}},
+        {
+            "name": "brand",
+            "role": "sensitive",
+            "protocol": "OUE",
+            "categories": ["a", "b", "c"],
+            "ask_if": {"amount": ["more than 20"]},
+        },
+    ],
+    "together": [
+        {"name": "views", "attributes": ["beer", "wine"]},
+        {"name": "habits", "attributes": ["smokes", "amount"]},
+    ],
+}
+"""Follow-ups in clear, in their router's block, in a block that has not their router, and alone."""
+
+FOLLOW_UP_ALONE: dict[str, Any] = {
+    "name": "follow-up",
+    "version": 1,
+    "title": "A follow-up without a block",
+    "epsilon": "2",
+    "attributes": [
+        {"name": "smokes", "role": "sensitive", "protocol": "GRR", "categories": ["no", "yes"]},
+        {
+            "name": "amount",
+            "role": "sensitive",
+            "protocol": "GRR",
+            "range": [1, 2],
+            "ask_if": {"smokes": ["yes"]},
+        },
+    ],
+}
+"""A follow-up in format 2 without a block of several questions."""
+
+FOLLOW_UP_CHAIN: dict[str, Any] = {
+    "name": "chain",
+    "version": 1,
+    "title": "A follow-up of a follow-up",
+    "epsilon": "4",
+    "protocol": "GRR",
+    "attributes": [
+        {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]},
+        {
+            "name": "amount",
+            "role": "sensitive",
+            "range": [1, 2],
+            "ask_if": {"smokes": ["yes"]},
+            "question": "How many packs?",
+        },
+        {
+            "name": "brand",
+            "role": "sensitive",
+            "categories": ["a", "b"],
+            "ask_if": {"amount": ["2"]},
+        },
+    ],
+    "together": [{"name": "both", "attributes": ["smokes", "amount"]}],
+}
+"""A router with its follow-up in a block, and a follow-up of that outside of it."""
+
+
 DRAFTS: tuple[dict[str, Any], ...] = (
     SMALL,
     WHOLE,
@@ -220,4 +313,6 @@ DRAFTS: tuple[dict[str, Any], ...] = (
     WORDED,
     TOGETHER,
     *(in_one_block(name) for name in PROTOCOLS),
+    FOLLOW_UPS,
+    FOLLOW_UP_ALONE,
 )

@@ -11,13 +11,14 @@ import click
 
 from hushpoll_client.cli.ledger import AT_A_TERMINAL, ledger_option
 from hushpoll_client.device.ledger import Entry
-from hushpoll_client.device.sentences import protection_of_block, protection_of_question
+from hushpoll_client.device.preview import protection_of
 from hushpoll_client.device.survey_client import SurveyClient
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import BudgetExhausted
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_shared.spelling.labels import trimmed
 from hushpoll_shared.spelling.text import printable, printable_lines
+from hushpoll_shared.survey.follow_ups import asks
 from hushpoll_shared.survey.terms import LARGEST_BATCH
 
 if TYPE_CHECKING:
@@ -244,7 +245,8 @@ def interview(
     -------
     dict of str to str or None
         A category per attribute, in the survey's own words; None where the respondent skipped the
-        question, which is possible where the attribute has a category for missing answers.
+        question, which is possible where the attribute has a category for missing answers, and of a
+        follow-up that was not asked.
 
     Raises
     ------
@@ -255,15 +257,22 @@ def interview(
     total = len(published.attributes)
     answers: dict[str, str | None] = {}
     section = None
+    codes: dict[str, int] = {}
+    routes = published.layout.routes
     for at, attribute in enumerate(published.attributes):
+        if not asks(routes, attribute.name, codes):
+            answers[attribute.name] = None
+            codes[attribute.name] = attribute.k - 1
+            continue
         if wording.sections[at] != section:
             section = wording.sections[at]
             if section is not None:
                 console.print(f"\n{printable(section)}", style="bold underline", markup=False)
-        words = (wording.questions[at], wording.domains[at])
+        words = (wording.questions[at], wording.domains[at][: len(attribute.answers)])
         treatment = _treatment(published, attribute, wording)
         code = _ask_question(attribute, words, f"{at + 1} of {total}", treatment, console)
         answers[attribute.name] = None if code is None else attribute.domain[code]
+        codes[attribute.name] = attribute.code(answers[attribute.name])
     return answers
 
 
@@ -272,12 +281,11 @@ def _treatment(published: Published, attribute: PublishedAttribute, wording: Wor
     block = published.block_of(attribute.name)
     if block is None:
         return "Sent in clear."
+    protection = protection_of(block, published.reach[block.name])
     if block.alone:
-        protection = protection_of_question(block.oracle.epsilon)
         return f"Randomised before it is sent. {protection.words}"
     asked = dict(zip((one.name for one in published.attributes), wording.questions, strict=True))
     others = [asked[one.name] for one in block.questions if one.name != attribute.name]
-    protection = protection_of_block(block.oracle.epsilon, len(block.questions))
     return (
         "Randomised before it is sent. It is randomised together with the answers to: "
         f"{' / '.join(others)}. {protection.words}"
@@ -297,7 +305,7 @@ def _ask_question(
     question = printable(text)
     console.print(f"{place}. {question}", style="bold", markup=False)
     console.print(f"   {printable(treatment)}", style="dim", markup=False)
-    choices = list(domain[:-1] if attribute.missing is not None else domain)
+    choices = list(domain[: len(attribute.categories)])
     numbered = len(choices) <= _LISTED and not any(choice.isdigit() for choice in choices)
     if numbered:
         for number, choice in enumerate(choices, 1):

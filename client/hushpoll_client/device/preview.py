@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from hushpoll_client.device.sentences import (
     BARS,
     CLEAR_HINT,
+    GUESS_APART,
     READING,
     RELEASED_AT_ONCE,
     THIS_SURVEY_ALONE,
     Protection,
+    follow_up_sentence,
     guess_sentence,
     protection_of_block,
     protection_of_question,
@@ -75,6 +77,8 @@ class PerturbedLine:
         How often what is sent is, or points at, the true answer; and the best guess in words.
     together : tuple of (str, str or None)
         Name and question of each attribute of a block of several, in order; else empty.
+    follow_ups : tuple of str
+        A sentence for each follow-up among them: when it is asked.
     """
 
     name: str
@@ -87,6 +91,7 @@ class PerturbedLine:
     truth: str
     guess: str
     together: tuple[tuple[str, str | None], ...] = ()
+    follow_ups: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -100,6 +105,7 @@ class PerturbedLine:
         return "\n".join(
             (
                 self.title,
+                *(f"  {sentence}" for sentence in self.follow_ups),
                 f"  {self.protocol} with epsilon {self.epsilon:f}. {self.protection.words}",
                 f"  {self.truth}",
                 f"  {self.protection.limit}",
@@ -185,7 +191,7 @@ class Preview:
 
 def notices(published: Published) -> tuple[str, ...]:
     """Return what a respondent should read before anything else, worst first."""
-    protection = protection_of_survey(tuple(published.budget.values()))
+    protection = _of_all(published)
     sentences = [protection.words] if protection.level >= Level.WEAK else []
     if published.release == IMMEDIATE:
         sentences.append(RELEASED_AT_ONCE)
@@ -215,7 +221,15 @@ def build_preview(
         if attribute.oracle is None:
             answer = None if codes is None else domain[codes[attribute.name]]
             clear.append(ClearLine(attribute.name, asked[attribute.name], answer))
-    perturbed = [_perturbed_line(block, asked) for block in published.blocks]
+    routers = {
+        attribute.name: attribute.ask_if.router
+        for attribute in published.attributes
+        if attribute.ask_if is not None
+    }
+    perturbed = [
+        _perturbed_line(block, published.reach[block.name], asked, routers)
+        for block in published.blocks
+    ]
     return Preview(
         title=wording.title,
         survey=published.name,
@@ -225,17 +239,44 @@ def build_preview(
         notices=notices(published),
         clear=tuple(clear),
         perturbed=tuple(perturbed),
-        protection=protection_of_survey(tuple(published.budget.values())),
+        protection=_of_all(published),
         record_size=published.layout.record_size,
         operator=published.operator,
         purpose=wording.purpose,
     )
 
 
-def _perturbed_line(block: Block, asked: Mapping[str, str | None]) -> PerturbedLine:
+def _of_all(published: Published) -> Protection:
+    return protection_of_survey(tuple(published.budget.values()), tuple(published.reach.values()))
+
+
+def protection_of(block: Block, reach: Decimal) -> Protection:
+    """Say how well the answers of a block are protected, follow-ups in other blocks counted.
+
+    Parameters
+    ----------
+    block : Block
+        Of one question or several.
+    reach : Decimal
+        Epsilon of the block and of these follow-ups.
+    """
+    router = reach != block.oracle.epsilon
+    if block.alone:
+        return protection_of_question(reach, router=router)
+    return protection_of_block(reach, len(block.questions), router=router)
+
+
+def _perturbed_line(
+    block: Block,
+    reach: Decimal,
+    asked: Mapping[str, str | None],
+    routers: Mapping[str, str],
+) -> PerturbedLine:
     """Say what is sent for a block; `asked` has the questions as the respondent reads them."""
     oracle, count = block.oracle, len(block.questions)
     best_guess = oracle.disclosure().best_guess
+    guess = guess_sentence(oracle, best_guess, count)
+    named = [question.name for question in block.questions]
     return PerturbedLine(
         block.name,
         asked[block.name] if block.alone else None,
@@ -243,14 +284,15 @@ def _perturbed_line(block: Block, asked: Mapping[str, str | None]) -> PerturbedL
         oracle.k,
         oracle.epsilon,
         best_guess,
-        protection_of_question(oracle.epsilon)
-        if block.alone
-        else protection_of_block(oracle.epsilon, count),
+        protection_of(block, reach),
         truth_sentence(oracle, count),
-        guess_sentence(oracle, best_guess, count),
-        ()
-        if block.alone
-        else tuple((question.name, asked[question.name]) for question in block.questions),
+        guess if reach == oracle.epsilon else f"{guess} {GUESS_APART}",
+        () if block.alone else tuple((name, asked[name]) for name in named),
+        tuple(
+            follow_up_sentence(asked[name] or name, asked[routers[name]] or routers[name])
+            for name in named
+            if name in routers
+        ),
     )
 
 

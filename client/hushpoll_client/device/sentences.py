@@ -13,6 +13,7 @@ from typing import Final
 
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.odds import odds_factor, posterior_bounds
+from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.protection import Level, question_level, survey_level, total_epsilon
 
 BELIEFS: Final = (Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))
@@ -31,6 +32,7 @@ CLEAR_HINT: Final = (
     "None of the figures below covers these answers, and they can hint at the randomised ones "
     "where the two go together."
 )
+GUESS_APART: Final = "This guess does not use what is sent of follow-ups."
 THIS_SURVEY_ALONE: Final = "This counts this survey alone. What you tell other surveys adds to it."
 
 RELEASED_AT_ONCE: Final = (
@@ -118,24 +120,60 @@ class Protection:
     changes: tuple[Change, ...]
 
 
-def protection_of_question(epsilon: Decimal) -> Protection:
-    """Say how well the answer to a question is protected, by its own epsilon."""
+def protection_of_question(epsilon: Decimal, *, router: bool = False) -> Protection:
+    """Say how well the answer to a question is protected.
+
+    Parameters
+    ----------
+    epsilon : Decimal
+        Its own; of a router with those of the follow-ups that tell about its answer.
+    router : bool
+        Whether there are such follow-ups.
+    """
     level = question_level(epsilon)
     limit = _limit(
         epsilon,
-        "By itself, it changes the odds of anything about you by at most a factor of {}.",
-        "The limit on how far it alone changes the odds of anything about you is a factor of {}.",
+        *(
+            (
+                "Together with its follow-ups, which tell whether they were asked, it changes the "
+                "odds of anything about you by at most a factor of {}.",
+                "The limit on how far it changes the odds of anything about you, together with its "
+                "follow-ups, which tell whether they were asked, is a factor of {}.",
+            )
+            if router
+            else (
+                "By itself, it changes the odds of anything about you by at most a factor of {}.",
+                "The limit on how far it alone changes the odds of anything about you is a factor "
+                "of {}.",
+            )
+        ),
     )
     return Protection(level, _QUESTION_WORDS[level], limit, _changes(epsilon))
 
 
-def protection_of_block(epsilon: Decimal, count: int) -> Protection:
-    """Say how well the answers to so many questions of one block are protected, by its epsilon."""
+def protection_of_block(epsilon: Decimal, count: int, *, router: bool = False) -> Protection:
+    """Say how well the answers to so many questions of one block are protected.
+
+    See `protection_of_question`.
+    """
     level = question_level(epsilon)
     limit = _limit(
         epsilon,
-        "By themselves, they change the odds of anything about you by at most a factor of {}.",
-        "The limit on how far they alone change the odds of anything about you is a factor of {}.",
+        *(
+            (
+                "Together with their follow-ups, which tell whether they were asked, they change "
+                "the odds of anything about you by at most a factor of {}.",
+                "The limit on how far they change the odds of anything about you, together with "
+                "their follow-ups, which tell whether they were asked, is a factor of {}.",
+            )
+            if router
+            else (
+                "By themselves, they change the odds of anything about you by at most a factor of "
+                "{}.",
+                "The limit on how far they alone change the odds of anything about you is a factor "
+                "of {}.",
+            )
+        ),
     )
     return Protection(level, _BLOCK_WORDS[level].format(count=count), limit, _changes(epsilon))
 
@@ -145,9 +183,22 @@ def together_title(count: int) -> str:
     return f"These {count} answers together"
 
 
-def protection_of_survey(epsilons: tuple[Decimal, ...]) -> Protection:
-    """Say how well all answers together are protected, by the epsilons of the questions."""
-    level, total = survey_level(epsilons), total_epsilon(epsilons)
+def follow_up_sentence(question: str, router: str) -> str:
+    """Say when a follow-up is asked, and that its answers are one more."""
+    return (
+        f"“{question}” is asked only after some answers to “{router}”; “{NOT_ASKED}” counts as one "
+        "of its answers."
+    )
+
+
+def protection_of_survey(
+    epsilons: tuple[Decimal, ...], reach: tuple[Decimal, ...] = ()
+) -> Protection:
+    """Say how well all answers together are protected, by the epsilons of the questions.
+
+    Of routers `reach` has what it adds up to with the follow-ups that tell about their answers.
+    """
+    level, total = survey_level(epsilons, reach), total_epsilon(epsilons)
     limit = _limit(
         total,
         "Whatever a person knew or thought before, your randomised answers change the odds of "

@@ -5,8 +5,8 @@ import { parseDecimal } from "./decimals.js";
 import { InvalidParameter, shown } from "./errors.js";
 import { K_MAX } from "./protocol.js";
 import { create, PROTOCOLS } from "./registry.js";
-import { GIVEN, integer, LIST, must, NAME, obey, oneOf, shape } from "./rules.js";
-import { CATEGORY, QUESTION, SECTION } from "./wording.js";
+import { GIVEN, integer, LIST, MAPPING, must, NAME, obey, oneOf, shape } from "./rules.js";
+import { CATEGORY, NOT_ASKED, QUESTION, SECTION } from "./wording.js";
 
 /**
  * A question with its ordered domain.
@@ -19,7 +19,12 @@ import { CATEGORY, QUESTION, SECTION } from "./wording.js";
  * @property {string} [positive] For a target: the category that counts as 1.
  * @property {string} [section] Heading of the questions that this one stands among.
  * @property {"ordinal" | "nps"} [scale] How the answers are laid out: from one end to the other, or as the scores 0 to 10.
- * @property {readonly string[]} domain The possible answers in code order, the missing one last.
+ * @property {readonly string[]} categories The possible answers, without the missing one.
+ * @property {readonly string[]} domain The possible answers in code order, the missing one behind them; last, of a follow-up, that of
+ *   who is not asked.
+ * @property {Record<string, string[]>} [ask_if] Of a follow-up the question and its answers after which it is asked.
+ * @property {number} [router] The place of that question.
+ * @property {Set<string>} [asking] These answers.
  * @property {number} k Domain size.
  * @property {string} [epsilon] What one answer is charged; absent for an attribute in clear or in a block of several.
  * @property {bigint} units The same in units of 10^-12; 0 in clear.
@@ -38,6 +43,7 @@ const CLEAR = {
   "positive?": CATEGORY,
   "section?": SECTION,
   "scale?": oneOf("ordinal", "nps"),
+  "ask_if?": MAPPING,
 };
 
 /** What is claimed of an oracle. */
@@ -62,24 +68,24 @@ export function readAttribute(value, position, owners) {
   const block = owners.get(value?.name);
   const perturbed = !block && (value?.role === "sensitive" || "protocol" in Object(value));
   const read = shape(value, where, perturbed ? { ...CLEAR, ...CLAIMS } : CLEAR);
-  const { role, categories, missing, positive } = read;
-  must(!perturbed || role !== "plain", `${where}.protocol`, read.protocol, "left out of a plain attribute");
+  const { role, categories, missing, positive, ask_if: condition } = read;
+  must(!perturbed || role !== "plain", `${where}.protocol`, read.protocol, "left out");
   /** @type {string[]} */
-  const domain = missing === undefined ? categories : [...categories, missing];
+  const domain = [categories, missing ?? [], condition ? NOT_ASKED : []].flat();
   domain.forEach((category, code) => {
     obey(category, `${where}.categories[${code}]`, CATEGORY);
   });
   const k = domain.length;
-  must(!categories.includes(missing), `${where}.missing`, missing, "none of the categories");
+  must(!categories.includes(missing), `${where}.missing`, missing, "another");
   must(new Set(domain).size === k, `${where}.categories`, categories, "different");
-  obey(k, `${where}.categories`, integer(2, K_MAX));
+  obey(k, `${where}.categories`, integer(condition ? 3 : 2, K_MAX));
   must(
     positive === undefined || (role === "target" && categories.includes(positive)),
     `${where}.positive`,
     positive,
-    "one of a target's categories",
+    "a target's category",
   );
-  must(read.scale !== "nps" || JSON.stringify(categories) === SCORES, `${where}.scale`, read.scale, "that of the categories 0 to 10");
+  must(read.scale !== "nps" || JSON.stringify(categories) === SCORES, `${where}.scale`, read.scale, "for 0 to 10");
   /** @type {Attribute} */
   const attribute = /** @type {any} */ ({ ...read, domain, k, block, units: 0n });
   return perturbed ? Object.assign(attribute, checkClaims(read, k, where)) : attribute;

@@ -1,9 +1,10 @@
 /**
  * Blocks: the questions whose answers are randomised as one value. Their combinations are in mixed radix, the first question
- * slowest. A question alone is a block of one, of its own name.
+ * slowest, without those that a follow-up makes impossible. A question alone is a block of one, of its own name.
  */
 
 import { checkClaims, CLAIMS } from "./attribute.js";
+import { combinationsOf } from "./follow_ups.js";
 import { K_MAX } from "./protocol.js";
 import { integer, LIST, must, NAME, obey, shape } from "./rules.js";
 
@@ -23,6 +24,7 @@ import { integer, LIST, must, NAME, obey, shape } from "./rules.js";
  * @property {string} where Its path in the manifest.
  * @property {number[]} places Of its questions among the attributes, the slowest first.
  * @property {number} k Domain size.
+ * @property {bigint[]} [combinations] Of a block of several the combinations that are possible: see `combinationsOf`.
  * @property {bigint} units Epsilon in units of 10^-12; 0 in clear.
  * @property {string} [epsilon]
  * @property {import("./protocol.js").FrequencyOracle | undefined} [oracle]
@@ -53,19 +55,20 @@ export function partsOf(attributes, together) {
   const used = new Set();
   const blocks = new Map(
     together.map(({ name, attributes: members, where, ...claims }) => {
-      must(!taken.has(name), `${where}.name`, name, "the name of nothing else");
+      must(!taken.has(name), `${where}.name`, name, "a new name");
       taken.add(name);
       const field = `${where}.attributes`;
       must(members.length > 1, field, members, "two or more");
       const places = members.map((member) => {
         const place = attributes.findIndex((attribute) => attribute.name === member);
-        must(place >= 0 && attributes[place].role !== "plain" && !used.has(member), field, member, "a perturbed attribute, in one block only");
+        must(place >= 0 && attributes[place].role !== "plain" && !used.has(member), field, member, "perturbed, in one block");
         used.add(member);
         return place;
       });
-      const k = places.reduce((size, place) => size * attributes[place].k, 1);
+      const combinations = combinationsOf(places, attributes);
+      const k = combinations.length;
       obey(k, field, integer(2, K_MAX));
-      const part = { name, where, places, k, epsilon: claims.epsilon, ...checkClaims(claims, k, where) };
+      const part = { name, where, places, k, combinations, epsilon: claims.epsilon, ...checkClaims(claims, k, where) };
       for (const place of places) attributes[place].oracle = part.oracle;
       return [name, part];
     }),

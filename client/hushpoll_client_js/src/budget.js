@@ -18,11 +18,11 @@ export function splitBudget(total, split, perturbed) {
     split === "uniform" || split === "k-based" || (MAPPING[0](weights) && Object.keys(split).length === 1),
     "split",
     split,
-    "uniform, k-based or {weights: {attribute: decimal}}",
+    "uniform, k-based or {weights: {...}}",
   );
   const path = (/** @type {string} */ name) => `split.weights[${name.slice(0, 80)}]`;
   for (const name of Object.keys(Object(weights))) {
-    must(perturbed.some((attribute) => attribute.name === name), path(name), weights[name], "of a perturbed attribute or of its block");
+    must(perturbed.some((attribute) => attribute.name === name), path(name), weights[name], "that of a block");
   }
   const parts = perturbed.map(({ name, k }) =>
     weights ? parseDecimal(weights[name], path(name), 1n, 1_000_000n * UNIT) : BigInt(split === "uniform" ? 1 : k),

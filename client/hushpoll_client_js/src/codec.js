@@ -6,15 +6,17 @@
  */
 
 import { codeOf } from "./attribute.js";
-import { InvalidParameter } from "./errors.js";
+import { lanesOf } from "./follow_ups.js";
 import { codeSize, writeInteger } from "./integers.js";
-import { NAME } from "./rules.js";
+import { must, NAME } from "./rules.js";
+import { NOT_ASKED } from "./wording.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
 /** @typedef {import("./blocks.js").Part & {offset: number, size: number}} Field A part with its place in a record. */
 
 /**
- * A category per attribute; an integer stands for its decimal string, null or absent for the missing category.
+ * A category per attribute; an integer stands for its decimal string, null or absent for the missing category, or for that of a
+ * follow-up that is not asked.
  *
  * @typedef {Readonly<Record<string, string | number | null | undefined>>} Answers
  */
@@ -45,13 +47,20 @@ export function layOut(parts) {
  */
 export function codeAnswers(attributes, answers) {
   const given = new Map(Object.entries(answers));
+  /** @type {number[]} */
+  const codes = [];
   // Through a map: an attribute may be named like something that every object inherits.
-  const codes = attributes.map((attribute) => codeOf(attribute, given.get(attribute.name)));
+  for (const attribute of attributes) {
+    const { name, k, asking, router = 0 } = attribute;
+    const unasked = asking && !asking.has(attributes[router].categories[codes[router]]);
+    const code = codeOf(unasked ? { ...attribute, missing: NOT_ASKED } : attribute, given.get(name));
+    must(!asking || unasked === (code === k - 1), name, "an answer", "given if and only if asked");
+    codes.push(code);
+  }
   attributes.forEach(({ name }) => given.delete(name));
   for (const name of given.keys()) {
     // A key that is no name may be an answer put in the wrong place.
-    const field = NAME[0](name) ? name : "answers";
-    throw new InvalidParameter(`${field}: the survey has no such attribute; leave it out`, { field });
+    must(false, NAME[0](name) ? name : "answers", "an answer", "left out: unknown");
   }
   return codes;
 }
@@ -63,10 +72,10 @@ export function codeAnswers(attributes, answers) {
  * @param {readonly number[]} codes As from `codeAnswers`.
  * @param {import("./bits.js").Bits} bits Consumed in record order.
  */
-export function encode({ attributes, fields, recordSize }, codes, bits) {
+export function encode({ fields, recordSize }, codes, bits) {
   const record = new Uint8Array(recordSize);
-  fields.forEach(({ places, offset, size, oracle }) => {
-    const code = places.reduce((before, place) => before * attributes[place].k + codes[place], 0);
+  fields.forEach(({ places, offset, size, oracle, combinations }) => {
+    const code = combinations?.indexOf(lanesOf(places, codes)) ?? codes[places[0]];
     record.set(oracle ? oracle.randomize(code, bits) : writeInteger(code, size), offset);
   });
   return record;

@@ -40,7 +40,7 @@ export const consentOf = (entries, api, survey) =>
 export function checkConsent(entries, api, survey) {
   if (consentOf(entries, api, survey)) return;
   throw new ConsentMissing(
-    `the respondent has not agreed to ${survey}, or has withdrawn; nothing was read. Ask, and call giveConsent() if they agree`,
+    `the respondent has not agreed to ${survey}, or has withdrawn; ask, then call giveConsent()`,
   );
 }
 

@@ -22,7 +22,7 @@ export function parseDecimal(value, field, least = 10n ** 6n, most = 64n * UNIT)
     units >= least && units <= most,
     field,
     value,
-    `a string in [${formatDecimal(least)}, ${formatDecimal(most)}], shortest form, at most 12 places`,
+    `a string in [${formatDecimal(least)}, ${formatDecimal(most)}], at most 12 places`,
   );
   return units;
 }

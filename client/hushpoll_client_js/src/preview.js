@@ -28,6 +28,7 @@ const SMALL_BATCH = 20;
  * @property {Protection} protection How far what is sent can move any belief, whatever was known before.
  * @property {string} truth How often what is sent is, or points at, the true answer.
  * @property {string} guess The best guess in words.
+ * @property {string[]} followUps A sentence for each follow-up among the questions: when it is asked.
  */
 
 /**
@@ -67,8 +68,11 @@ export function preview(published, answers, words = ENGLISH) {
     clear: attributes.flatMap(({ name, question, oracle, domain }, at) =>
       oracle ? [] : { name, question, answer: codes && domain[codes[at]] },
     ),
-    perturbed: fields.flatMap(({ name, places, oracle, k, units, epsilon = "" }) => {
+    perturbed: fields.flatMap((field) => {
+      const { name, places, oracle, k, units, epsilon = "" } = field;
       if (!oracle) return [];
+      const reach = reachOf(published, field);
+      const router = reach !== units;
       const revealed = disclosure(oracle);
       const count = places.length;
       const questions = places.map((place) => ({ name: attributes[place].name, question: attributes[place].question }));
@@ -82,9 +86,10 @@ export function preview(published, answers, words = ENGLISH) {
         k,
         epsilon,
         bestGuess: revealed.bestGuess,
-        protection: count > 1 ? protectionOfBlock(units, count, words) : protectionOfQuestion(units, words),
+        protection: count > 1 ? protectionOfBlock(reach, count, words, router) : protectionOfQuestion(reach, words, router),
         truth: truthSentence(k, revealed, words, count),
-        guess: guessSentence(k, revealed, words, count),
+        guess: guessSentence(k, revealed, words, count) + (router ? ` ${words.say("guess.apart")}` : ""),
+        followUps: places.flatMap((place) => followUp(attributes, place, words) ?? []),
       };
     }),
     protection: ofAll(published, words),
@@ -114,8 +119,43 @@ function notices(published, words) {
 }
 
 /** @param {import("./published.js").Published} published @param {Words} words */
-const ofAll = ({ fields }, words) =>
-  protectionOfSurvey(fields.flatMap(({ oracle, units }) => (oracle ? units : [])), words);
+function ofAll(published, words) {
+  const perturbed = published.fields.filter(({ oracle }) => oracle);
+  return protectionOfSurvey(
+    perturbed.map(({ units }) => units),
+    words,
+    perturbed.map((field) => reachOf(published, field)),
+  );
+}
+
+/**
+ * Epsilon of all that tells about the answers of a field, in units of 10^-12. Whether a follow-up was asked depends on the answer to its
+ * router, so what is sent of the follow-up tells about the router as well.
+ *
+ * @param {import("./published.js").Published} published
+ * @param {import("./codec.js").Field} field
+ */
+function reachOf({ attributes, fields }, { places, name }) {
+  const tells = (/** @type {number | undefined} */ place) => {
+    for (let at = place; at !== undefined; at = attributes[at].router) if (at !== place && places.includes(at)) return true;
+    return false;
+  };
+  return fields.reduce((sum, other) => (other.oracle && (other.name === name || other.places.some(tells)) ? sum + other.units : sum), 0n);
+}
+
+/**
+ * When a follow-up is asked, and that its answers are one more.
+ *
+ * @param {readonly import("./attribute.js").Attribute[]} attributes
+ * @param {number} place
+ * @param {Words} words
+ */
+function followUp(attributes, place, words) {
+  const { router } = attributes[place];
+  if (router === undefined) return undefined;
+  const [question, first] = [place, router].map((at) => attributes[at].question ?? attributes[at].name);
+  return words.say("follow_up", { question, router: first });
+}
 
 /**
  * The same in English words, for a terminal or a page of plain text; the Python SDK's preview says the same.
@@ -149,6 +189,7 @@ export function inWords({ title, survey, version, operator, purpose, notices, cl
     ...perturbed.flatMap((line) => [
       "",
       `  ${line.questions.length > 1 ? `${line.title} (${line.name}): ${line.questions.map(label).join(", ")}` : label(line)}`,
+      ...line.followUps.map((sentence) => `    ${sentence}`),
       `    ${line.protocol} with epsilon ${line.epsilon}. ${line.protection.words}`,
       `    ${line.truth}`,
       `    ${line.protection.limit}`,

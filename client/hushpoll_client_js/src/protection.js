@@ -34,6 +34,7 @@ export const totalLevel = (/** @type {bigint} */ units) => levelOf(units, 6n, 16
  * The level of a survey: the worst of its questions' and of their sum's.
  *
  * @param {readonly bigint[]} parts Epsilons of the questions.
+ * @param {readonly bigint[]} [reach] The same with those of the follow-ups that tell about a router.
  */
-export const surveyLevel = (parts) =>
-  /** @type {Level} */ (Math.max(totalLevel(parts.reduce((sum, part) => sum + part, 0n)), ...parts.map(questionLevel)));
+export const surveyLevel = (parts, reach = []) =>
+  /** @type {Level} */ (Math.max(totalLevel(parts.reduce((sum, part) => sum + part, 0n)), ...[...parts, ...reach].map(questionLevel)));

@@ -9,6 +9,7 @@ import { splitBudget } from "./budget.js";
 import { canonicalJson, parseJson, sha256Hex } from "./canonical.js";
 import { layOut } from "./codec.js";
 import { formatDecimal, parseDecimal } from "./decimals.js";
+import { findRouters } from "./follow_ups.js";
 import { InvalidParameter, ManifestRefused } from "./errors.js";
 import { checkKeys, GIVEN, integer, LIST, must, NAME, oneOf, shape, text, TIME } from "./rules.js";
 import { checkTranslations, DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./wording.js";
@@ -91,7 +92,8 @@ export async function readPublished(value) {
     must(format === 1 || format === 2, "format", format, "1 or 2; update hushpoll");
     const read = shape(document, "", RULES);
     const { opens, closes, epsilon, split, together } = read;
-    must(format === 1 ? !together : together?.length, "together", together, "there in format 2, and there alone");
+    const later = together ?? read.attributes.filter((/** @type {unknown} */ one) => "ask_if" in Object(one));
+    must(format === 1 ? !together : later.length, "together", together, "in format 2 alone");
     // The comparison is false where either is absent.
     must(!(opens >= closes), "closes", closes, `after ${opens}`);
     const total = parseDecimal(epsilon, "epsilon");
@@ -99,11 +101,12 @@ export async function readPublished(value) {
     const owners = new Map(blocks.flatMap((block) => block.attributes.map((name) => [name, block.name])));
     /** @type {Attribute[]} */
     const attributes = read.attributes.map((/** @type {unknown} */ one, /** @type {number} */ at) => readAttribute(one, at, owners));
+    findRouters(attributes, format);
     const layout = layOut(partsOf(attributes, blocks));
-    must(!together || layout.recordSize <= 1024, "together", layout.recordSize, "a record of at most 1024 bytes");
+    must(format === 1 || layout.recordSize <= 1024, together ? "together" : "ask_if", layout.recordSize, "at most 1024 bytes");
     checkAttributes(attributes);
     checkTranslations({ ...read, attributes });
-    must(!together || split !== "k-based", "split", split, "another: k-based is for questions alone");
+    must(!together || split !== "k-based", "split", split, "another: there are blocks");
     checkBudget(total, split, layout.fields);
     if (read.protected !== undefined) checkProtected(read.protected, attributes);
     const digest = await sha256Hex(canonicalJson(read));
@@ -157,7 +160,7 @@ function checkProtected(groups, attributes) {
     [privileged, unprivileged].every(LIST[0]),
     "protected",
     groups,
-    "an attribute and two lists",
+    "with two lists",
   );
   const declared = attributes.find(({ name, role }) => name === attribute && role !== "target");
   const apartFrom = (/** @type {unknown[]} */ other) =>
@@ -169,7 +172,7 @@ function checkProtected(groups, attributes) {
       `different categories of ${attribute}`,
     ]);
   shape(groups, "protected", {
-    attribute: [() => declared, "an attribute, not the target"],
+    attribute: [() => declared, "not the target"],
     privileged: apartFrom([]),
     unprivileged: apartFrom(privileged),
   });

@@ -33,36 +33,38 @@ import { ENGLISH } from "./words.js";
 const MILLION = 1_000_000n;
 
 /**
- * How well the answer to a question is protected, by its own epsilon.
+ * How well the answer to a question is protected.
  *
- * @param {bigint} units Epsilon in units of 10^-12.
+ * @param {bigint} units Epsilon in units of 10^-12; of a router with those of the follow-ups that tell about its answer.
  * @param {Words} [words]
+ * @param {boolean} [router] Whether there are such follow-ups.
  * @returns {Protection}
  */
-export function protectionOfQuestion(units, words = ENGLISH) {
+export function protectionOfQuestion(units, words = ENGLISH, router = false) {
   const level = questionLevel(units);
   return {
     level,
     words: words.say(`level.question.${level}`),
-    limit: limit(units, "limit.question", words),
+    limit: limit(units, router ? "limit.router" : "limit.question", words),
     changes: changes(units, words),
   };
 }
 
 /**
- * How well the answers of a block of several questions are protected, by the block's epsilon.
+ * How well the answers of a block of several questions are protected.
  *
- * @param {bigint} units Epsilon in units of 10^-12.
+ * @param {bigint} units As for `protectionOfQuestion`.
  * @param {number} count Of its questions.
  * @param {Words} [words]
+ * @param {boolean} [router]
  * @returns {Protection}
  */
-export function protectionOfBlock(units, count, words = ENGLISH) {
+export function protectionOfBlock(units, count, words = ENGLISH, router = false) {
   const level = questionLevel(units);
   return {
     level,
     words: words.say(`level.block.${level}`, { count }),
-    limit: limit(units, "limit.block", words),
+    limit: limit(units, router ? "limit.block.router" : "limit.block", words),
     changes: changes(units, words),
   };
 }
@@ -72,10 +74,11 @@ export function protectionOfBlock(units, count, words = ENGLISH) {
  *
  * @param {readonly bigint[]} parts In units of 10^-12.
  * @param {Words} [words]
+ * @param {readonly bigint[]} [reach] Of routers with the follow-ups that tell about their answers.
  * @returns {Protection}
  */
-export function protectionOfSurvey(parts, words = ENGLISH) {
-  const level = surveyLevel(parts);
+export function protectionOfSurvey(parts, words = ENGLISH, reach = []) {
+  const level = surveyLevel(parts, reach);
   const total = parts.reduce((sum, part) => sum + part, 0n);
   return {
     level,
@@ -135,7 +138,11 @@ export function factor(units, words = ENGLISH) {
   return words.factor(Number(oddsFactor(units, parts)) / Number(parts));
 }
 
-/** @param {bigint} units @param {"limit.question" | "limit.block" | "limit.survey"} key @param {Words} words */
+/**
+ * @param {bigint} units
+ * @param {"limit.question" | "limit.router" | "limit.block" | "limit.block.router" | "limit.survey"} key
+ * @param {Words} words
+ */
 const limit = (units, key, words) =>
   words.say(oddsFactor(units) > MILLION ? `${key}.beyond` : key, { factor: factor(units, words) });
 

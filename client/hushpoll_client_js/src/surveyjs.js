@@ -6,11 +6,14 @@
  * matrix names one for each row, a checkbox one for each choice: `"hushpoll": {"asthma": "has_asthma"}`. Where values and
  * categories differ, `"hushpollCategories": {"5": "very happy"}` translates. SurveyJS's own choices (None, Refuse to answer, Don't know)
  * are the attribute's missing category, unless they are translated or are categories; None of a checkbox is a "no" to each choice.
+ * A question that answers a follow-up has a `visibleIf` that says when it is asked; `showFollowUps` writes it.
  */
 
 import { HushpollError, InvalidParameter } from "./errors.js";
 import { fieldsOf } from "./surveyjs_questions.js";
 import { keyOf } from "./surveyjs_refusals.js";
+
+export { showFollowUps } from "./surveyjs_questions.js";
 
 /** @typedef {import("./client.js").SurveyClient} SurveyClient */
 /** @typedef {import("./outbox.js").Receipt} Receipt */
@@ -85,10 +88,15 @@ export function sayTreatment(survey, published, unsent = []) {
  */
 export async function attach(survey, client, { unsent = [], patience = 5, onReceipt, onFailure } = {}) {
   refuseLeaks(survey);
-  const fields = fieldsOf(survey, await client.published(), unsent);
+  const published = await client.published();
+  const fields = fieldsOf(survey, published, unsent);
   const completing = async (/** @type {any} */ _, /** @type {any} */ event) => {
     try {
       const answers = Object.fromEntries(fields.map(({ attribute, answer }) => [attribute, answer()]));
+      // SurveyJS keeps values of hidden questions, and shows by them what is asked after these.
+      for (const { name, asking, router = 0 } of published.attributes) {
+        if (asking && !asking.has(answers[published.attributes[router].name] ?? "")) answers[name] = null;
+      }
       const kept = await client.randomize(answers);
       // From here on only the report is left; handlers of onComplete find no answer.
       survey.data = unsentOf(survey, unsent);

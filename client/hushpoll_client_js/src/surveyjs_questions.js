@@ -1,6 +1,7 @@
 /** Which question of a SurveyJS survey answers which attribute, and what its value is called there. */
 
 import { InvalidParameter } from "./errors.js";
+import { checkConditions, writeConditions } from "./surveyjs_conditions.js";
 import { refuse, refuseCopies, refuseUnmappable } from "./surveyjs_refusals.js";
 
 /** @typedef {import("./published.js").Published} Published */
@@ -31,6 +32,8 @@ const SPECIAL = /** @type {const} */ ([
  * @throws {InvalidParameter} Naming the question or the attribute.
  */
 export function fieldsOf(survey, published, unsent) {
+  /** @type {import("./surveyjs_conditions.js").Marked[]} */
+  const parts = [];
   const attributes = new Map(published.attributes.map((attribute) => [attribute.name, attribute]));
   /** @type {AskedField[]} */
   const fields = [];
@@ -57,6 +60,7 @@ export function fieldsOf(survey, published, unsent) {
       const declared = attributes.get(attribute);
       if (!declared) return refuse(name, `is marked as ${attribute}, which the survey has not, or which is asked twice`);
       attributes.delete(attribute);
+      parts.push(partOf(question, part, declared));
       fields.push(READERS[type](question, part, declared));
     }
     for (const { value } of SINGLE.includes(type) ? [] : type === "matrix" ? question.rows : question.choices) {
@@ -64,11 +68,43 @@ export function fieldsOf(survey, published, unsent) {
     }
     marked.push(question);
   }
+  checkConditions(parts);
   refuseCopies(survey, marked, survey.getAllQuestions().filter((/** @type {any} */ { name }) => unsent.includes(name)));
   for (const attribute of attributes.keys()) {
     throw new InvalidParameter(`no question is marked as ${attribute}; mark one`, { field: attribute });
   }
   return fields;
+}
+
+/**
+ * Give each question that answers a follow-up, and has no rule yet, the `visibleIf` by which it is asked.
+ *
+ * @param {any} survey A model of survey-core, whose questions are marked.
+ * @param {Published} published
+ */
+export function showFollowUps(survey, published) {
+  const attributes = new Map(published.attributes.map((attribute) => [attribute.name, attribute]));
+  writeConditions(
+    survey.getAllQuestions().flatMap((/** @type {any} */ question) => {
+      const { hushpoll } = question;
+      const marks = typeof hushpoll === "string" ? { "": hushpoll } : (hushpoll ?? {});
+      return Object.entries(marks).flatMap(([part, name]) => {
+        const attribute = attributes.get(name);
+        return attribute ? partOf(question, part, attribute) : [];
+      });
+    }),
+  );
+}
+
+/**
+ * @param {any} question
+ * @param {string} part
+ * @param {Attribute} attribute
+ */
+function partOf(question, part, attribute) {
+  const type = question.getType();
+  const offered = { matrix: () => question.columns.map((/** @type {any} */ { value }) => value), checkbox: () => [true, false] };
+  return { question, part, attribute, mean: meaning(question, attribute), values: (/** @type {any} */ (offered)[type] ?? (() => valuesOf(question)))() };
 }
 
 /** @typedef {(question: any, part: string, attribute: Attribute) => AskedField} Reader */
@@ -90,7 +126,7 @@ const single = (question, _, attribute) => {
     const meant = isEmpty(value) ? null : mean(value);
     return meant === undefined || isOffered(question, value) ? meant : null;
   };
-  return field(question, attribute, read, mayBeSkipped(question));
+  return field(question, attribute, read, mayBeSkipped(question, attribute));
 };
 
 /** @type {Reader} */
@@ -105,7 +141,7 @@ const matrixRow = (question, part, attribute) => {
     return isEmpty(value) ? null : mean(value);
   };
   const conditional = question.rowsVisibleIf || row.visibleIf || row.enableIf;
-  return field(question, attribute, read, mayBeSkipped(question) || !question.eachRowRequired || conditional);
+  return field(question, attribute, read, mayBeSkipped(question, attribute) || !question.eachRowRequired || conditional);
 };
 
 /** @type {Reader} */
@@ -130,7 +166,7 @@ const checkboxChoice = (question, part, attribute) => {
     if (!isOffered(question, choice.value)) return null;
     return ticked.includes(part) ? mean(true) : choice.isEnabled === false ? null : mean(false);
   };
-  return field(question, attribute, read, mayBeHidden(question) || isConditional(question, choice));
+  return field(question, attribute, read, mayBeHidden(question, attribute) || isConditional(question, choice));
 };
 
 /** @type {Record<string, Reader>} */
@@ -203,7 +239,8 @@ function checkSpecial(question, { name, missing }, mean, harmless) {
  * @param {Attribute} attribute
  * @returns {Meaning}
  */
-function meaning(question, { domain }) {
+function meaning(question, { domain: all, asking }) {
+  const domain = asking ? all.slice(0, -1) : all;
   const categories = new Map(Object.entries(question.hushpollCategories ?? {}));
   return (value) => {
     const text = String(value);
@@ -257,24 +294,26 @@ const isOffered = ({ visibleChoices }, value) =>
 const isConditional = ({ choicesVisibleIf, choicesEnableIf }, { visibleIf, enableIf }) =>
   Boolean(choicesVisibleIf || choicesEnableIf || visibleIf || enableIf);
 
-/** @param {any} question */
-function mayBeSkipped(question) {
+/** @param {any} question @param {Attribute} attribute */
+function mayBeSkipped(question, attribute) {
   const { survey, requiredIf } = question;
   for (let part = question; part; part = part.parent) if (part.readOnly || part.enableIf) return true;
   // What completes a survey early does not ask whether the rest is answered.
   const early = survey.timeLimit > 0 || survey.timeLimitPerPage > 0 || survey.readOnly;
   const jumps = survey.triggers.some((/** @type {any} */ trigger) => ["completetrigger", "skiptrigger"].includes(trigger.getType()));
-  return Boolean(!question.isRequired || requiredIf || early || jumps || mayBeHidden(question));
+  return Boolean(!question.isRequired || requiredIf || early || jumps || mayBeHidden(question, attribute));
 }
 
-/** @param {any} question */
-function mayBeHidden(question) {
+/** @param {any} question @param {Attribute} attribute */
+function mayBeHidden(question, { asking }) {
   const { survey, hideIfChoicesEmpty, choices = [] } = question;
   if (hideIfChoicesEmpty && choices.every((/** @type {any} */ choice) => isConditional(question, choice))) return true;
   const shown = survey.triggers.flatMap((/** @type {any} */ { pages = [], questions = [] }) => [...pages, ...questions]);
   // The question, and the panels and the page that it is on.
   for (let part = question; part; part = part.parent) {
-    if (part.visibleIf || part.visible === false || shown.includes(part.name)) return true;
+    // The rule of a follow-up is checked, and not asked is one of its answers.
+    const ruled = !(asking && part === question) && (part.visibleIf || part.visible === false);
+    if (ruled || shown.includes(part.name)) return true;
   }
   return false;
 }

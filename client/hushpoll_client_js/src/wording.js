@@ -12,6 +12,8 @@ import { checkKeys, LIST, MAPPING, matching, must, obey, shape, text } from "./r
 
 export const LANGUAGE = matching(/^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|\d{3}))?$/, "a language such as de or pt-BR");
 export const CATEGORY = text(200);
+/** Label of a follow-up's last category, in every survey and language. */
+export const NOT_ASKED = "not asked";
 export const TITLE = text(200);
 export const QUESTION = text(1000);
 export const SECTION = text(200);
@@ -19,7 +21,7 @@ export const DESCRIPTION = text(5000, /\n/g);
 export const PURPOSE = text(2000, /\n/g);
 
 /** @type {Rule} */
-const FILLED = [(value) => MAPPING[0](value) && Object.keys(value).length > 0, "an object that is not empty"];
+const FILLED = [(value) => MAPPING[0](value) && Object.keys(value).length > 0, "a filled object"];
 
 const PARTS = { title: TITLE, "description?": DESCRIPTION, "purpose?": PURPOSE, "sections?": FILLED, "attributes?": FILLED };
 const QUESTION_PARTS = { "question?": QUESTION, "categories?": LIST, "missing?": CATEGORY };
@@ -35,10 +37,10 @@ export function checkTranslations({ translations, language, description, purpose
   obey(translations, "translations", FILLED);
   const languages = Object.entries(translations);
   must(languages.length <= 100 && languages.every(([tag]) => LANGUAGE[0](tag)), "translations", Object.keys(translations), LANGUAGE[1]);
-  must(language !== undefined, "language", language, "stated, since there are translations");
+  must(language !== undefined, "language", language, "given");
   for (const [tag, value] of languages) {
     const where = `translations[${tag}]`;
-    must(tag !== language, where, tag, "another language than the survey's own");
+    must(tag !== language, where, tag, "another language");
     const read = shape(value, where, PARTS);
     both(description, read.description, `${where}.description`);
     both(purpose, read.purpose, `${where}.purpose`);
@@ -71,27 +73,26 @@ function checkQuestions(questions, attributes, where) {
   for (const name of questions.keys()) {
     must(attributes.some((attribute) => attribute.name === name), `${where}.attributes`, name, "an attribute of the survey");
   }
-  for (const { name, question, missing, domain } of attributes) {
+  for (const { name, question, missing, categories: own, ask_if: condition } of attributes) {
     const path = `${where}.attributes[${name}]`;
     if (questions.has(name)) obey(questions.get(name), path, FILLED);
     const read = shape(questions.get(name) ?? {}, path, QUESTION_PARTS);
     both(question, read.question, `${path}.question`);
     both(missing, read.missing, `${path}.missing`);
-    const own = missing === undefined ? domain : domain.slice(0, -1);
     /** @type {string[]} */
     const categories = read.categories ?? own;
-    must(categories.length === own.length, `${path}.categories`, categories.length, `${own.length} categories, in the same order`);
+    must(categories.length === own.length, `${path}.categories`, categories.length, `${own.length}, in the same order`);
     categories.forEach((category, code) => {
       obey(category, `${path}.categories[${code}]`, CATEGORY);
     });
-    const called = [...categories, ...(read.missing === undefined ? [] : [read.missing])];
+    const called = [categories, read.missing ?? [], condition ? NOT_ASKED : []].flat();
     must(new Set(called).size === called.length, `${path}.categories`, called, "different");
   }
 }
 
 /** @param {unknown} own @param {unknown} words @param {string} path */
 function both(own, words, path) {
-  must((own === undefined) === (words === undefined), path, words, own === undefined ? "left out: the survey has none" : "translated");
+  must((own === undefined) === (words === undefined), path, words, own === undefined ? "left out" : "translated");
 }
 
 /**
@@ -115,12 +116,11 @@ export function inLanguage(published, language) {
     purpose,
     attributes: published.attributes.map((attribute) => {
       const { question, missing, categories } = questions.get(attribute.name) ?? {};
-      const own = attribute.missing === undefined ? attribute.domain : attribute.domain.slice(0, -1);
       return {
         ...attribute,
         question,
         missing,
-        domain: [...(categories ?? own), ...(missing === undefined ? [] : [missing])],
+        domain: [categories ?? attribute.categories, missing ?? [], attribute.ask_if ? NOT_ASKED : []].flat(),
         section: attribute.section === undefined ? undefined : sections.get(attribute.section),
       };
     }),

@@ -3,7 +3,7 @@
 // VALUE is a code of the survey's one block.
 //
 // A device does this once; repeated draws of one person's answer would undo the protection.
-import { encode } from "../src/codec.js";
+import { codeAnswers, encode } from "../src/codec.js";
 import { secureBits } from "../src/bits.js";
 import { readPublished } from "../src/published.js";
 
@@ -12,12 +12,15 @@ for await (const chunk of process.stdin) chunks.push(chunk);
 const published = await readPublished(new Uint8Array(Buffer.concat(chunks)));
 const [value, times] = process.argv.slice(2).map(Number);
 const records = Buffer.alloc(times * published.recordSize);
-// The last question is the fastest.
-const codes = [];
-let rest = value;
-for (const place of published.fields[0].places.toReversed()) {
-  codes[place] = rest % published.attributes[place].k;
-  rest = Math.floor(rest / published.attributes[place].k);
+const [{ places, combinations = [] }] = published.fields;
+// The codes of a block's questions are in lanes of 16 bits, the last question's lowest.
+let lanes = combinations[value] ?? BigInt(value);
+const answers = {};
+for (const place of places.toReversed()) {
+  const { name, domain } = published.attributes[place];
+  answers[name] = domain[Number(lanes & 0xffffn)];
+  lanes >>= 16n;
 }
+const codes = codeAnswers(published.attributes, answers);
 for (let turn = 0; turn < times; turn++) records.set(encode(published, codes, secureBits), turn * published.recordSize);
 process.stdout.write(records);

@@ -73,12 +73,15 @@ class Finding:
         return {**asdict(self), "share": self.share, "overspends": self.overspends}
 
 
-def survey_of(protocol: str, epsilon: str, *, together: bool = False) -> Published:
+def survey_of(
+    protocol: str, epsilon: str, *, together: bool = False, follow_up: bool = False
+) -> Published:
     """Return the survey that an audit answers, with `CATEGORIES` values that are told apart.
 
-    It asks one question of so many categories, or two of half as many, in one block.
+    It asks one question of so many categories, or two of half as many, in one block; or, in one
+    block as well, one of two categories and a follow-up after the second of them.
     """
-    names = ("answer", "other") if together else ("answer",)
+    names = ("answer", "other") if together or follow_up else ("answer",)
     k = CATEGORIES // len(names)
     draft: dict[str, Any] = {
         "name": "audit",
@@ -96,7 +99,12 @@ def survey_of(protocol: str, epsilon: str, *, together: bool = False) -> Publish
             for name in names
         ],
     }
-    if together:
+    if follow_up:
+        # Who is not asked has one value, and each other has the first answer besides.
+        other = draft["attributes"][1]
+        other["categories"] = [f"answer {code}" for code in range(CATEGORIES - 1)]
+        other["ask_if"] = {"answer": ["answer 1"]}
+    if len(names) > 1:
         draft["together"] = [{"name": "block", "attributes": list(names)}]
     return Manifest.from_dict(draft).resolve()
 
@@ -110,6 +118,7 @@ def audit(
     draws: int = 1_000_000,
     alpha: float = 0.001,
     together: bool = False,
+    follow_up: bool = False,
 ) -> Finding:
     """Audit one device's draws of one protocol.
 
@@ -129,6 +138,8 @@ def audit(
         Chance of finding more than is spent, in (0, 0.5].
     together : bool
         Whether the answers are those to two questions of one block.
+    follow_up : bool
+        Whether they are those to a question and to its follow-up, in one block.
 
     Raises
     ------
@@ -143,7 +154,7 @@ def audit(
         )
     if not 0 < alpha <= 0.5:
         raise InvalidParameter(f"alpha is {alpha}; give a number in (0, 0.5]", field="alpha")
-    published = survey_of(protocol, epsilon, together=together)
+    published = survey_of(protocol, epsilon, together=together, follow_up=follow_up)
     oracle = published.blocks[0].oracle
     n = draws // 2
     # hits[v][w]: records of answer v that support w and not the other

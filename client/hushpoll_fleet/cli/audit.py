@@ -89,6 +89,11 @@ def _epsilons(_: click.Context, _option: click.Parameter, value: str) -> tuple[s
     is_flag=True,
     help="Audit the answers to two questions that are randomised together, in place of one.",
 )
+@click.option(
+    "--follow-up",
+    is_flag=True,
+    help="Audit the answers to a question and its follow-up, together, in place of one.",
+)
 @table_out_option
 @json_option
 @reports_errors
@@ -101,6 +106,7 @@ def command(
     draws: int,
     alpha: float,
     together: bool,
+    follow_up: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -118,7 +124,14 @@ def command(
     with progress("audits", len(runs)) as advance:
         for sdk, name, epsilon in runs:
             finding = audit(
-                SDKS[sdk], name, epsilon, sdk=sdk, draws=draws, alpha=alpha, together=together
+                SDKS[sdk],
+                name,
+                epsilon,
+                sdk=sdk,
+                draws=draws,
+                alpha=alpha,
+                together=together,
+                follow_up=follow_up,
             )
             findings.append(finding)
             advance(1)

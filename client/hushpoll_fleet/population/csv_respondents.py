@@ -16,6 +16,7 @@ from hushpoll_shared.reading.table_reader import Row, TableReader, columns_named
 from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.follow_ups import code_answer, routes_of
 
 _SHOWN = 20
 _ROW_LENGTH = "(row length)"
@@ -86,8 +87,8 @@ def read_respondents(
     path : Path
         The file.
     attributes : sequence of Attribute
-        The survey's attributes. One with a ``missing`` category may lack its column; an empty value
-        means missing.
+        The survey's attributes. One with a ``missing`` category may lack its column, unless it is a
+        follow-up; an empty value means missing, or not asked.
     ignored : iterable of str
         Columns to leave out.
 
@@ -117,6 +118,7 @@ def _read(
         {category: code for code, category in enumerate(attribute.domain)}
         for attribute in attributes
     ]
+    routes = routes_of(attributes)
     rows: list[tuple[int, ...]] = []
     bad: list[BadValue] = []
 
@@ -127,19 +129,21 @@ def _read(
         add(row, _ROW_LENGTH, f"{len(row.cells)} values", remedy)
 
     for row in table.rows(add_length):
-        codes = []
+        codes: dict[str, int] = {}
         for attribute, position, lookup in zip(attributes, positions, known, strict=True):
             text = "" if position is None else row.cells[position]
-            code = lookup.get(text)
+            code = lookup.get(text) if attribute.ask_if is None else None
             if code is None:
+                if routes.get(attribute.name, ("", frozenset()))[0] not in {"", *codes}:
+                    continue  # the router's value is bad, and is told
                 try:
-                    code = attribute.code(text or None)
+                    code = code_answer(attribute, text or None, codes, routes)
                 except InvalidParameter as error:
                     _, _, remedy = str(error).rpartition("; ")
                     add(row, attribute.name, text, remedy)
                     continue
-            codes.append(code)
-        rows.append(tuple(codes))
+            codes[attribute.name] = code
+        rows.append(tuple(codes.values()))
     if bad:
         raise BadRows(path, bad)
     return SimulatedRespondents.of_rows(attributes, rows)
@@ -166,13 +170,17 @@ def _columns(
     for attribute in attributes:
         if attribute.name in header:
             positions.append(header.index(attribute.name))
-        elif attribute.missing is not None:
+        elif attribute.missing is not None and attribute.ask_if is None:
             positions.append(None)
         else:
             raise InvalidParameter(
-                f"{table.name} has no column {attribute.name!r}, and the survey gives it no "
-                "category for a missing answer; add the column. The file's columns are "
-                f"{columns_named(header)}",
+                f"{table.name} has no column {attribute.name!r}, "
+                + (
+                    "and the survey gives it no category for a missing answer"
+                    if attribute.ask_if is None
+                    else "a follow-up, whose values are empty where it is not asked"
+                )
+                + f"; add the column. The file's columns are {columns_named(header)}",
                 field="data",
             )
     return positions

@@ -12,6 +12,9 @@ Three forms, as the manifest's ``population`` writes them:
     For a domain of two: log-odds of ``category`` (by default the attribute's ``positive`` one),
     intercept plus one effect per parent category; one that is not named has effect 0.
 
+A follow-up is described as those who are asked answer it: its weight of not asked is left out, and
+everybody else is not asked, whatever the entry says.
+
 A key ``17..24`` stands for a run of integer categories; its weight is spread evenly over them, its
 effect applies to each.
 """
@@ -28,6 +31,7 @@ from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.reading.decimal_texts import number_of
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.follow_ups import asking_codes
 
 _RUN: Final = re.compile(r"(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})", re.ASCII)
 
@@ -103,6 +107,11 @@ class Conditional:
     parents: tuple[Attribute, ...]
     table: Table
 
+    @property
+    def path(self) -> str:
+        """Its path in a manifest."""
+        return f"population[{self.attribute.name}]"
+
 
 def read_conditional(
     attribute: Attribute, model: object, earlier: Mapping[str, Attribute]
@@ -138,6 +147,40 @@ def read_conditional(
         "{logit: ...}",
         field=where,
     )
+
+
+def where_asked(conditional: Conditional, router: Attribute) -> Conditional:
+    """Return the distribution of a follow-up, given its router besides what it depended on.
+
+    Raises
+    ------
+    InvalidParameter
+        If it gives those who are asked no answer, naming the path within ``population``.
+    """
+    attribute, parents, where = conditional.attribute, conditional.parents, conditional.path
+    asking = asking_codes(attribute, router)
+    if router in parents:
+        axis = parents.index(router)
+        table = np.array(np.moveaxis(conditional.table, axis, -2))
+    else:
+        parents = (*parents, router)
+        axis = len(parents) - 1
+        _empty_table(attribute, parents, where)
+        shape = (*conditional.table.shape[:-1], router.k, attribute.k)
+        table = np.array(np.broadcast_to(conditional.table[..., np.newaxis, :], shape))
+    answers = table[..., sorted(asking), :-1]
+    total = answers.sum(axis=-1, keepdims=True)
+    if not (total > 0).all():
+        raise InvalidParameter(
+            f"{where} gives people who are asked no answer; give a category a weight after "
+            f"{', '.join(router.domain[code] for code in sorted(asking)[:12])}",
+            field=where,
+        )
+    table[...] = 0.0
+    table[..., -1] = 1.0
+    table[..., sorted(asking), :-1] = answers / total
+    table[..., sorted(asking), -1] = 0.0
+    return Conditional(attribute, parents, np.moveaxis(table, -2, axis))
 
 
 def _parents(given: object, earlier: Mapping[str, Attribute], where: str) -> tuple[Attribute, ...]:
@@ -237,20 +280,26 @@ def _logit(
             "positive category, category",
             field=where,
         )
-    if attribute.k != 2:
+    if len(attribute.answers) != 2:
         raise InvalidParameter(
-            f"{where} describes an attribute with {attribute.k} categories; a logit needs exactly "
-            "2: use given and weights instead",
+            f"{where} describes an attribute with {len(attribute.answers)} categories; a logit "
+            "needs exactly 2: use given and weights instead",
             field=where,
         )
     category = model.get("category", attribute.positive)
     if category is None:
         raise InvalidParameter(
             f"{where} does not say whose log-odds it gives; add category, one of "
-            f"{', '.join(attribute.domain)}",
+            f"{', '.join(attribute.answers)}",
             field=f"{where}.category",
         )
     code = codes_of(attribute, category, f"{where}.category")[0]
+    if code == attribute.not_asked_code:
+        raise InvalidParameter(
+            f"{where}.category is {show(category)}, which is no answer; name one of "
+            f"{', '.join(attribute.answers)}",
+            field=f"{where}.category",
+        )
     effects = model["effects"]
     if not isinstance(effects, Mapping):
         raise InvalidParameter(
@@ -265,7 +314,7 @@ def _logit(
         odds = odds + effect.reshape([-1 if other == axis else 1 for other in range(len(parents))])
     # tanh, unlike exp, neither overflows nor loses the smaller probability's complement.
     table[..., code] = (1 + np.tanh(odds / 2)) / 2
-    table[..., 1 - code] = 1 - table[..., code]
+    table[..., 1 - code] = 1 - table[..., code]  # a follow-up's third is set where it is not asked
     return Conditional(attribute, parents, table)
 
 

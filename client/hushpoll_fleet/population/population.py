@@ -2,9 +2,10 @@
 
 ``population`` maps every attribute to one of the forms of
 `hushpoll_fleet.population.distributions`. Attributes are drawn in manifest order, each given
-attributes before it, so that a target can really depend on the protected attribute. The truth is
-the population itself: its probabilities are summed exactly over every combination of categories,
-not counted from a draw.
+attributes before it, so that a target can really depend on the protected attribute. A follow-up is
+described as those who are asked answer it, and depends on its router besides. The truth is the
+population itself: its probabilities are summed exactly over every combination of categories, not
+counted from a draw.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from hushpoll_fleet.population.distributions import (
     Conditional,
     Table,
     read_conditional,
+    where_asked,
 )
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.spelling.text import show
@@ -79,7 +81,10 @@ class Population:
                     field=f"population[{attribute.name}]",
                 )
             model = population[attribute.name]
-            conditionals.append(read_conditional(attribute, model, earlier))
+            conditional = read_conditional(attribute, model, earlier)
+            if attribute.ask_if is not None:
+                conditional = where_asked(conditional, earlier[attribute.ask_if.router])
+            conditionals.append(conditional)
             earlier[attribute.name] = attribute
         return cls(tuple(conditionals))
 

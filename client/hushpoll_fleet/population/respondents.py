@@ -16,6 +16,7 @@ from hushpoll_fleet.population.csv_respondents import BadRows, read_respondents
 from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_protocols.errors import MissingExtra
 from hushpoll_shared.spelling.csv_cells import escaped
+from hushpoll_shared.survey.follow_ups import code_answer, routes_of
 from hushpoll_shared.survey.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def from_function(
     target : str
         ``MODULE:FUNCTION``, importable from the current folder or the environment. It is called
         with the respondent's number, from 0, and a ``random.Random`` of its own, and returns a
-        mapping of attributes to categories (None for a missing answer).
+        mapping of attributes to categories (None for a missing answer, and for a follow-up that is
+        not asked).
     count : int
         Respondents.
     seed : int or None
@@ -86,6 +88,7 @@ def from_function(
     """
     answer = _function(target)
     names = {attribute.name for attribute in manifest.attributes}
+    routes = routes_of(manifest.attributes)
     rows = []
     for number in range(count):
         rng = random.Random() if seed is None else random.Random(f"{seed}/answers/{number}")
@@ -96,9 +99,11 @@ def from_function(
                 f"attributes, which are {', '.join(sorted(names))}; correct the function",
                 field="answers-from",
             )
-        rows.append(
-            tuple(attribute.code(answers.get(attribute.name)) for attribute in manifest.attributes)
-        )
+        codes: dict[str, int] = {}
+        for attribute in manifest.attributes:
+            given = answers.get(attribute.name)
+            codes[attribute.name] = code_answer(attribute, given, codes, routes)
+        rows.append(tuple(codes.values()))
     return SimulatedRespondents.of_rows(manifest.attributes, rows)
 
 

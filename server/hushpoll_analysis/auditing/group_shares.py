@@ -25,11 +25,11 @@ from hushpoll_analysis.estimates.joint import Side, debiased_means
 from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.estimates.weight_law import weight_products
 from hushpoll_analysis.records.counts import Counts, count
-from hushpoll_analysis.records.laws import law_of
+from hushpoll_analysis.records.laws import law_of, law_of_cells
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords
 from hushpoll_protocols.estimation.frequencies import normal_quantile
-from hushpoll_protocols.estimation.marginals import Law, Marginal, marginal
+from hushpoll_protocols.estimation.marginals import Law, Marginal
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared.survey.attributes import PublishedAttribute
@@ -164,7 +164,7 @@ def group_shares(
         sets = [
             [code * target.k + answer for code in of for answer in range(answers)] for of in codes
         ]
-        law = marginal(block.oracle, counts.both.size)
+        law = law_of_cells(block, counts.both.size)
         low, high = _of_law(law, counts.both.ravel(), counts.n, sets, confidence=confidence)
         return low, high
     names = [group.name, *([] if target is None else [target.name])]

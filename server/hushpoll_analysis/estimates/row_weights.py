@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from hushpoll_analysis.estimates.joint import Side, debiased_means
 from hushpoll_analysis.records.counts import count
-from hushpoll_analysis.records.laws import law_of
+from hushpoll_analysis.records.laws import law_of, law_of_cells
 from hushpoll_analysis.records.numbers import numbers
 from hushpoll_analysis.records.records import Channel, Records
-from hushpoll_protocols.estimation.marginals import Law, Marginal, marginal
+from hushpoll_protocols.estimation.marginals import Law
 from hushpoll_shared.survey.published import Published
 
 Array = npt.NDArray[np.float64]
@@ -58,10 +58,11 @@ class RowWeights:
         n : int
             Records behind them, at least 1.
         """
-        law = law_of(published.attribute(names[0]))
-        if len(names) > 1 and law is not None:
-            oracle = law.oracle if isinstance(law, Marginal) else law
-            law = marginal(oracle, support.size)
+        block = published.block_of(names[0])
+        if len(names) == 1 or block is None:
+            law = law_of(published.attribute(names[0]))
+        else:
+            law = law_of_cells(block, support.size)
         side = Side.of(law)
         shares = side.law.excess_shares(debiased_means(support.ravel(), n, side))
         return cls(tuple(names), law, shares.reshape(support.shape))

@@ -19,9 +19,8 @@ from hushpoll_analysis.poisoning.influence import (
     table_influence,
 )
 from hushpoll_analysis.records.counts import JointCounts
-from hushpoll_analysis.records.laws import law_of
+from hushpoll_analysis.records.laws import law_of, law_of_cells
 from hushpoll_protocols.estimation.frequencies import estimate
-from hushpoll_protocols.estimation.marginals import marginal
 from hushpoll_shared.survey.blocks import Block
 from hushpoll_shared.survey.published import Published
 
@@ -59,7 +58,7 @@ def estimate_table(
         return estimate_joint(counts, Side.of(first), Side.of(second), confidence=confidence)
     shape = counts.both.shape
     cells = estimate(
-        marginal(block.oracle, counts.both.size),
+        law_of_cells(block, counts.both.size),
         np.ravel(counts.both),
         counts.n,
         confidence=confidence,

@@ -11,7 +11,7 @@ from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.multiplicity.discovery import adjusted
 from hushpoll_analysis.records.counts import PairCounts, paired
-from hushpoll_analysis.records.laws import law_of
+from hushpoll_analysis.records.laws import law_of, law_of_cells
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfCounts, OfRecords, Source
 from hushpoll_analysis.relations.block_independence import has_rare_cells
@@ -25,7 +25,6 @@ from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import foreseen
 from hushpoll_analysis.verdicts.powers import dependence
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation.marginals import marginal
 from hushpoll_shared.queries.dependencies import Dependencies as Query
 from hushpoll_shared.queries.dependencies import OutcomesOfTests, PairTest
 from hushpoll_shared.queries.independence import Independence
@@ -182,7 +181,7 @@ def rare_pairs(
         if joint is None:
             continue
         if block is not None:
-            found += has_rare_cells(marginal(block.oracle, joint.both.size), joint)
+            found += has_rare_cells(law_of_cells(block, joint.both.size), joint)
             continue
         laws = law_of(published.attribute(a)), law_of(published.attribute(b))
         found += has_rare_answers(joint, laws)

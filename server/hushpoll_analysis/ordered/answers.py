@@ -16,8 +16,8 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
 from hushpoll_analysis.ordered.record_law import RecordLaw
 from hushpoll_analysis.records.counts import JointCounts
-from hushpoll_analysis.records.laws import law_of
-from hushpoll_protocols.estimation.marginals import Law, marginal
+from hushpoll_analysis.records.laws import law_of, law_of_cells
+from hushpoll_protocols.estimation.marginals import Law
 from hushpoll_protocols.estimation.weights import DEGENERATE
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.blocks import Block
@@ -161,7 +161,7 @@ class Answers:
         counts: JointCounts,
         block: Block,
     ) -> Answers:
-        law = marginal(block.oracle, counts.both.size)
+        law = law_of_cells(block, counts.both.size)
         cells, scale = _estimated(law, counts.both.ravel(), counts.n)
         shares = cells.reshape(counts.both.shape)
         one, none = np.ones(group.k), np.zeros(group.k)
@@ -189,7 +189,7 @@ class Answers:
 
     @property
     def categories(self) -> int:
-        """Number of categories without the missing one; they come first."""
+        """Number of categories but the missing one and that of who is not asked, the last."""
         return len(self.attribute.categories)
 
     @property
@@ -200,7 +200,7 @@ class Answers:
     @property
     def all_answer(self) -> bool:
         """Whether everybody answers, so that a ratio divides by 1."""
-        return self.group is None and self.attribute.missing is None
+        return self.group is None and self.attribute.k == self.categories
 
 
 def _estimated(law: Law | None, support: npt.NDArray[np.int64], n: int) -> tuple[Array, float]:

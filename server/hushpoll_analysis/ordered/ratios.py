@@ -170,7 +170,7 @@ class Ratios:
         number, none = self.sums[0], np.zeros(answered.shape)
         # if nobody in the group had answered
         silent = none
-        if answers.attribute.missing is not None or answers.together:
+        if answers.attribute.k > answers.categories or answers.together:
             silent = np.clip(answers.mass, 0.0, 1.0) + none
         everybody = np.clip(self.overall[0], 0.0, 1.0) if answers.multiplied else none
         variance, third = self._moments(

@@ -139,7 +139,7 @@ def _cell(value: float) -> Array:
 
 def _sets(pair: Pair) -> tuple[npt.NDArray[np.int64], Array]:
     """Return categories and people's shares of: first, second, missing, all others."""
-    missing = int(pair.attribute.missing is not None)
+    missing = pair.attribute.k - len(pair.attribute.categories)
     size = np.array([1, 1, missing, pair.attribute.k - 2 - missing])
     rest = max(1.0 - pair.first - pair.second, 0.0) if size[-1] else 0.0
     share = np.array([pair.first, pair.second, 0.0, rest])

@@ -303,7 +303,8 @@ def _verdict(
         if least is None and goal.kind != "audit":
             sampling = outcome(goal, published, n, given, in_clear=True)
         if least is not None:
-            level = survey_level(replace(manifest, epsilon=least).resolve().budget.values())
+            at_least = replace(manifest, epsilon=least).resolve()
+            level = survey_level(at_least.budget.values(), at_least.reach.values())
     return GoalVerdict(goal, n, manifest.epsilon, now, needed, least, sampling, level)
 
 

@@ -62,6 +62,8 @@ def over_others(support: npt.NDArray[Any], block: Block, names: Sequence[str]) -
         An axis for each question named, in that order.
     """
     places = [block.place(name) for name in names]
+    if block.tree is not None:
+        return _over_tree(support, block, places)
     table = support.reshape(*block.sizes, *support.shape[1:])
     others = tuple(place for place in range(len(block.sizes)) if place not in places)
     kept = sorted(places)
@@ -69,3 +71,15 @@ def over_others(support: npt.NDArray[Any], block: Block, names: Sequence[str]) -
     order = [kept.index(place) for place in places]
     rest = range(len(places), left.ndim)
     return np.ascontiguousarray(left.transpose(*order, *rest))
+
+
+def _over_tree(support: npt.NDArray[Any], block: Block, places: Sequence[int]) -> npt.NDArray[Any]:
+    """Return the same of a block without some combinations, for which there is a 0."""
+    shape = [block.sizes[place] for place in places]
+    columns = [
+        np.frombuffer(block.codes_of(block.questions[place].name), np.uint16).astype(np.int64)
+        for place in places
+    ]
+    left = np.zeros((*shape, *support.shape[1:]), support.dtype)
+    np.add.at(left, tuple(columns), support)
+    return left

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.marginals import Law, marginal
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.blocks import Block
 
 
 def law_of(attribute: PublishedAttribute) -> Law | None:
@@ -15,8 +16,47 @@ def law_of(attribute: PublishedAttribute) -> Law | None:
     attribute : PublishedAttribute
         Of a question that is randomised with others the sets of combinations are meant that its
         categories are.
+
+    Raises
+    ------
+    InvalidParameter
+        If its categories are sets of different sizes, since combinations with a follow-up that is
+        not asked are left out of the block.
     """
+    sizes = attribute.set_sizes
+    if attribute.oracle is not None and sizes is not None and len(set(sizes)) > 1:
+        raise _refused_tree(attribute.name, attribute.block)
     return None if attribute.oracle is None else marginal(attribute.oracle, attribute.k)
+
+
+def law_of_cells(block: Block, cells: int) -> Law:
+    """Return the law of the cells of a table of some questions of a block.
+
+    Parameters
+    ----------
+    block : Block
+        That the questions are in.
+    cells : int
+        The product of their numbers of categories.
+
+    Raises
+    ------
+    InvalidParameter
+        If the cells are sets of different sizes, since combinations with a follow-up that is not
+        asked are left out of the block.
+    """
+    if block.tree is not None:
+        raise _refused_tree(" and ".join(one.name for one in block.questions), block.name)
+    return marginal(block.oracle, cells)
+
+
+def _refused_tree(names: str, block: str | None) -> InvalidParameter:
+    return InvalidParameter(
+        f"{names} is randomised together with a follow-up or its router, in the block {block}, and "
+        "this version does not compute this statistic of such a block yet; ask about questions "
+        "outside of it, or export the records",
+        field="attribute",
+    )
 
 
 def combinations_of(attribute: PublishedAttribute) -> int:

@@ -27,10 +27,11 @@ import numpy.typing as npt
 
 from hushpoll_analysis.estimates.joint import Side, debiased_means
 from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.records.laws import law_of_cells
 from hushpoll_analysis.relations import chi_square
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation.marginals import Law, Marginal, marginal
+from hushpoll_protocols.estimation.marginals import Law, Marginal
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_shared.queries.independence import Reference
 from hushpoll_shared.survey.attributes import PublishedAttribute
@@ -117,7 +118,7 @@ class InBlock:
         if block.place(first.name) > block.place(second.name):
             # the same tables are drawn, whichever is named first
             counts = JointCounts(counts.n, counts.second, counts.first, counts.both.T)
-        law = marginal(block.oracle, counts.both.size)
+        law = law_of_cells(block, counts.both.size)
         estimated = cells_of(law, counts.both, counts.n)
         shares = project_simplex(estimated.sum(axis=1)), project_simplex(estimated.sum(axis=0))
         root, efficiency = _whitened(law, *shares)

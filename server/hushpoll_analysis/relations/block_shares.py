@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.joint import Side, debiased_means
 from hushpoll_analysis.ordered.record_law import Measure, RecordLaw, Sums
 from hushpoll_analysis.records.counts import JointCounts
-from hushpoll_protocols.estimation.marginals import marginal
+from hushpoll_analysis.records.laws import law_of_cells
 from hushpoll_shared.survey.blocks import Block
 
 Array = npt.NDArray[np.float64]
@@ -52,7 +52,7 @@ class BlockSharesLaw:
         counts : JointCounts
             Of the question whose shares are asked for, and of the groups; in this order.
         """
-        law = marginal(block.oracle, counts.both.size)
+        law = law_of_cells(block, counts.both.size)
         side = Side.of(law)
         cells = side.law.frequencies(debiased_means(counts.both.ravel(), counts.n, side))
         return cls(counts.n, RecordLaw.of(law, law.k), cells.reshape(counts.both.shape).T)

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.records.laws import law_of
+from hushpoll_analysis.records.laws import law_of, law_of_cells
 from hushpoll_analysis.records.numbers import numbers
 from hushpoll_analysis.records.records import Records
-from hushpoll_protocols.estimation.marginals import Law, Marginal, marginal
+from hushpoll_protocols.estimation.marginals import Law, Marginal
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
@@ -59,7 +59,7 @@ def table_sides(
     for attribute in attributes:
         block = published.block_of(attribute.name)
         sides.setdefault(attribute.name if block is None else block.name, []).append(attribute)
-    return tuple(_side(questions) for questions in sides.values())
+    return tuple(_side(published, questions) for questions in sides.values())
 
 
 def as_asked(
@@ -72,9 +72,9 @@ def as_asked(
     return np.transpose(axes, [held.index(attribute.name) for attribute in attributes])
 
 
-def _side(questions: Sequence[PublishedAttribute]) -> TableSide:
+def _side(published: Published, questions: Sequence[PublishedAttribute]) -> TableSide:
     k = math.prod(question.k for question in questions)
-    law = law_of(questions[0])
-    if len(questions) > 1 and law is not None:
-        law = marginal(law.oracle if isinstance(law, Marginal) else law, k)
+    block = published.block_of(questions[0].name)
+    alone = len(questions) == 1 or block is None
+    law = law_of(questions[0]) if alone or block is None else law_of_cells(block, k)
     return TableSide(tuple(question.name for question in questions), k, law)

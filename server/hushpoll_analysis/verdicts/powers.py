@@ -13,9 +13,9 @@ from functools import lru_cache
 
 from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.planning.needed import POWER
-from hushpoll_analysis.records.laws import law_of
+from hushpoll_analysis.records.laws import law_of, law_of_cells
 from hushpoll_analysis.relations import chi_square
-from hushpoll_protocols.estimation.marginals import Law, marginal
+from hushpoll_protocols.estimation.marginals import Law
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared.querying.verdict import Reach
 from hushpoll_shared.survey.published import Published
@@ -44,7 +44,7 @@ def dependence(published: Published, a: str, b: str, n: int, alpha: float, part:
         efficiency = seen_part(one, first.k) * seen_part(two, second.k)
     else:
         cells = first.k * second.k
-        efficiency = seen_part(marginal(block.oracle, cells), cells)
+        efficiency = seen_part(law_of_cells(block, cells), cells)
     least = _noncentrality((first.k - 1) * (second.k - 1), alpha)
     return Reach(
         part=part,

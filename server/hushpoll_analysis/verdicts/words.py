@@ -129,6 +129,6 @@ def _remedy(
         return f"{enough}; with these reports no epsilon up to {EPSILON_MAX} is."
     protects = ""
     if changed is not None:
-        protects = PROTECTS.get(survey_level(changed.budget.values()), "")
+        protects = PROTECTS.get(survey_level(changed.budget.values(), changed.reach.values()), "")
     told = f"an epsilon of {format_epsilon(epsilon)} would be{protects}"
     return f"{enough}; with these reports {told}."

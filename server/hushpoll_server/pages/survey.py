@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import threading
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from flask import Blueprint, Response, render_template, request
@@ -67,7 +67,8 @@ class Question:
     to ``most``, else ``select``. ``choices`` are codes and answers; of a number only the missing
     category. ``missing`` stands in for an answer that is skipped; None where one must be given.
     ``scale`` lays few choices out in a row, the missing category below it. ``section`` is a
-    heading above the question, where one begins.
+    heading above the question, where one begins. ``router`` is the question that decides whether a
+    follow-up is asked.
     """
 
     attribute: str
@@ -80,6 +81,7 @@ class Question:
     most: str = ""
     scale: bool = False
     section: str | None = None
+    router: str | None = None
 
     @property
     def steps(self) -> tuple[tuple[int, str], ...]:
@@ -96,8 +98,15 @@ def questions(published: Published, wording: Wording | None = None) -> tuple[Que
     """Return the questions of a survey in the manifest's order, in its own words by default."""
     wording = wording or published.wording()
     before = (None, *wording.sections[:-1])
+    texts = {
+        attribute.name: text
+        for attribute, text in zip(published.attributes, wording.questions, strict=True)
+    }
     return tuple(
-        _question(attribute, text, domain, None if section == previous else section)
+        replace(
+            _question(attribute, text, domain, None if section == previous else section),
+            router=None if attribute.ask_if is None else texts[attribute.ask_if.router],
+        )
         for attribute, text, domain, section, previous in zip(
             published.attributes,
             wording.questions,
@@ -112,9 +121,9 @@ def questions(published: Published, wording: Wording | None = None) -> tuple[Que
 def _question(
     attribute: PublishedAttribute, text: str, domain: tuple[str, ...], section: str | None
 ) -> Question:
-    choices = tuple(enumerate(domain))
     numbers = attribute.categories
-    missing = None if attribute.missing is None else domain[-1]
+    choices = tuple(enumerate(domain[: len(attribute.answers)]))
+    missing = None if attribute.missing is None else domain[len(numbers)]
     scale = attribute.scale is not None and len(numbers) <= MOST_STEPS
     few = scale or len(choices) <= MOST_RADIO_BUTTONS
     typed = not few and _consecutive(numbers) and domain[: len(numbers)] == numbers

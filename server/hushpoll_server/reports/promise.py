@@ -45,11 +45,15 @@ def promise_of(published: Published) -> dict[str, Any]:
         "epsilon": f"{total:f}",
         "odds_factor": _odds(total),
         "protection": total_level(total).name.lower(),
-        "attributes": [_attribute(attribute) for attribute in published.attributes],
+        "attributes": [
+            _attribute(attribute, published.reach.get(attribute.block or attribute.name))
+            for attribute in published.attributes
+        ],
     }
 
 
-def _attribute(attribute: PublishedAttribute) -> dict[str, Any]:
+def _attribute(attribute: PublishedAttribute, reach: Decimal | None) -> dict[str, Any]:
+    """Return what is promised of an attribute; a router's follow-ups tell about it, and count."""
     oracle = attribute.oracle
     return {
         "name": attribute.name,
@@ -59,8 +63,8 @@ def _attribute(attribute: PublishedAttribute) -> dict[str, Any]:
         "protocol": None if oracle is None else oracle.name,
         "epsilon": None if oracle is None else f"{oracle.epsilon:f}",
         "realized_epsilon": None if oracle is None else f"{oracle.realized_epsilon:.4f}",
-        "odds_factor": None if oracle is None else _odds(oracle.epsilon),
-        "protection": None if oracle is None else question_level(oracle.epsilon).name.lower(),
+        "odds_factor": None if reach is None else _odds(reach),
+        "protection": None if reach is None else question_level(reach).name.lower(),
     }
 
 

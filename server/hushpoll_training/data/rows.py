@@ -19,7 +19,8 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.reading.table_reader import Row, columns_named, open_table
 from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.attributes import Attribute, PublishedAttribute
+from hushpoll_shared.survey.follow_ups import impossible
 from hushpoll_shared.survey.published import Published
 
 CHUNK = 65_536
@@ -225,7 +226,8 @@ def read_rows(
                     field=option,
                 )
         for attribute in published.attributes:
-            required = attribute.name not in optional and attribute.missing is None
+            skippable = attribute.missing is not None and attribute.ask_if is None
+            required = attribute.name not in optional and not skippable
             if required and attribute.name not in header:
                 raise InvalidParameter(
                     f"{named(path)} has no column {attribute.name}, and {published.name} gives it "
@@ -240,6 +242,9 @@ def read_rows(
         ]
 
     codes, n = read_coded(path, option, columns)
+    for name, route in published.layout.routes.items():
+        if name in codes and route[0] in codes:
+            codes[name] = _where_asked(published.attribute(name), route, codes, path, option)
     return {
         attribute.name: codes.get(attribute.name, np.full(n, attribute.k - 1, dtype=np.int64))
         for attribute in published.attributes
@@ -247,8 +252,31 @@ def read_rows(
     }
 
 
+def _where_asked(
+    attribute: PublishedAttribute,
+    route: tuple[str, frozenset[int]],
+    codes: Mapping[str, npt.NDArray[np.int64]],
+    path: Path,
+    option: str,
+) -> npt.NDArray[np.int64]:
+    """Return the codes of a follow-up, where empty cells are not asked if its router says so."""
+    own, unasked = codes[attribute.name], attribute.k - 1
+    asked = np.isin(codes[route[0]], list(route[1]))
+    empty = (own == unasked) | (own == attribute.missing_code)
+    wrong = np.where(asked, own == unasked, ~empty)
+    if wrong.any():
+        raise InvalidParameter(
+            f"{named(path)}, row {int(wrong.argmax()) + 1}, column {attribute.name}: "
+            f"{impossible(attribute)}",
+            field=option,
+        )
+    return np.where(asked, own, unasked)
+
+
 def _coder(attribute: Attribute) -> Callable[[str], int]:
     def code(text: str) -> int:
+        if not text and attribute.not_asked_code is not None and attribute.missing is None:
+            return attribute.not_asked_code
         try:
             return attribute.code(text or None)
         except InvalidParameter as error:

@@ -45,7 +45,7 @@ def evidence_of(design: Design, learner: str, grouping: Grouping = DECLARED) -> 
     first, *further = (Reports(_columns(design.table, place), None) for place in places)
     groups = [
         grouping.of_protected(((0,), (1,)), first.k),
-        *(grouping.of_further(one.k, missing=False) for one in further),
+        *(grouping.of_further(one.k, unanswered=0) for one in further),
     ]
     codes = crossed(groups, [one.k for one in (first, *further)])
     return GroupEvidence(first.indicators, None, codes, further=tuple(further))

@@ -68,9 +68,12 @@ class Grouping:
         rest = tuple(code for code in range(k) if not any(code in codes for codes in declared))
         return (*declared, rest) if self.kind == "everybody" and rest else declared
 
-    def of_further(self, k: int, *, missing: bool) -> Groups:
-        """Return the groups of a further attribute, whose last category may be the missing one."""
-        left_out = missing and self.kind == "declared"
+    def of_further(self, k: int, *, unanswered: int) -> Groups:
+        """Return the groups of a further attribute.
+
+        So many of its categories, the last, stand for no answer: skipped, or not asked.
+        """
+        left_out = unanswered if self.kind == "declared" else 0
         return tuple((code,) for code in range(k - left_out))
 
 

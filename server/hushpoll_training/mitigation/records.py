@@ -115,5 +115,5 @@ def compared_groups(published: Published, grouping: Grouping) -> tuple[Groups, .
     )
     return (
         grouping.of_protected(declared, protected.k),
-        *(grouping.of_further(one.k, missing=one.missing is not None) for one in others),
+        *(grouping.of_further(one.k, unanswered=one.k - len(one.categories)) for one in others),
     )

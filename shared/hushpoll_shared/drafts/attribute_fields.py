@@ -17,6 +17,7 @@ from hushpoll_shared.spelling.text import (
     TITLE_LENGTH,
 )
 from hushpoll_shared.survey.attributes import ROLES, SCALES
+from hushpoll_shared.survey.follow_ups import NOT_ASKED
 
 _CATEGORY: Final = text(CATEGORY_LENGTH)
 _GROUP: Final[Form] = {
@@ -129,6 +130,39 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         "the scores of a Net Promoter Score. Without it they are a plain list.",
         reason="An order is read faster in a row than in a list.",
         example="ordinal",
+    ),
+    ManifestField(
+        name="ask_if",
+        form={
+            "type": "object",
+            "propertyNames": NAME,
+            "additionalProperties": {
+                "type": "array",
+                "items": {
+                    "anyOf": [
+                        _CATEGORY,
+                        {
+                            "type": "integer",
+                            "minimum": -LARGEST_INTEGER,
+                            "maximum": LARGEST_INTEGER,
+                        },
+                    ]
+                },
+                "minItems": 1,
+                "uniqueItems": True,
+            },
+            "minProperties": 1,
+            "maxProperties": 1,
+        },
+        allowed="the name of an earlier attribute with a list of some of its categories, not all; "
+        "`missing` is none of them. Not for a target; not for an attribute in clear after one that "
+        "is perturbed",
+        meaning="Makes the question a follow-up: it is asked only after these answers to the "
+        f"other, its router. It has one more category, the last: `{NOT_ASKED}`. Such a survey is "
+        "published in format 2.",
+        reason="Whether it was asked reveals something about the answer to the router, so it is "
+        "randomised like an answer.",
+        example={"smokes": ["daily", "sometimes"]},
     ),
 )
 """The fields of an attribute."""

@@ -12,6 +12,7 @@ from hushpoll_shared.spelling.canonical import LARGEST_INTEGER, check_keys
 from hushpoll_shared.spelling.labels import check_apart, check_ends
 from hushpoll_shared.spelling.text import check_name, is_name, normalized, show
 from hushpoll_shared.survey.attributes import TEXTS, Attribute
+from hushpoll_shared.survey.follow_ups import read_ask_if
 
 
 def read_attribute(value: object, *, position: int) -> Attribute:
@@ -45,6 +46,7 @@ def read_attribute(value: object, *, position: int) -> Attribute:
         role=value["role"],
         categories=_categories(value, where),
         protocol=value.get("protocol"),
+        ask_if=read_ask_if(value.get("ask_if"), where=where),
         **texts,  # type: ignore[arg-type]  # the constructor checks that each is a string
     )
     if value.get("categories") is not None:

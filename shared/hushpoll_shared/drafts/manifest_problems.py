@@ -172,7 +172,8 @@ def _whole(draft: object, rest: dict[str, Any], found: list[ManifestProblem]) ->
         except InvalidParameter as error:
             position = _position(rest, error.field)
             # What follows from a replaced part is no problem of the draft.
-            if not (error.field.startswith(_NAMES_QUESTIONS) and _replaced(draft, rest)):
+            follows = error.field.startswith(_NAMES_QUESTIONS) and _replaced(draft, rest)
+            if not follows and not _router_replaced(draft, rest, error.field, position):
                 found.append(problem_of(draft, error.field, str(error), position))
             if not _mend(draft, rest, error.field, position):
                 return
@@ -183,6 +184,21 @@ def _whole(draft: object, rest: dict[str, Any], found: list[ManifestProblem]) ->
 def _replaced(draft: object, rest: Mapping[str, Any]) -> bool:
     return isinstance(draft, Mapping) and list(draft.get("attributes") or ()) != list(
         rest.get("attributes") or ()
+    )
+
+
+def _router_replaced(
+    draft: object, rest: Mapping[str, Any], field: str, position: int | None
+) -> bool:
+    """Whether a path is that of a follow-up whose router is not as it stands in the draft."""
+    if position is None or not field.endswith(".ask_if") or not isinstance(draft, Mapping):
+        return False
+    routers = rest["attributes"][position].get("ask_if") or ()
+    return any(
+        isinstance(before, Mapping)
+        and before.get("name") in routers
+        and {**before, "ask_if": None} != {**after, "ask_if": None}
+        for before, after in zip(draft["attributes"], rest["attributes"], strict=True)
     )
 
 
@@ -217,6 +233,8 @@ def _mend(draft: object, rest: dict[str, Any], field: str, position: int | None)
                 del question["protocol"]
             case "protocol":
                 question["protocol"] = "GRR"
+            case "ask_if":
+                del question["ask_if"]
             case _:
                 return False
         return True

@@ -31,7 +31,9 @@ BEYOND_THE_SCHEMA: Final = (
     "else; `k-based` is refused with blocks.",
     "Names of blocks and attributes differ; the attributes of a block are declared, perturbed, and "
     "in no other block; a block has at most 65536 combinations of answers and one protocol.",
-    "With `together` a record has at most 1024 bytes.",
+    "With `together` or `ask_if` a record has at most 1024 bytes.",
+    "`ask_if` names an attribute that stands before, and some of its categories, not all; a "
+    "follow-up is no target, has no category `not asked`, and is in clear only if its router is.",
     "`protected.attribute` is declared and is not the target; both groups name its categories and "
     "share none.",
     "`closes` is after `opens`, and both are days of the calendar.",

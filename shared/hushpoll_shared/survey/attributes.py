@@ -25,6 +25,7 @@ from hushpoll_shared.spelling.text import (
     normalized,
     show,
 )
+from hushpoll_shared.survey.follow_ups import NOT_ASKED, AskIf
 
 ROLES: Final = ("sensitive", "plain", "target")
 ORDINAL: Final = "ordinal"
@@ -61,6 +62,9 @@ class Attribute:
     scale : str or None
         How the answers are laid out: ``"ordinal"`` for categories that go from one end to the
         other, ``"nps"`` for the scores 0 to 10 of a Net Promoter Score; None for a plain list.
+    ask_if : AskIf or None
+        Of a follow-up, after which answers to its router it is asked. It has one more category, the
+        last of all: `NOT_ASKED`.
 
     Raises
     ------
@@ -77,6 +81,7 @@ class Attribute:
     positive: str | None = None
     section: str | None = None
     scale: str | None = None
+    ask_if: AskIf | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, field="attributes[].name")
@@ -118,7 +123,13 @@ class Attribute:
                     "categories; the missing category is one more: remove it from the categories",
                     field=f"{where}.missing",
                 )
-        if not K_MIN <= self.k <= K_MAX:
+        if self.ask_if is not None and NOT_ASKED in (*self.categories, self.missing):
+            raise InvalidParameter(
+                f"{where} has the category {show(NOT_ASKED)}, which every follow-up has besides "
+                "those that are listed: remove it, or call it something else",
+                field=f"{where}.categories",
+            )
+        if not self.k - (self.ask_if is not None) >= K_MIN or self.k > K_MAX:
             raise InvalidParameter(
                 f"{where} has a domain of size {self.k}; a domain has {K_MIN} to {K_MAX} "
                 "categories, the missing one included: add or merge categories",
@@ -163,13 +174,30 @@ class Attribute:
 
     @cached_property
     def domain(self) -> tuple[str, ...]:
-        """The categories in code order, the missing one last."""
-        return self.categories if self.missing is None else (*self.categories, self.missing)
+        """The categories in code order, then the missing one, then that of who is not asked."""
+        missing = () if self.missing is None else (self.missing,)
+        not_asked = () if self.ask_if is None else (NOT_ASKED,)
+        return (*self.categories, *missing, *not_asked)
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The domain without that of who is not asked: what a respondent may say."""
+        return self.domain if self.ask_if is None else self.domain[:-1]
 
     @property
     def k(self) -> int:
         """Domain size, 2..65536."""
-        return len(self.categories) + (self.missing is not None)
+        return len(self.categories) + (self.missing is not None) + (self.ask_if is not None)
+
+    @property
+    def missing_code(self) -> int | None:
+        """Code of the missing category; None without one."""
+        return None if self.missing is None else len(self.categories)
+
+    @property
+    def not_asked_code(self) -> int | None:
+        """Code of who is not asked, of a follow-up; None of other questions."""
+        return None if self.ask_if is None else self.k - 1
 
     @property
     def perturbed(self) -> bool:
@@ -191,13 +219,13 @@ class Attribute:
             The message names the attribute and its categories, never the answer.
         """
         if answer is None:
-            if self.missing is None:
+            if self.missing_code is None:
                 raise InvalidParameter(
                     f"{self.name} has no answer, and the survey gives it no category for a missing "
-                    f"one; answer with one of {_listed(self.domain)}",
+                    f"one; answer with one of {_listed(self.answers)}",
                     field=self.name,
                 )
-            return self.k - 1
+            return self.missing_code
         kind = type(answer).__name__
         if type(answer) is int and abs(answer) <= LARGEST_INTEGER:
             answer = str(answer)
@@ -207,7 +235,7 @@ class Attribute:
         if code is None:
             raise InvalidParameter(
                 f"the answer to {self.name} (of type {kind}) is not in the "
-                f"survey; answer with one of {_listed(self.domain)}",
+                f"survey; answer with one of {_listed(self.answers)}",
                 field=self.name,
             )
         return code
@@ -227,6 +255,8 @@ class Attribute:
             value = getattr(self, key)
             if value is not None:
                 document[key] = value
+        if self.ask_if is not None:
+            document["ask_if"] = self.ask_if.to_dict()
         return document
 
 
@@ -241,10 +271,14 @@ class PublishedAttribute(Attribute):
         epsilon, for a question that is randomised with others; None for an attribute in clear.
     block : str or None
         Name of the block of several questions that it is in, if it is in one.
+    set_sizes : tuple of int or None
+        Where `ask_if` makes combinations of its block impossible, how many of the others have each
+        of its categories; else None.
     """
 
     oracle: FrequencyOracle | None = None
     block: str | None = None
+    set_sizes: tuple[int, ...] | None = None
 
     @property
     def epsilon(self) -> Decimal | None:

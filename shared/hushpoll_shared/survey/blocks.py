@@ -2,14 +2,17 @@
 
 The domain of a block is all combinations of its questions' codes in mixed radix, the first question
 slowest: with domains of 2 and 3 the combinations (0, 0), (0, 1), (0, 2), (1, 0) ... are 0, 1, 2, 3
-and so on. A question that is randomised alone is a block of one, of its own name.
+and so on. Combinations that `ask_if` makes impossible are left out, and the others are numbered in
+the same order. A question that is randomised alone is a block of one, of its own name.
 """
 
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Any, Final
@@ -19,6 +22,7 @@ from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.text import check_name, is_name, show
 from hushpoll_shared.survey.attributes import Attribute, PublishedAttribute, check_protocol
 from hushpoll_shared.survey.budget import OPTIMAL, Split
+from hushpoll_shared.survey.follow_ups import tree_of
 
 LARGEST_RECORD: Final = 1024
 """Bytes of a record, at most, of a survey with a block of several questions."""
@@ -73,11 +77,15 @@ class Block:
         One or more, the slowest first.
     oracle : FrequencyOracle
         The protocol at the block's domain and epsilon.
+    tree : tuple of int or None
+        Where `ask_if` makes combinations impossible, the numbers of the others in mixed radix,
+        increasing; else None.
     """
 
     name: str
     questions: tuple[PublishedAttribute, ...]
     oracle: FrequencyOracle
+    tree: tuple[int, ...] | None = None
 
     @property
     def k(self) -> int:
@@ -91,7 +99,7 @@ class Block:
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
-        """By how much the combination grows when a question's code grows by one, in order."""
+        """By how much the number in mixed radix grows with a question's code, in order."""
         sizes = self.sizes
         return tuple(prod(sizes[place + 1 :]) for place in range(len(sizes)))
 
@@ -118,14 +126,30 @@ class Block:
         )
 
     def join(self, codes: Sequence[int]) -> int:
-        """Return the combination, 0..k-1, of one code for each question in order."""
-        return sum(code * stride for code, stride in zip(codes, self.strides, strict=True))
+        """Return the combination, 0..k-1, of one code for each question in order.
+
+        Raises
+        ------
+        InvalidParameter
+            If `ask_if` makes it impossible; the codes are not shown.
+        """
+        number = sum(code * stride for code, stride in zip(codes, self.strides, strict=True))
+        if self.tree is None:
+            return number
+        place = bisect_left(self.tree, number)
+        if place == self.k or self.tree[place] != number:
+            raise InvalidParameter(
+                f"the answers to the questions of {self.name} do not go together: one of them is "
+                "asked only after some answers to another; code answers with code_answers",
+                field=self.name,
+            )
+        return place
 
     def part(self, combination: int) -> tuple[int, ...]:
         """Return the code of each question, in order, in a combination 0..k-1."""
+        number = combination if self.tree is None else self.tree[combination]
         return tuple(
-            combination // stride % size
-            for stride, size in zip(self.strides, self.sizes, strict=True)
+            number // stride % size for stride, size in zip(self.strides, self.sizes, strict=True)
         )
 
     def codes_of(self, name: str) -> array[int]:
@@ -143,6 +167,8 @@ class Block:
         """
         place = self.place(name)
         size, stride = self.sizes[place], self.strides[place]
+        if self.tree is not None:
+            return array("H", (number // stride % size for number in self.tree))
         cycle = array("H")
         for code in range(size):
             cycle.extend(array("H", [code]) * stride)
@@ -221,14 +247,7 @@ def check_together(together: Sequence[Together], attributes: Sequence[Attribute]
         for name in block.attributes:
             _check_member(name, block.name, owners, declared)
             owners[name] = block.name
-        k = prod(declared[name].k for name in block.attributes)
-        if k > K_MAX:
-            sizes = " * ".join(str(declared[name].k) for name in block.attributes)
-            raise InvalidParameter(
-                f"{where} has {sizes} = {k} combinations of answers; a block has at most {K_MAX}: "
-                "take a question out of it, or merge categories",
-                field=f"{where}.attributes",
-            )
+        domain_size(block, attributes)
 
 
 def _check_name(name: str, names: set[str], declared: Mapping[str, Attribute]) -> None:
@@ -305,18 +324,44 @@ def common_protocol(block: str, own: str | None, questions: Sequence[Attribute])
     return named
 
 
+def domain_size(block: Together, attributes: Sequence[Attribute]) -> int:
+    """Return the number of combinations of answers to the questions of a block.
+
+    Raises
+    ------
+    InvalidParameter
+        If they are more than a block may have.
+    """
+    declared = {attribute.name: attribute for attribute in attributes}
+    sizes = [declared[name].k for name in block.attributes]
+    try:
+        tree = tree_of(block.attributes, attributes)
+        k = prod(sizes) if tree is None else len(tree)
+        written = f"{' * '.join(map(str, sizes))} = {k}"
+    except InvalidParameter:
+        k, written = K_MAX + 1, f"more than {K_MAX}"
+    if k > K_MAX:
+        where = f"together[{block.name}]"
+        raise InvalidParameter(
+            f"{where} has {written} combinations of answers; a block has at most {K_MAX}: "
+            "take a question out of it, or merge categories",
+            field=f"{where}.attributes",
+        )
+    return k
+
+
 def domain_sizes(attributes: Sequence[Attribute], together: Sequence[Together]) -> dict[str, int]:
     """Return the domain size of every block, by name, in the order of the record.
 
     A block stands where the first of its questions stands in the manifest.
     """
     owners = {name: block for block in together for name in block.attributes}
-    by_name = {attribute.name: attribute for attribute in attributes}
     sizes: dict[str, int] = {}
     for attribute in attributes:
         block = owners.get(attribute.name)
         if block is not None:
-            sizes[block.name] = prod(by_name[name].k for name in block.attributes)
+            if block.name not in sizes:
+                sizes[block.name] = domain_size(block, attributes)
         elif attribute.perturbed:
             sizes[attribute.name] = attribute.k
     return sizes
@@ -349,6 +394,44 @@ def check_split(split: Split, sizes: Mapping[str, int], together: Sequence[Toget
         split.shares(sizes)
 
 
+def with_oracles(
+    attributes: Sequence[PublishedAttribute],
+    together: Sequence[Together],
+    oracles: Mapping[str, FrequencyOracle],
+) -> tuple[PublishedAttribute, ...]:
+    """Return the attributes with what the questions of a block of several have from their block.
+
+    Parameters
+    ----------
+    attributes : sequence of PublishedAttribute
+        All of the survey's; those in a block of several name it.
+    together : sequence of Together
+        The blocks of several.
+    oracles : mapping of str to FrequencyOracle
+        Of each of these blocks, by name.
+    """
+    sizes: dict[str, tuple[int, ...]] = {}
+    for declared in together:
+        tree = tree_of(declared.attributes, attributes)
+        if tree is None:
+            continue
+        questions = tuple(
+            one for name in declared.attributes for one in attributes if one.name == name
+        )
+        block = Block(declared.name, questions, oracles[declared.name], tree)
+        for question in questions:
+            codes = Counter(block.codes_of(question.name))
+            sizes[question.name] = tuple(codes[code] for code in range(question.k))
+    return tuple(
+        attribute
+        if attribute.block is None
+        else replace(
+            attribute, oracle=oracles[attribute.block], set_sizes=sizes.get(attribute.name)
+        )
+        for attribute in attributes
+    )
+
+
 def blocks_of(
     attributes: Sequence[PublishedAttribute], together: Sequence[Together]
 ) -> tuple[Block, ...]:
@@ -371,5 +454,6 @@ def blocks_of(
                 "manifest again",
                 field="together",
             )
-        blocks.append(Block(name, questions, oracle))
+        tree = tree_of(members[name], attributes) if name in members else None
+        blocks.append(Block(name, questions, oracle, tree))
     return tuple(blocks)

@@ -15,7 +15,7 @@ from hushpoll_shared.survey.attributes import (
     PublishedAttribute,
     check_protocol,
 )
-from hushpoll_shared.survey.blocks import common_protocol
+from hushpoll_shared.survey.blocks import common_protocol, with_oracles
 from hushpoll_shared.survey.budget import OPTIMAL, Split, split_budget
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import (
@@ -224,7 +224,7 @@ class Manifest(Terms):
             **_values(self, Terms),
             "split": split,
             "together": together,
-            "attributes": tuple(attributes),
+            "attributes": with_oracles(attributes, together, oracles),
         }
         return Published(**terms)
 

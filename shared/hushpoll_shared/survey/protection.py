@@ -58,16 +58,19 @@ def total_level(epsilon: Decimal) -> Level:
     return _level(epsilon, SURVEY_WEAK_FROM, SURVEY_HARDLY_ABOVE)
 
 
-def survey_level(epsilons: Iterable[Decimal]) -> Level:
+def survey_level(epsilons: Iterable[Decimal], reach: Iterable[Decimal] = ()) -> Level:
     """Return the level of a survey: the worst of its questions' and of their sum's.
 
     Parameters
     ----------
     epsilons : iterable of Decimal
         One for each perturbed attribute, at least one.
+    reach : iterable of Decimal
+        The same with those of the follow-ups that tell about a router; see `Published.reach`.
     """
     parts = tuple(epsilons)
-    return max(total_level(total_epsilon(parts)), *(question_level(part) for part in parts))
+    of_questions = (question_level(part) for part in (*parts, *reach))
+    return max(total_level(total_epsilon(parts)), *of_questions)
 
 
 def total_epsilon(epsilons: Iterable[Decimal]) -> Decimal:
@@ -128,11 +131,14 @@ def weak_protection(published: Published) -> tuple[WeakProtection, ...]:
         (
             name,
             question_level(epsilon),
-            f"{name} is given epsilon {epsilon:f}",
+            f"{name} is given epsilon {epsilon:f}"
+            if epsilon == budget[name]
+            else f"{name} and its follow-ups, which tell whether they were asked, are given "
+            f"epsilon {epsilon:f} together",
             f"from {QUESTION_WEAK_FROM} for a question protection is weak, above "
             f"{QUESTION_HARDLY_ABOVE} there is hardly any; lower epsilon, or split it otherwise",
         )
-        for name, epsilon in budget.items()
+        for name, epsilon in published.reach.items()
     ]
     return tuple(
         WeakProtection(name, level, f"{fact}, and respondents are told so: {rule}")

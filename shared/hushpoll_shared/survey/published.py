@@ -40,16 +40,19 @@ from hushpoll_shared.survey.blocks import (
     blocks_of,
     check_together,
     domain_sizes,
+    with_oracles,
 )
 from hushpoll_shared.survey.budget import split_budget
+from hushpoll_shared.survey.follow_ups import check_follow_ups, read_ask_if, routers_of
+from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
 from hushpoll_shared.wire.codec import Layout
 
 FORMAT: Final = 1
-"""Version of the published form in which every question is randomised alone."""
+"""Version of the published form: every question is asked of everybody and randomised alone."""
 
 BLOCKS_FORMAT: Final = 2
-"""Version of the published form of a survey with blocks of several questions."""
+"""Version of the published form of a survey with blocks of several questions, or follow-ups."""
 
 FORMATS: Final = (FORMAT, BLOCKS_FORMAT)
 """What this version reads; a format is written only where a survey needs it."""
@@ -66,8 +69,7 @@ _REQUIRED: Final = (
     "attributes",
 )
 _KEYS: Final = frozenset({*_REQUIRED, *OPTIONAL})
-_BLOCKS_REQUIRED: Final = (*_REQUIRED, "together")
-_BLOCKS_KEYS: Final = frozenset({*_BLOCKS_REQUIRED, *OPTIONAL})
+_BLOCKS_KEYS: Final = frozenset({*_KEYS, "together"})
 _CLEAR_REQUIRED: Final = ("name", "role", "categories")
 _CLEAR_KEYS: Final = frozenset({*_CLEAR_REQUIRED, *TEXTS})
 _PERTURBED_REQUIRED: Final = (*_CLEAR_REQUIRED, "protocol", "epsilon", "parameters", "thresholds")
@@ -154,7 +156,7 @@ class Published(Terms):
                 field="format",
             )
         if form == BLOCKS_FORMAT:
-            check_keys(document, _BLOCKS_KEYS, _BLOCKS_REQUIRED, where="")
+            check_keys(document, _BLOCKS_KEYS, _REQUIRED, where="")
         else:
             check_keys(document, _KEYS, _REQUIRED, where="")
         _check_no_null(document, "")
@@ -170,13 +172,21 @@ class Published(Terms):
                 f"attributes has {len(attributes)} entries; a survey has 1 to {MOST_ATTRIBUTES}",
                 field="attributes",
             )
+        follow_ups = any(isinstance(one, Mapping) and "ask_if" in one for one in attributes)
+        if form == BLOCKS_FORMAT and "together" not in document and not follow_ups:
+            raise InvalidParameter(
+                f"together is missing, and no attribute has ask_if; such a survey is published in "
+                f"format {FORMAT}: resolve the manifest again",
+                field="together",
+            )
         parse_epsilon(check_canonical(document["epsilon"], field="epsilon"))
         terms = read_terms(document, canonical=True)
         owners = {name: block for block in terms["together"] for name in block.attributes}
         declared = [
-            _read_attribute(attribute, f"attributes[{position}]", owners)
+            _read_attribute(attribute, f"attributes[{position}]", owners, form == BLOCKS_FORMAT)
             for position, attribute in enumerate(attributes)
         ]
+        check_follow_ups(declared)
         check_together(terms["together"], declared)
         sizes = domain_sizes(declared, terms["together"])
         oracles = {
@@ -187,27 +197,22 @@ class Published(Terms):
         }
         published = cls(
             **terms,
-            attributes=tuple(
-                attribute
-                if attribute.block is None
-                else replace(attribute, oracle=oracles[attribute.block])
-                for attribute in declared
-            ),
+            attributes=with_oracles(declared, terms["together"], oracles),
         )
         published._check_budget()
         return published
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        size = self.layout.record_size if self.together else 0
+        size = self.layout.record_size if self.later_format else 0
         if size > LARGEST_RECORD:
             widest = max(self.blocks, key=lambda block: block.oracle.record_size)
             raise InvalidParameter(
-                f"a record of this survey has {size} bytes; with together it has at most "
-                f"{LARGEST_RECORD}: give {widest.name}, whose part has "
+                f"a record of this survey has {size} bytes; with {' or '.join(self.later_format)} "
+                f"it has at most {LARGEST_RECORD}: give {widest.name}, whose part has "
                 f"{widest.oracle.record_size} bytes, the protocol OLH, which sends 18 for any "
                 "number of answers, or fewer questions",
-                field="together",
+                field=self.later_format[0],
             )
 
     def _check_budget(self) -> None:
@@ -233,6 +238,12 @@ class Published(Terms):
                 )
 
     @property
+    def later_format(self) -> tuple[str, ...]:
+        """Fields of the manifest for which it is published in `BLOCKS_FORMAT`; none in `FORMAT`."""
+        asked = any(attribute.ask_if is not None for attribute in self.attributes)
+        return (*(("together",) if self.together else ()), *(("ask_if",) if asked else ()))
+
+    @property
     def perturbed(self) -> tuple[PublishedAttribute, ...]:
         """The attributes that leave a device only through a protocol, in record order."""
         return tuple(attribute for attribute in self.attributes if attribute.oracle is not None)
@@ -253,6 +264,26 @@ class Published(Terms):
     def budget(self) -> dict[str, Decimal]:
         """Epsilon of every block, by its name, in record order."""
         return {block.name: block.oracle.epsilon for block in self.blocks}
+
+    @cached_property
+    def reach(self) -> dict[str, Decimal]:
+        """Epsilon of all that tells about the answers of every block, by its name, in record order.
+
+        Whether a follow-up was asked depends on the answer to its router, so what is sent of the
+        follow-up tells about the router as well: its block counts, unless it is the router's own.
+        """
+        routers = {
+            block.name: set(routers_of([one.name for one in block.questions], self.attributes))
+            for block in self.blocks
+        }
+        return {
+            block.name: total_epsilon(
+                other.oracle.epsilon
+                for other in self.blocks
+                if other is block or any(one.name in routers[other.name] for one in block.questions)
+            )
+            for block in self.blocks
+        }
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
@@ -299,7 +330,8 @@ class Published(Terms):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the published form as JSON, without what is absent."""
-        document = {"format": BLOCKS_FORMAT if self.together else FORMAT, **self._terms_dict()}
+        form = BLOCKS_FORMAT if self.later_format else FORMAT
+        document = {"format": form, **self._terms_dict()}
         oracles = {block.name: block.oracle for block in self.blocks}
         for entry in document.get("together", ()):
             entry |= claims(oracles[entry["name"]])
@@ -322,11 +354,12 @@ class Published(Terms):
 
 
 def _read_attribute(
-    value: object, where: str, owners: Mapping[str, Together]
+    value: object, where: str, owners: Mapping[str, Together], later: bool
 ) -> PublishedAttribute:
     """Read one attribute of a published manifest; `where` is its path until its name is known.
 
-    A question of a block of several, by `owners`, gets the block's oracle from the caller.
+    A question of a block of several, by `owners`, gets the block's oracle from the caller. Only a
+    `later` format has follow-ups.
     """
     if not isinstance(value, Mapping):
         raise InvalidParameter(f"{where} is {show(value)}; it must be an object", field=where)
@@ -339,7 +372,7 @@ def _read_attribute(
     keys, required = (
         (_PERTURBED_KEYS, _PERTURBED_REQUIRED) if perturbed else (_CLEAR_KEYS, _CLEAR_REQUIRED)
     )
-    check_keys(value, keys, required, where=where)
+    check_keys(value, keys | {"ask_if"} if later else keys, required, where=where)
     check_name(value["name"], field=f"{where}.name")
     _check_no_null(value, where)
     if not isinstance(value["categories"], list | tuple):
@@ -356,6 +389,7 @@ def _read_attribute(
         categories=tuple(value["categories"]),
         protocol=protocol,
         block=None if owner is None else owner.name,
+        ask_if=read_ask_if(value.get("ask_if"), where=where),
         **{key: value.get(key) for key in TEXTS},
     )
     if not perturbed:

@@ -28,6 +28,7 @@ from hushpoll_shared.survey.blocks import (
     read_together,
 )
 from hushpoll_shared.survey.budget import UNIFORM, Split
+from hushpoll_shared.survey.follow_ups import check_follow_ups
 from hushpoll_shared.survey.protected import Protected, read_protected
 from hushpoll_shared.survey.wording import (
     Translation,
@@ -242,6 +243,7 @@ class Terms:
                 )
             seen.add(attribute.name)
         _check_sections(self.attributes)
+        check_follow_ups(self.attributes)
         targets = [attribute.name for attribute in self.attributes if attribute.role == "target"]
         if len(targets) > 1:
             raise InvalidParameter(

@@ -120,7 +120,8 @@ class Wording:
     questions : tuple of str
         Of each attribute; its name where it has no question.
     domains : tuple of tuple of str
-        Of each attribute the answers in code order, the missing one last.
+        Of each attribute the answers in code order, the missing one behind them; the last of a
+        follow-up is that of who is not asked, which is not translated.
     sections : tuple of (str or None)
         Of each attribute the section that it stands in.
     """
@@ -314,7 +315,8 @@ def _check_categories(attribute: Attribute, question: Question, path: str) -> No
                     field=f"{path}.categories[{position}]",
                 )
             check_text(category, field=f"{path}.categories[{position}]", longest=CATEGORY_LENGTH)
-    domain = categories if question.missing is None else (*categories, question.missing)
+    missing = () if question.missing is None else (question.missing,)
+    domain = (*categories, *missing, *attribute.domain[len(attribute.answers) :])
     if len(set(domain)) < len(domain):
         raise InvalidParameter(
             f"{path} calls two answers by one name; different answers have different names",
@@ -372,6 +374,7 @@ def wording(
         tuple(
             (question.categories or attribute.categories)
             + (() if question.missing is None else (question.missing,))
+            + attribute.domain[len(attribute.answers) :]
             for question, attribute in zip(questions, attributes, strict=True)
         ),
         tuple(

@@ -125,8 +125,8 @@ def encode_many(
     Raises
     ------
     InvalidParameter
-        If the attributes are not exactly the survey's, lengths differ, or a code is out of range;
-        codes are not shown.
+        If the attributes are not exactly the survey's, lengths differ, a code is out of range, or
+        those of a follow-up and its router do not go together; codes are not shown.
     """
     # Compiled kernels take half a second to import: readers of clear codes do not wait for them.
     from hushpoll_protocols.kernels import perturb
@@ -150,6 +150,16 @@ def encode_many(
             "give one code per respondent and attribute",
             field="codes",
         )
+    for name, (router, asking) in layout.routes.items():
+        asked = np.isin(columns[router], list(asking))
+        unasked = columns[name] == published.attribute(name).k - 1
+        if (asked == unasked).any():
+            raise InvalidParameter(
+                f"codes of {router} and {name} do not go together: {name} is asked after some "
+                f"answers to {router}, and has its last code after the others; code answers with "
+                "the survey's published manifest",
+                field=name,
+            )
     records = np.empty((lengths.pop(), layout.record_size), dtype=np.uint8)
     for field in layout.fields:
         array = _joined(field, columns)
@@ -193,10 +203,18 @@ def malformed_many(
     reasons = np.zeros(len(records), dtype=np.uint8)
     culprit = np.zeros(len(records), dtype=np.int64)
     out_of_range = np.uint8(MALFORMED_REASONS.index("range"))
+    clear: dict[str, NDArray[np.int64]] = {}
     for position, field in enumerate(layout.fields):
         part = records[:, field.offset : field.end]
         if field.oracle is None:
-            marks = np.where(_codes(field, part) >= field.k, out_of_range, np.uint8(0))
+            values = _codes(field, part)
+            clear[field.name] = values
+            wrong = values >= field.k
+            if field.name in layout.routes:
+                router, asking = layout.routes[field.name]
+                asked = np.isin(clear[router], list(asking))
+                wrong |= asked == (values == field.k - 1)
+            marks = np.where(wrong, out_of_range, np.uint8(0))
         else:
             marks = malformed(field.oracle, part)
         first = (reasons == 0) & (marks != 0)
@@ -303,11 +321,15 @@ def _joined(field: Field, columns: Mapping[str, NDArray[np.int64]]) -> NDArray[n
     block = field.block
     if block is None or block.alone:
         return columns[field.name]
-    parts = zip(field.questions, block.strides, strict=True)
-    joined = np.zeros(len(columns[field.questions[0]]), np.int64)
-    for name, stride in parts:
-        joined += columns[name] * stride
-    return joined
+    columns_of = [columns[name] for name in field.questions]
+    if block.tree is None:
+        joined = np.zeros(len(columns_of[0]), np.int64)
+        for column, stride in zip(columns_of, block.strides, strict=True):
+            joined += column * stride
+        return joined
+    # Numbers in mixed radix may be larger than an integer of 64 bits.
+    rows, where = np.unique(np.stack(columns_of, axis=1), axis=0, return_inverse=True)
+    return np.array([block.join(row) for row in rows.tolist()], np.int64)[where.reshape(-1)]
 
 
 def _checked_codes(field: PublishedAttribute, values: ArrayLike) -> NDArray[np.int64]:

@@ -18,6 +18,13 @@ from hushpoll_protocols import Bits, FrequencyOracle, InvalidParameter, Malforme
 from hushpoll_shared.spelling.text import is_name, show
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.blocks import Block
+from hushpoll_shared.survey.follow_ups import (
+    Routes,
+    asks,
+    code_answer,
+    impossible,
+    routes_of,
+)
 
 
 class Codes(dict[str, int]):
@@ -123,6 +130,11 @@ class Layout:
     def _attributes(self) -> dict[str, PublishedAttribute]:
         return {attribute.name: attribute for attribute in self.attributes}
 
+    @cached_property
+    def routes(self) -> Routes:
+        """Of each follow-up its router, and the codes after which it is asked."""
+        return routes_of(self.attributes)
+
     def field(self, name: str) -> Field:
         """Return the field of a block or of an attribute in clear, by its name.
 
@@ -156,7 +168,7 @@ class Layout:
         ----------
         answers : mapping of str to str, int or None
             A category per attribute; an integer stands for its decimal string; None or absent for
-            the missing category.
+            the missing category, or for that of a follow-up that is not asked.
 
         Returns
         -------
@@ -167,8 +179,8 @@ class Layout:
         ------
         InvalidParameter
             For an answer that the survey does not know, one absent where there is no missing
-            category, an extra one, or answers that are no mapping. Messages name attributes and
-            categories, never answers.
+            category, one to a follow-up that is not asked, an extra one, or answers that are no
+            mapping. Messages name attributes and categories, never answers.
         """
         if not isinstance(answers, Mapping):
             raise InvalidParameter(
@@ -185,10 +197,11 @@ class Layout:
                     f"its attributes are {', '.join(self._attributes)}: remove it",
                     field=name if is_name(name) else "answers",
                 )
-        return Codes(
-            (attribute.name, attribute.code(answers.get(attribute.name)))
-            for attribute in self.attributes
-        )
+        codes = Codes()
+        for attribute in self.attributes:
+            answer = answers.get(attribute.name)
+            codes[attribute.name] = code_answer(attribute, answer, codes, self.routes)
+        return codes
 
     def encode(self, codes: Mapping[str, int], bits: Bits) -> bytes:
         """Build one record: randomise what is perturbed, write the rest in clear.
@@ -208,8 +221,8 @@ class Layout:
         Raises
         ------
         InvalidParameter
-            If the attributes are not exactly the survey's, or a code is out of range; the code is
-            not shown.
+            If the attributes are not exactly the survey's, a code is out of range, or those of a
+            follow-up and its router do not go together; codes are not shown.
         """
         if codes.keys() != self._attributes.keys():
             raise InvalidParameter(
@@ -225,6 +238,9 @@ class Layout:
                     f"integer in [0, {attribute.k - 1}]; code answers with code_answers",
                     field=attribute.name,
                 )
+            unasked = code == attribute.not_asked_code
+            if attribute.ask_if is not None and unasked == asks(self.routes, attribute.name, codes):
+                raise impossible(attribute)
         parts: list[bytes] = []
         for field in self.fields:
             code = field.code(codes)
@@ -248,10 +264,13 @@ class Layout:
                 f"{self.record_size}: send it as it was encoded",
                 reason="length",
             )
+        clear: dict[str, int] = {}
         for field in self.fields:
             part = record[field.offset : field.end]
             if field.oracle is None:
                 self._check_code(field, part)
+                clear[field.name] = int.from_bytes(part, "little")
+                self._check_clear_follow_up(field, clear)
                 continue
             try:
                 field.oracle.check(part)
@@ -259,6 +278,17 @@ class Layout:
                 raise MalformedRecord(
                     f"{field.name}: {error}", reason=error.reason, field=field.name
                 ) from None
+
+    def _check_clear_follow_up(self, field: Field, codes: Mapping[str, int]) -> None:
+        """Refuse a code of a follow-up in clear, whose router is in clear too, as `encode` does."""
+        unasked = codes[field.name] == field.k - 1
+        if field.name in self.routes and unasked == asks(self.routes, field.name, codes):
+            raise MalformedRecord(
+                f"{field.name}: the code does not go with that of its router; "
+                "code the answers with the survey's published manifest",
+                reason="range",
+                field=field.name,
+            )
 
     @staticmethod
     def _check_code(field: Field, part: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 
 import pytest
@@ -12,7 +13,7 @@ from hushpoll_client import Ledger, Report
 from hushpoll_client.cli.commandline import main
 from hushpoll_shared.spelling.base64url import b64encode
 from hushpoll_shared.survey.manifest import Manifest
-from vector_builders.surveys import TOGETHER, WORDED
+from vector_builders.surveys import FOLLOW_UPS, TOGETHER, WORDED
 
 SURVEY = "work-and-health"
 ACCEPTED = {"status": "accepted"}
@@ -64,6 +65,35 @@ def test_a_block_is_answered_question_by_question_and_sent_as_one_value(call, of
         "These 3 answers together (habits): smokes (Do you smoke?), gender (Your gender?), job"
     )
     assert together in said
+
+
+@pytest.mark.parametrize(
+    ("typed", "missed", "answers"),
+    [
+        # Agree; Bonn, where no tram is asked; no to both routers; send.
+        ("y\n3\n1\n1\ny\n", ("tram", "How many a day?", "wine", "beer", "brand"), (0, 3)),
+        # Agree; Delft and a tram; daily, more than 20; yes, two numbers; a brand; send.
+        ("y\n1\n2\n3\n2\n2\n0\n1\n1\ny\n", (), (2, 1)),
+    ],
+    ids=["not asked", "asked"],
+)
+def test_a_follow_up_is_asked_after_its_routers_answer_alone(
+    call, offer, server, steps, typed, missed, answers
+):
+    survey = Manifest.from_dict(FOLLOW_UPS | {"epsilon": "60"}).resolve()
+    offer(survey, steps.respond(201, ACCEPTED))
+    code, _, err = call("answer", f"{server.url}/s/follow-ups", typed=typed)
+    assert code == 0, err
+    asked = re.findall(r"^(\d) of 8\. (.*)$", err, re.MULTILINE)
+    assert len(asked) == 8 - len(missed)
+    assert not set(missed) & {question.strip() for _, question in asked}
+    assert "not asked\n" not in err.partition("This will leave")[0]
+    record = Report.from_json(server.seen[2].body).record
+    survey.layout.check(record)
+    field = survey.layout.field("habits")
+    # A lie has a chance of less than 1e-9.
+    (value,) = field.oracle.support(record[field.offset : field.end])
+    assert field.block.part(value) == answers
 
 
 def test_a_survey_is_answered_from_consent_to_receipt(

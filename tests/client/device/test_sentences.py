@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -18,10 +20,11 @@ from typing import Any
 
 import pytest
 
-from enumerated_law import Table, after, extremes, facts_about, pairs, tables
+from enumerated_law import Row, Table, after, extremes, facts_about, pairs, tables
 from hushpoll_client.device.preview import build_preview
 from hushpoll_client.device.sentences import BELIEFS, protection_of_question
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, create
+from hushpoll_shared.survey.blocks import Block
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
 
@@ -54,6 +57,20 @@ BY_ITSELF = re.compile(
     r"|The limit on how far it alone changes the odds of anything about you is a factor of )"
     + FACTOR
 )
+WITH_FOLLOW_UPS = re.compile(
+    r"(?:Together with its follow-ups, which tell whether they were asked, it changes the odds of "
+    r"anything about you by at most a factor of "
+    r"|Together with their follow-ups, which tell whether they were asked, they change the odds of "
+    r"anything about you by at most a factor of "
+    r"|The limit on how far it changes the odds of anything about you, together with its "
+    r"follow-ups, which tell whether they were asked, is a factor of "
+    r"|The limit on how far they change the odds of anything about you, together with their "
+    r"follow-ups, which tell whether they were asked, is a factor of )" + FACTOR
+)
+FOLLOW_UP = re.compile(
+    "“(.*)” is asked only after some answers to “(.*)”; “not asked” counts as one of its answers\\."
+)
+APART = " This guess does not use what is sent of follow-ups."
 TOGETHER = re.compile(
     r"Whatever a person knew or thought before, (?:your randomised answers change the odds of "
     r"anything about you by at most a factor of |the limit on how far your randomised answers "
@@ -148,28 +165,53 @@ def is_tight(*oracles: FrequencyOracle) -> bool:
     ) and all(oracle.name != "THE" for oracle in oracles)
 
 
+@dataclass(frozen=True)
+class Reach:
+    """A router with the follow-ups that tell about it: their oracles and their records' law."""
+
+    oracles: tuple[FrequencyOracle, ...]
+    table: Table
+
+    @property
+    def size(self) -> int:
+        """Answers that respondents can give to all of the survey."""
+        return len(self.table[0].likelihood)
+
+
 def check_question(
-    oracle: FrequencyOracle, all_tables: list[Table], sentences: list[str], *, alone: bool = True
+    oracle: FrequencyOracle,
+    all_tables: list[Table],
+    sentences: list[str],
+    *,
+    alone: bool = True,
+    reach: Reach | None = None,
 ) -> None:
     # All sentences are about one answer, or all are about the answers of a block.
     block = [level for level in BLOCK_LEVELS if re.fullmatch(level, sentences[0])]
     assert bool(block) == (not alone)
-    assert ("they" in sentences[2]) == (not alone)
+    assert bool(re.search("they alone|they change|themselves", sentences[2])) == (not alone)
     for sentence in (sentences[1], sentences[-1]):
         assert ("combination" in sentence) == (not alone)
     assert ("all 2 answers" in sentences[-1]) == (not alone)
     level, truth, limit, *rows, guess = sentences
-    least, most = change(oracle.name, oracle.k, f"{oracle.epsilon:f}")
+    assert guess.endswith(APART) == (reach is not None)
+    if reach is None:
+        least, most = change(oracle.name, oracle.k, f"{oracle.epsilon:f}")
+        pattern, involved, table, size = BY_ITSELF, (oracle,), all_tables[0], oracle.k
+    else:
+        least, most = _change([reach.table], reach.size)
+        pattern, involved = WITH_FOLLOW_UPS, reach.oracles
+        table, size = reach.table, reach.size
     levels = QUESTION_LEVELS if alone else BLOCK_LEVELS
     (bounds,) = [bounds for words, bounds in levels.items() if re.fullmatch(words, level)]
-    assert bounds[0] <= oracle.epsilon <= bounds[1]
-    tight = is_tight(oracle)
-    check_factor(match(BY_ITSELF, limit)[1], least, most, tight=tight)
+    assert bounds[0] <= sum(one.epsilon for one in involved) <= bounds[1]
+    tight = is_tight(*involved)
+    check_factor(match(pattern, limit)[1], least, most, tight=tight)
     for before, text in zip(BELIEFS, rows, strict=True):
         check_range(text, before, least, most, tight=tight)
     check_truth(truth, oracle, all_tables)
-    check_guess(guess, oracle, all_tables)
-    check_priors(match(BY_ITSELF, limit)[1], rows, all_tables[0], oracle.k)
+    check_guess(guess.removesuffix(APART), oracle, all_tables)
+    check_priors(match(pattern, limit)[1], rows, table, size)
 
 
 def check_priors(shown: str, rows: list[str], table: Table, k: int) -> None:
@@ -262,19 +304,93 @@ def check_preview(survey: Published, text: str) -> None:
     assert "#" in legend
     assert "All figures are rounded so that they overstate what is revealed." in legend
     for one, (oracle, all_tables), block in zip(survey.blocks, laws, blocks, strict=True):
-        title, first, truth, limit, *rows, guess = [line.strip() for line in block.split("\n")]
+        title, *lines = [line.strip() for line in block.split("\n")]
+        said_of = [found.groups() for line in lines if (found := FOLLOW_UP.fullmatch(line))]
+        assert said_of == follow_ups(survey, one)
+        first, truth, limit, *rows, guess = lines[len(said_of) :]
         named, level = first.split(". ", 1)
         assert named == f"{oracle.name} with epsilon {oracle.epsilon:f}"
         if not one.alone:
-            names = ", ".join(question.name for question in one.questions)
+            names = ", ".join(
+                asked.name + ("" if asked.question is None else f" ({asked.question})")
+                for asked in one.questions
+            )
             assert title == f"These 2 answers together ({one.name}): {names}"
         said = [level, truth, limit, *map(drawn, rows), guess]
-        check_question(oracle, all_tables, said, alone=one.alone)
+        reach = reach_of(survey, one)
+        check_question(oracle, all_tables, said, alone=one.alone, reach=reach)
     assert tail.split("\n") == [
         f"The record has {byte_count(survey)} whatever the answers are.",
         f"Survey digest: {survey.digest}",
     ]
     check_together(survey, head, [line.strip() for line in whole.split("\n")])
+
+
+def follow_ups(survey: Published, block: Block) -> list[tuple[str, str]]:
+    """Return the question of each follow-up of a block, and that of its router."""
+    asked = {one.name: one.question or one.name for one in survey.attributes}
+    return [
+        (asked[one.name], asked[one.ask_if.router])
+        for one in block.questions
+        if one.ask_if is not None
+    ]
+
+
+def answers_of(survey: Published) -> list[dict[str, int]]:
+    """Return all that respondents can answer to perturbed questions, as codes."""
+    found = []
+    for codes in product(*(range(one.k) for one in survey.perturbed)):
+        answers = dict(zip((one.name for one in survey.perturbed), codes, strict=True))
+        words = {one.name: one.domain[answers[one.name]] for one in survey.perturbed}
+        if all(
+            one.ask_if is None
+            or (words[one.name] != "not asked")
+            == (words[one.ask_if.router] in one.ask_if.categories)
+            for one in survey.perturbed
+        ):
+            found.append(answers)
+    return found
+
+
+def joint_table(survey: Published, blocks: Sequence[Block]) -> Table:
+    """Return the law of the records of some blocks, given all answers."""
+    rows = [Row(tuple(Fraction(1) for _ in answers_of(survey)), ())]
+    for block in blocks:
+        places = [
+            block.join([answers[one.name] for one in block.questions])
+            for answers in answers_of(survey)
+        ]
+        _, (table, *_) = law(block.oracle.name, block.k, f"{block.oracle.epsilon:f}")
+        rows = [
+            Row(
+                tuple(
+                    chance * row.likelihood[place]
+                    for chance, place in zip(before.likelihood, places, strict=True)
+                ),
+                (),
+            )
+            for before in rows
+            for row in table
+        ]
+    return rows
+
+
+def reach_of(survey: Published, block: Block) -> Reach | None:
+    """Return the law of a block with every other that has a follow-up of its questions."""
+    routers = {one.name: one.ask_if.router for one in survey.perturbed if one.ask_if}
+    own = {one.name for one in block.questions}
+
+    def after(name: str) -> bool:
+        return name in routers and (routers[name] in own or after(routers[name]))
+
+    blocks = [
+        other
+        for other in survey.blocks
+        if other is block or any(after(one.name) for one in other.questions)
+    ]
+    if len(blocks) == 1:
+        return None
+    return Reach(tuple(other.oracle for other in blocks), joint_table(survey, blocks))
 
 
 def byte_count(survey: Published) -> str:
@@ -299,13 +415,22 @@ def check_together(survey: Published, head: str, lines: list[str]) -> None:
     title, words, limit, *rows, alone, loss = lines
     assert title == "All of them together"
     oracles = [block.oracle for block in survey.blocks]
-    least, most = joint_change(tuple((o.name, o.k, f"{o.epsilon:f}") for o in oracles))
+    if any(one.ask_if for one in survey.perturbed):
+        table = joint_table(survey, survey.blocks)
+        least, most = _change([table], len(table[0].likelihood))
+    else:
+        least, most = joint_change(tuple((o.name, o.k, f"{o.epsilon:f}") for o in oracles))
     tight = is_tight(*oracles)
     check_factor(match(TOGETHER, limit)[1], least, most, tight=tight)
     for before, row in zip(BELIEFS, rows, strict=True):
         check_range(drawn(row), before, least, most, tight=tight)
     total = sum(oracle.epsilon for oracle in oracles)
-    largest = max(oracle.epsilon for oracle in oracles)
+    reaches = [reach for one in survey.blocks if (reach := reach_of(survey, one))]
+    largest = max(
+        *(oracle.epsilon for oracle in oracles),
+        *(sum(oracle.epsilon for oracle in reach.oracles) for reach in reaches),
+        Decimal(0),
+    )
     assert words == expected_words(total, largest)
     assert (words in head.split("\n")) == (total >= 6 or largest >= 3)
     assert alone == "This counts this survey alone. What you tell other surveys adds to it."

@@ -96,7 +96,22 @@ TOGETHER: dict[str, Any] = {
         {"name": "of-survey", "attributes": ["d", "c", "e"]},
     ],
 }
+FOLLOW_UP: dict[str, Any] = {
+    **{name: EVERYTHING[name] for name in ("version", "title", "epsilon", "protocol")},
+    "name": "follow-up",
+    "attributes": [
+        {"name": "a", "role": "sensitive", "categories": ["no", "now and then", "yes"]},
+        {
+            "name": "b",
+            "role": "sensitive",
+            "categories": ["x", "y"],
+            "ask_if": {"a": ["now and then", "yes"]},
+        },
+    ],
+}
 ODD = [
+    {"attributes": [{"name": "a", "ask_if": "b"}, {"name": "c", "ask_if": {"a": ["x"], "b": []}}]},
+    {"attributes": [{"name": "a", "ask_if": {"b": [1]}}, {"name": "c", "ask_if": {"a": []}}]},
     {"translations": "de"},
     {"translations": {"de": 5, "fr": {"title": ["x"], "later": 1, "sections": {"none": "x"}}}},
     {"translations": {"de": {"attributes": {"none": {"question": "x"}, "a": {"later": None}}}}},
@@ -144,6 +159,7 @@ SAMPLES = [
     *VALID,
     EVERYTHING,
     TOGETHER,
+    FOLLOW_UP,
     parse_yaml(sample_manifest().encode()),
     make_draft(description="Two\nlines", opens="2026-01-01T00:00:00Z", operator="Ada"),
     make_draft(split="k-based", minimum_batch=7, submission="token", shared_device=False),
@@ -155,7 +171,10 @@ def test_manifest_of_the_samples_has_every_field_that_an_author_may_write():
     assert set(EVERYTHING) | {"together"} == names(SURVEY)
     assert form_of(TOGETHER).survey.texts["together"] == "own: a, b | OUE\nof-survey: d, c, e"
     assert form_of(TOGETHER).survey.kept == {}
-    assert set().union(*EVERYTHING["attributes"]) == names(ATTRIBUTE)
+    assert set().union(*EVERYTHING["attributes"], FOLLOW_UP["attributes"][1]) == names(ATTRIBUTE)
+    follow_up = form_of(FOLLOW_UP).questions[1]
+    assert (follow_up.texts["router"], follow_up.texts["after"]) == ("a", "now and then\nyes")
+    assert follow_up.kept == {}
     assert set(words) == names(TRANSLATION)
     assert set(words["attributes"]["health"]) == names(TRANSLATED_ATTRIBUTE)
     assert form_of(EVERYTHING).survey.kept == {"population": EVERYTHING["population"]}

@@ -151,6 +151,30 @@ def test_questions_are_put_together_with_the_rules_of_yaml(site, visit):
     assert "first and second alone" in text or "Put together first and second" in text
 
 
+def test_a_question_is_asked_only_after_answers_to_another_with_the_rules_of_yaml(site, visit):
+    ada = visit("ada", every="editor")
+    path = begun(ada)
+    change(ada, path, do="add")
+    names = {"q0-name": "first", "q1-name": "second", "s-protocol": "SS"}
+    names |= {"q0-categories": "no\nyes", "q1-categories": "few\nmany"}
+    for router, after, words in (
+        ("third", "yes", "which is no attribute of the survey"),
+        ("second", "few", "second itself"),
+        ("first", "", "has an empty list for first, so nobody would be asked"),
+        ("first", "maybe", "which is no category of first"),
+        ("", "yes", "which is no name of an attribute"),
+    ):
+        change(ada, path, **names, **{"q1-router": router, "q1-after": after})
+        text = ada.get(path).text
+        beside = text[text.index('id="q1-router-fault"') :].partition("</div>")[0]
+        assert words in beside, beside
+    change(ada, path, **names, **{"q1-router": "first", "q1-after": "yes"})
+    text = ada.get(path).text
+    assert "It can be published" in text
+    assert ">\nyes</textarea>" in text
+    assert "Asked only after some answers to" in text
+
+
 def token_on(visitor, path):
     return re.search(r'name="form_token" value="([^"]*)"', visitor.get(path).text)[1]
 

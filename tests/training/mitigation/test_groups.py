@@ -55,8 +55,8 @@ def test_groups_are_those_declared_all_people_or_categories():
     assert Grouping("everybody").of_protected(declared, 5) == (*declared, (2, 4))
     assert Grouping("everybody").of_protected(TWO, 2) == TWO
     assert Grouping("categories").of_protected(declared, 3) == ((0,), (1,), (2,))
-    assert Grouping().of_further(3, missing=True) == TWO
-    assert Grouping("everybody").of_further(3, missing=True) == ((0,), (1,), (2,))
+    assert Grouping().of_further(3, unanswered=1) == TWO
+    assert Grouping("everybody").of_further(3, unanswered=1) == ((0,), (1,), (2,))
     with pytest.raises(InvalidParameter, match="must be one of declared, everybody, categories"):
         Grouping("both")
     with pytest.raises(InvalidParameter, match="must be different names"):

@@ -5,6 +5,7 @@ import { byId } from "./elements.js";
 import { words } from "./words.js";
 
 /** @typedef {import("../published.js").Published} Published */
+/** @typedef {import("../attribute.js").Attribute} Attribute */
 /** @typedef {{field: HTMLElement, question: string, words: string}} Fault A question that still wants an answer. */
 
 /**
@@ -19,7 +20,7 @@ export function checkForm(form, { attributes, shared_device }) {
   const same =
     (form.dataset.shared !== undefined) === Boolean(shared_device) &&
     fields.length === attributes.length &&
-    attributes.every(({ name, question, oracle, domain }, at) => {
+    attributes.every(({ name, question, oracle, domain, asking }, at) => {
       const field = fields[at];
       const asked = field.querySelector("[data-question]")?.textContent;
       const choices = choicesOf(field);
@@ -29,7 +30,7 @@ export function checkForm(form, { attributes, shared_device }) {
         (field.dataset.treatment === "perturbed") === Boolean(oracle) &&
         choices.every(([code, text]) => domain[code] === text) &&
         // A number is typed: what it may be is checked when it is read.
-        (field.dataset.kind === "number" || choices.length === domain.length)
+        (field.dataset.kind === "number" || choices.length === domain.length - (asking ? 1 : 0))
       );
     });
   if (!same) {
@@ -42,8 +43,8 @@ export function checkForm(form, { attributes, shared_device }) {
  *
  * @param {HTMLFormElement} form
  * @param {Published} published
- * @returns {{answers: Record<string, string | null>, skipped: Set<string>, faults: Fault[]}} Skipped are attributes whose
- *   missing category stands in for an answer.
+ * @returns {{answers: Record<string, string | null>, skipped: Set<string>, asked: Set<string>, faults: Fault[]}} Skipped are
+ *   attributes whose missing category stands in for an answer, and what was not asked has none.
  */
 export function readForm(form, { attributes }) {
   /** @type {Fault[]} */
@@ -52,16 +53,72 @@ export function readForm(form, { attributes }) {
   const answers = [];
   /** @type {Set<string>} */
   const skipped = new Set();
+  /** @type {Set<string>} */
+  const asked = new Set();
+  const there = areAsked(form, attributes);
   fieldsOf(form).forEach((field, at) => {
+    if (!there[at]) return;
     const { name, question, domain, missing } = attributes[at];
-    const given = field.dataset.kind === "number" ? typed(field, missing) : chosen(field, domain);
+    const given = givenIn(field, attributes[at]);
     const answer = given ?? missing;
+    asked.add(name);
     if (given === undefined && missing !== undefined) skipped.add(name);
     if (answer !== undefined && domain.includes(answer)) answers.push([name, answer]);
     else faults.push({ field, question: question ?? name, words: wanted(field) });
   });
-  return { answers: Object.fromEntries(answers), skipped, faults };
+  return { answers: Object.fromEntries(answers), skipped, asked, faults };
 }
+
+/**
+ * Show the questions that are asked after the answers so far, and no others; an answer to a question that goes away is not kept.
+ *
+ * @param {HTMLFormElement} form
+ * @param {Published} published
+ */
+export function showAsked(form, { attributes }) {
+  const there = areAsked(form, attributes);
+  fieldsOf(form).forEach((field, at) => {
+    if (!there[at]) empty(field);
+    field.hidden = !there[at];
+    const heading = /** @type {HTMLElement | null} */ (field.previousElementSibling);
+    if (heading?.matches(".section")) {
+      heading.hidden = !attributes.some(({ section }, other) => section === attributes[at].section && there[other]);
+    }
+  });
+}
+
+/**
+ * Whether each question is asked after the answers that the form has.
+ *
+ * @param {HTMLFormElement} form
+ * @param {readonly Attribute[]} attributes
+ */
+function areAsked(form, attributes) {
+  /** @type {number[]} */
+  const codes = [];
+  return fieldsOf(form).map((field, at) => {
+    const { domain, asking, router = 0 } = attributes[at];
+    const there = !asking || asking.has(attributes[router].categories[codes[router]]);
+    codes.push(there ? domain.indexOf(givenIn(field, attributes[at]) ?? "") : -1);
+    return there;
+  });
+}
+
+/** @param {HTMLElement} field */
+function empty(field) {
+  for (const input of /** @type {NodeListOf<HTMLInputElement>} */ (field.querySelectorAll("input, select"))) {
+    if (["radio", "checkbox"].includes(input.type)) input.checked = false;
+    else input.value = "";
+  }
+}
+
+/**
+ * What a field was answered by; undefined for nothing.
+ *
+ * @param {HTMLElement} field
+ * @param {Attribute} attribute
+ */
+const givenIn = (field, { domain, missing }) => (field.dataset.kind === "number" ? typed(field, missing) : chosen(field, domain));
 
 /**
  * The same answers in the survey's own words, which are what a report is made of.
@@ -82,10 +139,12 @@ export const inOwnWords = (answers, shown, published) =>
  * @param {HTMLFormElement} form
  */
 export function countAnswers(form) {
-  const fields = fieldsOf(form);
+  const fields = fieldsOf(form).filter(({ hidden }) => !hidden);
   const answered = fields.filter((field) => filledIn(field)).length;
   byId("answered-words").textContent = words.say("answered", { answered, total: fields.length });
-  /** @type {HTMLProgressElement} */ (byId("answered")).value = answered;
+  const progress = /** @type {HTMLProgressElement} */ (byId("answered"));
+  progress.max = fields.length;
+  progress.value = answered;
 }
 
 /**

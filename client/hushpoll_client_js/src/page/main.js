@@ -7,7 +7,7 @@ import { preview } from "../preview.js";
 import { indexedDbStorage } from "../storage.js";
 import { byId, element, showPart, showProblem } from "./elements.js";
 import { failure } from "./failures.js";
-import { checkForm, countAnswers, firstInput, hasAnswers, inOwnWords, markFaults, readForm, unmarkAnswered } from "./form.js";
+import { checkForm, countAnswers, firstInput, hasAnswers, inOwnWords, markFaults, readForm, showAsked, unmarkAnswered } from "./form.js";
 import { forgetTaken } from "./forgetting.js";
 import { guardAnswers, step, stepOf } from "./leaving.js";
 import { offerLanguages } from "./languages.js";
@@ -171,7 +171,7 @@ async function sendForOthers() {
 async function review(published, again) {
   // Another tab, or another person, may have answered meanwhile.
   if (await entryOf(published)) return drop(published);
-  const { answers, skipped, faults } = readForm(form, shown(published));
+  const { faults, ...own } = readForm(form, shown(published));
   markFaults(form, faults);
   if (faults.length) {
     showPart("survey");
@@ -191,7 +191,7 @@ async function review(published, again) {
     return undefined;
   }
   const others = (await client.ledger()).filter((entry) => entry.digest !== published.digest);
-  showReview(preview(shown(published), answers, words), { answers, skipped }, total(others), moment.person);
+  showReview(preview(shown(published), own.answers, words), own, total(others), moment.person);
   if (!again) step("review", true);
   showPart("review");
   return undefined;
@@ -206,6 +206,7 @@ async function drop(published) {
   moment.own = false;
   moment.dropped = hasAnswers(form);
   form.reset();
+  showAsked(form, shown(published));
   if ((await showAnswered(published)) === "waiting") deliver(published);
 }
 
@@ -222,6 +223,7 @@ async function send(published) {
     if (kept.known) return await drop(published);
     moment.own = true;
     form.reset();
+    showAsked(form, shown(published));
     countAnswers(form);
     deliver(published);
   } finally {
@@ -274,7 +276,6 @@ async function start() {
     guardAnswers(form);
     offerLanguages(link);
     form.addEventListener("input", () => countAnswers(form));
-    addEventListener("pageshow", () => countAnswers(form));
     if (shared !== undefined) showPeople();
     await forgetTaken(storage);
     await ready(await checked());
@@ -288,6 +289,13 @@ async function start() {
 /** @param {Published} published */
 async function ready(published) {
   sayTreatment(form, shown(published));
+  const follow = () => {
+    showAsked(form, shown(published));
+    countAnswers(form);
+  };
+  form.addEventListener("input", follow);
+  addEventListener("pageshow", follow);
+  follow();
   tryAgain = () => void deliver(published);
   form.addEventListener("submit", (event) => {
     event.preventDefault();

@@ -6,12 +6,12 @@ import { surveyText, words } from "./words.js";
 
 /**
  * @param {import("../preview.js").Preview} shown
- * @param {{answers: Record<string, string | null>, skipped: Set<string>}} own What the respondent has answered; it is on this
+ * @param {{answers: Record<string, string | null>, skipped: Set<string>, asked: Set<string>}} own What the respondent has answered; it is on this
  *   page alone.
  * @param {string} spent Epsilon that this device has spent on other surveys.
  * @param {number} [person] Who has spent it, where several people may answer on this device.
  */
-export function showReview({ notices, clear, perturbed, protection, epsilon, digest, recordSize }, { answers, skipped }, spent, person) {
+export function showReview({ notices, clear, perturbed, protection, epsilon, digest, recordSize }, { answers, skipped, asked }, spent, person) {
   byId("review-notices").replaceChildren(...notices.map((notice) => paragraph(notice)));
   byId("review-clear").replaceChildren(
     element("h3", {}, words.say(clear.length ? "review.clear" : "review.no_clear")),
@@ -20,7 +20,7 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
           paragraph(words.say("review.readable")),
           element("dl", {}, ...clear.flatMap((line) => [
             surveyText("dt", line.question ?? line.name),
-            answer(line.answer, skipped.has(line.name) && "review.skipped"),
+            answer(asked.has(line.name) ? line.answer : undefined, skipped.has(line.name) && "review.skipped"),
           ])),
           paragraph(words.say("clear_hint")),
         ]
@@ -47,6 +47,7 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
       ...(line.questions.length > 1
         ? [element("h4", {}, line.title), element("ul", {}, ...line.questions.map(({ name, question }) => surveyText("li", question ?? name)))]
         : [surveyText("h4", line.title)]),
+      ...line.followUps.map((sentence) => paragraph(sentence)),
       paragraph(line.protection.words),
       paragraph(line.truth),
       paragraph(line.protection.limit),
@@ -71,11 +72,11 @@ function spentBefore(spent, person) {
 }
 
 /**
- * @param {string | null | undefined} text
+ * @param {string | null | undefined} text Nothing where the question was not asked.
  * @param {false | "review.skipped" | "review.skipped_randomised"} skipped
  */
 const answer = (text, skipped) =>
-  element("dd", {}, surveyText("span", text ?? ""), ...(skipped ? [" ", element("span", { class: "own" }, words.say(skipped))] : []));
+  element("dd", {}, text == null ? words.say("not_asked") : surveyText("span", text), ...(skipped ? [" ", element("span", { class: "own" }, words.say(skipped))] : []));
 
 /** @param {string} text */
 const paragraph = (text) => element("p", {}, text);

@@ -37,7 +37,7 @@ _WORDS: Final = ("language", "translations")
 """Members whose problems leave the survey's own words and its plan as they are."""
 
 # Parts of a manifest whose problems are told beside a field of another name.
-_FIELDS: Final = {"range": "low", "protected": "protected-attribute"}
+_FIELDS: Final = {"range": "low", "ask_if": "router", "protected": "protected-attribute"}
 
 
 @dataclass
@@ -220,7 +220,9 @@ def _path(cell: Cell, form: Form) -> str:
     return f"{start}.{cell.name.partition('-')[2]}"
 
 
-_OF_QUESTIONS: Final = frozenset({"low", *QUESTION_TEXTS, *QUESTION_CHOICES, "categories"})
+_OF_QUESTIONS: Final = frozenset(
+    {"low", *QUESTION_TEXTS, *QUESTION_CHOICES, "categories", "router"}
+)
 _OF_SURVEYS: Final = frozenset(
     {*TEXTS, *NUMBERS, *CHOICES, "shared_device", "protected-attribute", "together"}
 )

@@ -45,6 +45,7 @@ OF_QUESTIONS: Final[Mapping[str, str]] = {
     "section": "section",
     "protocol": "protocol",
     "positive": "answer that counts as 1",
+    "ask_if": "asked only after",
 }
 """What each field is called; a field without one has its name in the manifest."""
 

@@ -44,8 +44,21 @@ def question_of(question: Mapping[str, Any]) -> Fields:
     bounds = rest.get("range")
     if isinstance(bounds, list) and [type(bound) for bound in bounds] == [int, int]:
         fields.texts["low"], fields.texts["high"] = map(str, rest.pop("range"))
+    _take_router(rest, fields)
     fields.kept = {key: value for key, value in rest.items() if value is not None}
     return fields
+
+
+def _take_router(rest: dict[str, Any], fields: Fields) -> None:
+    """Move the router of a follow-up and its answers into fields, if these can show them."""
+    match rest.get("ask_if"):
+        case dict(condition) if len(condition) == 1:
+            ((router, answers),) = condition.items()
+            after = shown_lines(answers, MOST_LINES)
+            known = isinstance(router, str) and after is not None and bool(router or after)
+            if known and lines(str(after)) == answers:
+                fields.texts["router"], fields.texts["after"] = router, str(after)
+                del rest["ask_if"]
 
 
 def question_from(read: Read) -> dict[str, Any]:
@@ -68,4 +81,7 @@ def question_from(read: Read) -> dict[str, Any]:
     for key in ("missing", "positive"):
         if text := read(key):
             question[key] = text
+    router, after = read("router"), lines(read("after"))
+    if router or after:
+        question["ask_if"] = {router: after}
     return question | kept_members(read("kept"))
