@@ -132,7 +132,7 @@ def test_weighted_shares_of_several_are_made_by_a_worker(hushpoll, survey, draft
     code, out, err = hushpoll("weight", survey, "gender", "income", "--out", out_file)
     assert code == 0, err
     assert out.count("are worth 300 of one weight") == 2
-    assert out_file.read_text().startswith('"attribute","category","value"')
+    assert out_file.read_text().startswith('"verdict","attribute","category","value"')
 
 
 def test_an_export_is_made_and_fetched(hushpoll, survey, worker, tmp_path):

@@ -42,6 +42,12 @@ LOOKS = 9
 STEPS = 24
 """Bisections of an end."""
 
+TOGETHER = 4
+"""Of them are looked at together where the means are few."""
+
+FEW = 256
+"""Means at most: of more, numpy takes longer for the values than for the calls."""
+
 _LEAST = 1e-300
 
 
@@ -154,7 +160,7 @@ class Ratios:
         at = np.clip(value, self.low, self.high)
         deviation, _ = self.error(at)
         under = np.where(known, self.moments[0], 1.0)
-        lower, upper = self._end(z, at, -1), self._end(z, at, 1)
+        lower, upper = self._ends(z, at)
         return Sets(
             np.where(known, value, np.nan),
             np.where(known, deviation / under, np.nan),
@@ -183,49 +189,75 @@ class Ratios:
         quantile = corrected_quantile(z, _skewness(variance, third, answers.n))
         return np.asarray((answered > 0) & (answered > quantile * deviation))
 
-    def compatible(self, z: float, r: Array, sign: int) -> npt.NDArray[np.bool_]:
-        """Return where r, f64[rows, groups], is within z standard errors on one side.
+    def compatible(self, z: float, r: Array, sign: Array | int) -> npt.NDArray[np.bool_]:
+        """Return where r, f64[..., rows, groups], is within z standard errors on one side.
 
         `sign` is -1 for values below the estimate, 1 for those above; values on the other side are
         compatible.
         """
         return np.asarray(self._surplus(z, r, sign) <= 0)
 
-    def _surplus(self, z: float, r: Array, sign: int) -> Array:
+    def _surplus(self, z: float, r: Array, sign: Array | int) -> Array:
         """Return by how much r is beyond the end of the set, in standard errors times p_0."""
         return np.asarray(-sign * (self.moments[1] - r * self.moments[0]) - self._half(z, r, sign))
 
-    def _half(self, z: float, r: Array, sign: int) -> Array:
+    def _half(self, z: float, r: Array, sign: Array | int) -> Array:
         """Return the distance of the end from the estimate, times p_0, if r is the end."""
         deviation, skewness = self.error(np.clip(r, self.low, self.high))
         if not self.skewed:
             return z * deviation
         return corrected_quantile(z, -sign * skewness) * deviation
 
-    def _end(self, z: float, at: Array, sign: int) -> Array:
-        """Return the end of each set on one side of the estimate, which is `at` within the scale.
+    def _ends(self, z: float, at: Array) -> Array:
+        """Return the ends of each set, f64[2, rows, groups], below and above the estimate.
 
-        It is the farthest compatible value that is seen.
+        An end is the farthest compatible value that is seen; `at` is the estimate within the scale.
+        Many values are looked at together: what costs is the number of looks, not their size.
         """
-        far = np.full(at.shape, self.low if sign < 0 else self.high)
+        sign = np.array([-1.0, 1.0])[:, None, None]
+        far = np.where(sign < 0, self.low, self.high) + np.zeros(at.shape)
         under = np.where(self.moments[0] > 0, self.moments[0], 1.0)
-        outer, inner = far, far
-        decided = self.compatible(z, far, sign)
-        beyond = decided.copy()
-        last = far
-        for look in range(1, LOOKS):
-            here = far + (at - far) * (look / (LOOKS - 1))
-            reached = self.compatible(z, here, sign) & ~decided
-            outer, inner = np.where(reached, last, outer), np.where(reached, here, inner)
-            decided, last = decided | reached, here
-        for _ in range(STEPS):
-            middle = (outer + inner) / 2
-            inside = self.compatible(z, middle, sign)
-            outer, inner = np.where(inside, outer, middle), np.where(inside, middle, inner)
+        places = np.arange(LOOKS) / (LOOKS - 1)
+        seen = far + (at - far) * places[:, None, None, None]
+        seen[0] = far
+        fits = self.compatible(z, seen, sign)
+        beyond, decided = fits[0], fits.any(axis=0)
+        first = np.argmax(fits, axis=0)[None]
+        inner = np.take_along_axis(seen, first, axis=0)[0]
+        outer = np.take_along_axis(seen, np.maximum(first - 1, 0), axis=0)[0]
+        left = STEPS
+        while left:
+            levels = min(left, TOGETHER if at.size <= FEW else 1)
+            outer, inner = self._nearer(z, outer, inner, sign, levels)
+            left -= levels
         # beyond the scale the variance is that of its end
         edge = np.where(beyond, far, at)
         straight = (self.moments[1] + sign * self._half(z, edge, sign)) / under
         return np.asarray(np.where(beyond | ~decided, straight, inner))
+
+    def _nearer(
+        self, z: float, outer: Array, inner: Array, sign: Array, levels: int
+    ) -> tuple[Array, Array]:
+        """Halve the interval in which an end lies, `levels` times.
+
+        All values at which it may be halved are looked at together: a tree, whose root halves the
+        interval and in which what follows place i stands at 2 i + 1 if i is incompatible, else at
+        2 i + 2.
+        """
+        number = 2**levels - 1
+        middles, bounds = np.empty((number, *outer.shape)), [(outer, inner)]
+        for place in range(number):
+            far, near = bounds[place]
+            middles[place] = (far + near) / 2
+            bounds += [(middles[place], near), (far, middles[place])]
+        fits = self.compatible(z, middles, sign)
+        at = np.zeros(outer.shape, dtype=np.int64)
+        for _ in range(levels):
+            inside = np.take_along_axis(fits, at[None], axis=0)[0]
+            middle = np.take_along_axis(middles, at[None], axis=0)[0]
+            outer, inner = np.where(inside, outer, middle), np.where(inside, middle, inner)
+            at = 2 * at + 1 + inside
+        return outer, inner
 
     def error(self, r: Array) -> tuple[Array, Array]:
         """Return the standard deviation of the mean of A, and its skewness, if r is the truth."""

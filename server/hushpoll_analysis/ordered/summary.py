@@ -25,10 +25,12 @@ from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations.conditional import group_place
-from hushpoll_analysis.verdicts.judging import judged
+from hushpoll_analysis.verdicts.expected import Expected
+from hushpoll_analysis.verdicts.judging import foreseen
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.queries.ordered_answers import Ordered as Query
+from hushpoll_shared.querying.verdict import Reach
 from hushpoll_shared.spelling.scores import Score
 from hushpoll_shared.survey.published import Published
 
@@ -171,9 +173,20 @@ def answers_of(source: Source, attribute: str, given: str | None) -> Answers:
     return Answers.alone(asked, counts.of(source.published, attribute), counts.n)
 
 
-@judged
+def _foresee(query: Query, sides: Sequence[Expected]) -> tuple[Reach, ...]:
+    """Return how far the intervals will reach; no verdict is about quantiles."""
+    (side,) = sides
+    return tuple(_summary(query, side, ()).result().reaches())
+
+
+@foreseen(_foresee)
 def summary(query: Query, source: Source) -> OrderedSummary:
     """Estimate from support counts or joint counts; see :func:`ordered_summary`."""
+    return _summary(query, source, query.quantiles)
+
+
+def _summary(query: Query, source: Source, quantiles: Sequence[float]) -> OrderedSummary:
+    """Estimate without a verdict; of the query's quantiles those that are given."""
     published = source.published
     scale, reference = checked_scale(query, published), reference_place(query, published)
     answers = answers_of(source, query.attribute, query.given)
@@ -188,7 +201,7 @@ def summary(query: Query, source: Source) -> OrderedSummary:
     z = normal_quantile(level)
     curve = Distribution(answers, scale, z)
     how = check_interpolation(scale, query.interpolation)
-    columns = [curve.quantiles(q, how) for q in query.quantiles]
+    columns = [curve.quantiles(q, how) for q in quantiles]
     found, apart = Statistics.of(answers, scale, query.threshold).estimates(z, reference)
     return OrderedSummary(
         attribute=query.attribute,

@@ -47,7 +47,7 @@ from hushpoll_analysis.relations.block_independence import InBlock
 from hushpoll_analysis.relations.reference_distribution import TABLES, PairingTest
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_analysis.verdicts.expected import Expected
-from hushpoll_analysis.verdicts.judging import foreseen
+from hushpoll_analysis.verdicts.judging import foreseen, verdict_of
 from hushpoll_analysis.verdicts.powers import dependence
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.marginals import Law, Marginal
@@ -187,6 +187,11 @@ def _foresee(query: Query, sides: Sequence[Expected]) -> tuple[Reach, ...]:
     """Return which dependence the test will find; see `judged`."""
     (side,) = sides
     return (dependence(side.published, query.a, query.b, side.n, query.alpha, "test"),)
+
+
+def verdict_on_test(query: Query, expected: Expected) -> Verdict:
+    """Return the verdict on a test, before there are reports to test with."""
+    return verdict_of(query, [expected], _foresee)
 
 
 @foreseen(_foresee)

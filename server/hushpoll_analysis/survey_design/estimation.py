@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,6 +20,7 @@ from hushpoll_analysis.survey_design.samples import (
     require_size,
 )
 from hushpoll_analysis.survey_design.shares import WeightedShares
+from hushpoll_analysis.survey_design.verdicts import verdict_on
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 
@@ -92,7 +95,8 @@ def weighted_shares(
     weighted = weights is not None or plan.weights is not None
     sample = RecordSample(records, outcome, cells, given)
     support = count(records, only=[attribute]).of(published, attribute)
-    return estimated(sample, outcome, support, plan, confidence, weighted=weighted)
+    found = estimated(sample, outcome, support, plan, confidence, weighted=weighted)
+    return replace(found, verdict=verdict_on(published, plan, [found]))
 
 
 def needs_records(plan: CheckedDesign, attribute: str) -> bool:
@@ -138,7 +142,8 @@ def shares_from_counts(
         sample = CountSample(joint, outcome, cells, weights)
         require_size([cells], outcome)
     weighted = plan.weights is not None
-    return estimated(sample, outcome, support, plan, confidence, weighted=weighted)
+    found = estimated(sample, outcome, support, plan, confidence, weighted=weighted)
+    return replace(found, verdict=verdict_on(published, plan, [found]))
 
 
 def _record_weights(weights: npt.ArrayLike, n: int) -> Array:

@@ -13,7 +13,10 @@ from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.survey_design.design import SurveyDesign, checked
 from hushpoll_analysis.survey_design.estimation import weighted_shares
 from hushpoll_analysis.survey_design.shares import ASSUMPTION, WeightedShares
+from hushpoll_analysis.survey_design.verdicts import verdict_on
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.querying.documents import to_json
+from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.survey.published import Published
 
@@ -26,17 +29,21 @@ class SeveralWeightedShares(Tabular):
     ----------
     results : tuple of WeightedShares
         One per attribute, with the same design and confidence.
+    verdict : Verdict or None
+        Whether they can tell anything; each attribute is a part of it.
     """
 
     statistic_name: ClassVar[str] = "weighted-shares"
 
     results: tuple[WeightedShares, ...]
+    verdict: Verdict | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the shares as the job and ``--json`` give them."""
         first = self.results[0]
         shown = sum(result.intervals for result in self.results)
         return {
+            "verdict": to_json(self.verdict),
             "n": first.n,
             "confidence": first.confidence,
             "intervals": how_to_read(shown, first.confidence),
@@ -78,7 +85,8 @@ def weighted_shares_of_several(
         )
     if on_attribute is not None:
         on_attribute(len(attributes), len(attributes))
-    return SeveralWeightedShares(tuple(results))
+    plan = checked(design or SurveyDesign(), records.published, attributes[0])
+    return SeveralWeightedShares(tuple(results), verdict_on(records.published, plan, results))
 
 
 def check_outcomes(published: Published, attributes: Sequence[str], design: SurveyDesign) -> None:

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.estimators import Estimate
 from hushpoll_analysis.estimates.intervals import Interval
 from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_shared.querying.documents import to_json
+from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import how_to_read
 
 Array = npt.NDArray[np.float64]
@@ -96,6 +98,8 @@ class WeightedShares(Tabular):
         Of raking.
     cannot_conclude : str or None
         Why there are no shares, in words.
+    verdict : Verdict or None
+        Whether it can tell anything.
     """
 
     statistic_name: ClassVar[str] = "weighted-shares"
@@ -112,6 +116,7 @@ class WeightedShares(Tabular):
     factors: tuple[float, float]
     rounds: int
     cannot_conclude: str | None = None
+    verdict: Verdict | None = None
 
     @property
     def intervals(self) -> int:
@@ -123,6 +128,7 @@ class WeightedShares(Tabular):
         """Return the shares as the API and ``--json`` give them."""
         known = self.cannot_conclude is None
         return {
+            "verdict": to_json(self.verdict),
             "attribute": self.attribute,
             "n": self.n,
             "confidence": self.confidence,

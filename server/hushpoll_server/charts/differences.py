@@ -8,6 +8,7 @@ from typing import Any
 
 from hushpoll_server.charts.sentences import of_differences
 from hushpoll_server.charts.specifications import Chart, estimates_chart
+from hushpoll_shared.querying.possible import DIFFERENCES
 
 
 def differences_chart(
@@ -35,6 +36,6 @@ def differences_chart(
         for row in rows
         if None not in (row["value"], row["lower"], row["upper"])
     ]
-    chart = estimates_chart("", known, confidence=confidence, total=len(rows))
+    chart = estimates_chart("", known, confidence=confidence, total=len(rows), possible=DIFFERENCES)
     sentence = of_differences(known, minuend, subtrahend, confidence)
     return replace(chart, sentence=sentence)

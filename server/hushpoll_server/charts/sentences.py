@@ -11,6 +11,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from hushpoll_shared.querying.possible import shown_difference, shown_share
 from hushpoll_shared.spelling.text import isolated
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def of_estimates(attribute: str, rows: Sequence[Mapping[str, Any]], confidence: 
     words = f"The largest estimate of {attribute} is that of {name}: {percent(largest)}"
     if top["lower"] is None:
         return f"{words}. This estimate has no interval."
+    shown = shown_share(top)
     others = [row for row in rows if row is not top]
     reach = sum(row["upper"] >= top["lower"] for row in others)
     if reach:
@@ -58,8 +60,8 @@ def of_estimates(attribute: str, rows: Sequence[Mapping[str, Any]], confidence: 
     else:
         left_open = " No other interval reaches so high." if others else ""
     return (
-        f"{words}, with a {confidence:g} interval from {percent(top['lower'])} to "
-        f"{percent(top['upper'])}.{left_open}{_widest(rows)}"
+        f"{words}, with a {confidence:g} interval from {percent(shown['lower'])} to "
+        f"{percent(shown['upper'])}.{left_open}{_widest(rows)}"
     )
 
 
@@ -79,11 +81,12 @@ def of_cells(
     unknown = facts.rows * facts.columns - facts.known
     rest = f" Of {unknown} the reports cannot tell the share." if unknown else ""
     hidden = "" if top["a"] in drawn[0] and top["b"] in drawn[1] else ", which is not drawn"
+    shown = shown_share(top)
     row, column = isolated(top["a"]), isolated(top["b"])
     return (
         f"The largest {estimate} is that of {names[0]} {row} and {names[1]} {column}"
         f"{hidden}: {percent(top['frequency'])}, with a {confidence:g} interval from "
-        f"{percent(top['lower'])} to {percent(top['upper'])}. {facts.above} of {facts.known} "
+        f"{percent(shown['lower'])} to {percent(shown['upper'])}. {facts.above} of {facts.known} "
         f"intervals {'lies' if facts.above == 1 else 'lie'} above zero; of those of shares that "
         f"are zero, about 1 in {round(2 / (1 - confidence))} does.{rest}"
     )
@@ -98,6 +101,7 @@ def of_differences(
     tied = [row for row in rows if math.isclose(abs(row["frequency"]), size, abs_tol=1e-12)]
     points = "{:+.1f} percentage points".format
     top, name = tied[0], isolated(tied[0]["category"])
+    shown = shown_difference(top)
     largest = "The largest estimated difference is that of"
     if len(tied) > 1:
         largest = f"{len(tied)} estimated differences are equally large, among them that of"
@@ -105,7 +109,7 @@ def of_differences(
         f"{isolated(minuend)} minus {isolated(subtrahend)}: {apart} of {len(rows)} intervals "
         f"{'does' if apart == 1 else 'do'} not contain zero. {largest} {name}: "
         f"{points(100 * top['frequency'])}, with a {confidence:g} interval from "
-        f"{points(100 * top['lower'])} to {points(100 * top['upper'])}."
+        f"{points(100 * shown['lower'])} to {points(100 * shown['upper'])}."
     )
 
 

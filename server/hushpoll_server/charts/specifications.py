@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from hushpoll_server.charts.labels import short_labels
 from hushpoll_server.charts.sentences import TOO_NOISY_WORDS, of_cells, of_estimates
+from hushpoll_shared.querying.possible import SHARES, Possible, cut_ends
 
 MOST_ROWS: Final = 50
 MOST_CELLS_A_SIDE: Final = 30
@@ -67,9 +68,14 @@ class Chart:
 
 
 def estimates_chart(
-    attribute: str, rows: Sequence[Mapping[str, Any]], *, confidence: float, total: int
+    attribute: str,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    confidence: float,
+    total: int,
+    possible: Possible | None = SHARES,
 ) -> Chart:
-    """Return the chart of the shares of one attribute.
+    """Return the chart of the shares of one attribute; intervals are cut to what is possible.
 
     Parameters
     ----------
@@ -82,13 +88,16 @@ def estimates_chart(
         Of the intervals, in (0, 1).
     total : int
         The number of categories that there are.
+    possible : (float, float) or None
+        What the values can be; None: intervals are not cut.
     """
     drawn = rows[:MOST_ROWS]
     limits = () if drawn[0]["lower"] is None else ("lower", "upper")
     labels = short_labels([row["category"] for row in drawn], LABEL_CHARACTERS)
     values = [
         {"label": labels[row["category"]]}
-        | {key: row[key] for key in ("category", "frequency", *limits)}
+        | {key: row[key] for key in ("category", "frequency")}
+        | dict(zip(limits, cut_ends(row["lower"], row["upper"], possible), strict=False))
         for row in drawn
     ]
     y = {

@@ -34,6 +34,7 @@ from hushpoll_server.pages.assets import assets
 from hushpoll_server.services.people.sign_in import SignedIn
 from hushpoll_server.services.people.users import Member
 from hushpoll_server.services.readiness import NO_WORKER
+from hushpoll_shared.querying.possible import shown_difference, shown_share, shown_within
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.tables.top_rows import top_rows
@@ -269,7 +270,8 @@ def _refuse_body() -> None:
         raise RequestEntityTooLarge
 
 
-dashboard.add_app_template_filter(top_rows)
+for shown_as in (top_rows, shown_share, shown_difference, shown_within):
+    dashboard.add_app_template_filter(shown_as)
 
 
 @dashboard.app_context_processor

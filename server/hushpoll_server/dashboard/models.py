@@ -300,7 +300,7 @@ def _accuracy_chart(rows: Sequence[Mapping[str, Any]]) -> Chart | None:
     ]
     if not drawn:
         return None
-    chart = estimates_chart("accuracy", drawn, confidence=0.95, total=len(drawn))
+    chart = estimates_chart("accuracy", drawn, confidence=0.95, total=len(drawn), possible=None)
     best = max(drawn, key=lambda row: row["frequency"])
     apart = all(best["lower"] > row["upper"] for row in drawn if row is not best)
     sentence = (

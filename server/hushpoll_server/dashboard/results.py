@@ -41,6 +41,7 @@ from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.independence import Independence
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.querying.documents import to_json
+from hushpoll_shared.querying.possible import CUT, cut_words
 from hushpoll_shared.querying.result import Result, Section
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.querying.verdict import part_is_noisy
@@ -103,12 +104,14 @@ def estimates(name: str, version: int) -> Response:
         more = _of_questions(row, published, shown, float(chosen["confidence"]))
         for figure in figures[:MOST_CHARTS]:
             figure.update(beside_shares(*more[figure["attribute"]["name"]]))
+    size = size_of_group(row, chosen) if chosen["among"] else None
     return page(
         "estimates.html",
         **frame,
         answer=answer,
-        size=size_of_group(row, chosen) if chosen["among"] else None,
+        size=size,
         figures=figures,
+        cut=_cut(figures, size),
         most_charts=MOST_CHARTS,
         unknown=UNKNOWN,
         terms=ESTIMATOR_TERMS[chosen["estimator"]],
@@ -218,6 +221,7 @@ def cross_tables(name: str, version: int) -> Response:
     except Refused as refusal:
         return _nothing_yet("cross_tables.html", frame, refusal)
     chart = _heat_map(chosen, table)
+    table["cut"] = cut_words(cell for cell in table["cells"] if cell["frequency"] is not None)
     return page(
         "cross_tables.html",
         **frame,
@@ -393,6 +397,16 @@ def _figure(
         chart = as_too_noisy(chart) if noisy else chart
     found = {"attribute": attribute, "rows": rows, "chart": chart, "noisy": noisy, "svg": None}
     return {**found, **beside_shares(None, None)}
+
+
+def _cut(figures: Sequence[Mapping[str, Any]], size: Mapping[str, Any] | None) -> str:
+    """Return the sentence about intervals that the page shows cut; empty if none is."""
+    if any(figure["summary_cut"] for figure in figures):
+        return CUT
+    rows = [row for one in figures for row in one["rows"] if row["frequency"] is not None]
+    for one in filter(None, (figure["answered"] for figure in figures)):
+        rows += [row for row in (one["answered"], *one["categories"]) if row["value"] is not None]
+    return cut_words(rows if size is None else [*rows, size])
 
 
 def grid(cells: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:

@@ -5,6 +5,7 @@ The form is sent by GET, so that the address has all of it and can be shared.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from flask import Response, request
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.sentences import percent
-from hushpoll_server.charts.specifications import Chart, estimates_chart
+from hushpoll_server.charts.specifications import Chart, as_too_noisy, estimates_chart
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.filled import Fault
 from hushpoll_server.dashboard.forms.refusing import told_beside
@@ -32,6 +33,8 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.querying.possible import cut_words
+from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.reading.decimal_texts import doubtful_point, has_doubtful_point
 from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.survey.attributes import PublishedAttribute
@@ -78,6 +81,9 @@ def weighted(name: str, version: int) -> Response:
         answer=answer,
         chart=chart,
         svg=None if chart is None else inline(chart, "shows"),
+        noisy=answer is not None and part_is_noisy(answer["verdict"], answer["attribute"]),
+        cut="" if answer is None else _cut(answer),
+        infinity=math.inf,
         refusal=refusal,
         arguments=dict(request.args.items()),
     )
@@ -235,6 +241,13 @@ def _answer(row: VersionRow, form: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
+def _cut(answer: Mapping[str, Any]) -> str:
+    """Return the sentence about intervals that the page shows cut; empty if none is."""
+    shares = [one for share in answer["shares"] for one in (share, share["unweighted"])]
+    totals = [share["total"] for share in answer["shares"] if share["total"] is not None]
+    return cut_words(shares) or cut_words(totals, (0.0, answer["population"] or math.inf))
+
+
 def _chart(answer: Mapping[str, Any]) -> Chart | None:
     """Return the chart of the shares that have an interval; None where none has."""
     rows = [
@@ -249,9 +262,12 @@ def _chart(answer: Mapping[str, Any]) -> Chart | None:
     ]
     if not rows:
         return None
+    noisy = part_is_noisy(answer["verdict"], answer["attribute"])
     chart = estimates_chart(
         answer["attribute"], rows, confidence=answer["confidence"], total=len(rows)
     )
+    if noisy:
+        return as_too_noisy(chart)
     moved = max(
         answer["shares"],
         key=lambda share: abs((share["value"] or 0.0) - (share["unweighted"]["value"] or 0.0)),

@@ -54,7 +54,8 @@ def answer_of(query: type[Query[Any]]) -> type[BaseModel]:
 
 
 @cache
-def _row(kind: type) -> type[BaseModel]:
+def row_model(kind: type) -> type[BaseModel]:
+    """Return the documented form of a part of results."""
     return _model(getattr(kind, "schema", kind.__name__), Answer, kind, _members(kind))
 
 
@@ -83,4 +84,4 @@ def _documented(hint: Any) -> Any:
         return _documented(kind) | None
     if get_origin(kind) is tuple:
         return list[_documented(get_args(kind)[0])]  # type: ignore[misc]  # made while running
-    return _row(kind) if is_dataclass(kind) and isinstance(kind, type) else kind
+    return row_model(kind) if is_dataclass(kind) and isinstance(kind, type) else kind

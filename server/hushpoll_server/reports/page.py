@@ -24,7 +24,10 @@ from hushpoll_server.reports.shown import environment, html_of_result
 from hushpoll_server.reports.summaries import UNKNOWN, beside_shares
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.group_metrics import METRICS
+from hushpoll_shared.querying.possible import CUT, cut_words, shown_share
 from hushpoll_shared.querying.query import Query
+from hushpoll_shared.querying.result import Result
+from hushpoll_shared.querying.shown import cut_notes, shown_sections
 from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.tables.top_rows import top_rows
@@ -78,7 +81,16 @@ def page_of(
     questions_end = len(basis.choices.attributes)
     crosses_end = questions_end + len(basis.choices.cross_tables)
     audits_end = crosses_end + len(results["audits"])
-    questions = together[:questions_end]
+    questions = [
+        _question(basis, results, attribute, *figure)
+        for attribute, figure in zip(
+            results["estimates"]["attributes"], together[:questions_end], strict=True
+        )
+    ]
+    shown = [
+        (query, query.result_of(found["result"]))
+        for query, found in zip(basis.choices.results, results.get("results", ()), strict=True)
+    ]
     others = together[questions_end:crosses_end]
     return (
         _templates()
@@ -95,12 +107,8 @@ def page_of(
             split=_SPLITS[Split.parse(published.split).kind],
             when=_RELEASES[basis.facts["release"]],
             terms=ESTIMATOR_TERMS[basis.choices.estimator],
-            questions=[
-                _question(basis, results, attribute, *figure)
-                for attribute, figure in zip(
-                    results["estimates"]["attributes"], questions, strict=True
-                )
-            ],
+            questions=questions,
+            cut=_cut(results, questions, [result for _, result in shown], for_print=for_print),
             crosses=[
                 {
                     "key": figure.key,
@@ -119,13 +127,8 @@ def page_of(
                 )
             ],
             others=[
-                _other(query, found["result"], figure, for_print=for_print)
-                for query, found, figure in zip(
-                    basis.choices.results,
-                    results.get("results", ()),
-                    figures[audits_end:],
-                    strict=True,
-                )
+                _other(query, result, figure, for_print=for_print)
+                for (query, result), figure in zip(shown, figures[audits_end:], strict=True)
             ],
             limits=limits_of(basis, results),
             most=MOST_CELLS_A_SIDE,
@@ -164,16 +167,35 @@ def _question(
 
 
 def _other(
-    query: Query[Any], document: Mapping[str, Any], figure: Figure, *, for_print: bool
+    query: Query[Any], result: Result, figure: Figure, *, for_print: bool
 ) -> dict[str, str | Markup]:
-    result = query.result_of(document)
     asked = ", ".join(f"{name} {text}" for name, text in query.spelled().items())
     return {
         "key": figure.key,
         "title": f"{result.title[0].upper()}{result.title[1:]}",
         "asked": asked or "with its defaults",
-        "html": html_of_result(result, level=4, key=figure.key, for_print=for_print),
+        "html": html_of_result(
+            result, level=4, key=figure.key, for_print=for_print, tell_cut=False
+        ),
     }
+
+
+def _cut(
+    results: Mapping[str, Any],
+    questions: Sequence[Mapping[str, Any]],
+    others: Sequence[Result],
+    *,
+    for_print: bool,
+) -> str:
+    """Return the sentence about intervals that a report shows cut; empty if none is."""
+    by_section = (cut_notes(shown_sections(one), folded=not for_print) for one in others)
+    if any(by_section) or any(one["summary_cut"] for one in questions):
+        return CUT
+    rows = [row for one in results["estimates"]["attributes"] for row in one["categories"]]
+    rows += [cell for table in results["cross_tables"] for cell in table["cells"]]
+    for one in filter(None, (question["answered"] for question in questions)):
+        rows += [row for row in (one["answered"], *one["categories"]) if row["value"] is not None]
+    return cut_words(rows)
 
 
 def _blocks(cells: Sequence[Mapping[str, Any]]) -> list[list[tuple[str, list[Mapping[str, Any]]]]]:
@@ -251,4 +273,5 @@ def _templates() -> Environment:
     templates.globals["style_hash"] = style_hash()
     templates.filters["thousands"] = "{:,}".format
     templates.filters["top_rows"] = top_rows
+    templates.filters["shown_share"] = shown_share
     return templates

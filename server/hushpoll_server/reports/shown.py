@@ -8,11 +8,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from hushpoll_shared.querying.result import Result
-from hushpoll_shared.querying.shown import rows_too_noisy, shown_sections
+from hushpoll_shared.querying.shown import cut_notes, rows_too_noisy, shown_sections
 from hushpoll_shared.tables.top_rows import MOST_ROWS
 
 
-def html_of_result(result: Result, *, level: int, key: str, for_print: bool = False) -> Markup:
+def html_of_result(
+    result: Result, *, level: int, key: str, for_print: bool = False, tell_cut: bool = True
+) -> Markup:
     """Return the verdict on a result, its sections' tables, what stands below, and its notes.
 
     Parameters
@@ -25,14 +27,18 @@ def html_of_result(result: Result, *, level: int, key: str, for_print: bool = Fa
         With which the ids of its elements begin.
     for_print : bool
         Whether rows that are too noisy to tell are left out; otherwise they are folded.
+    tell_cut : bool
+        Whether to say that intervals are cut to what is possible; a report says so once.
     """
+    sections = list(shown_sections(result))
+    cut = cut_notes(sections, folded=not for_print) if tell_cut else ()
     module = _template().make_module(
         {
             "title": result.title,
             "verdict": None if result.verdict is None else result.verdict.sentence,
             "folded_words": rows_too_noisy,
-            "sections": list(shown_sections(result)),
-            "notes": list(result.notes()),
+            "sections": sections,
+            "notes": [*result.notes(), *cut],
             "heading": f"h{level}",
             "key": key,
             "for_print": for_print,

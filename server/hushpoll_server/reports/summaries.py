@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from hushpoll_shared.queries.ordered_answers import Ordered, possible_of
+from hushpoll_shared.querying.possible import Possible, cut_ends, is_cut
+from hushpoll_shared.querying.rows import Score, ends_of
 from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE, cannot_conclude
 
@@ -34,16 +37,20 @@ def beside_shares(
     Returns
     -------
     dict
-        ``summary``, its lines, and ``answered``, the shares of the one question, each with its
-        verdict as ``..._verdict`` and as ``..._noisy`` whether it cannot be told; ``assumption`` of
-        the shares; ``why_none``, why an estimate has no interval. None where there is nothing.
+        ``summary``, its lines, with ``summary_cut``, whether one of their intervals is cut, and
+        ``answered``, the shares of the one question, each with its verdict as ``..._verdict`` and
+        as ``..._noisy`` whether it cannot be told; ``assumption`` of the shares; ``why_none``, why
+        an estimate has no interval. None where there is nothing.
     """
     found: dict[str, Any] = dict.fromkeys(("summary", "answered", "assumption"))
-    found |= {"summary_verdict": None, "summary_noisy": False}
+    found |= {"summary_verdict": None, "summary_noisy": False, "summary_cut": False}
     found |= {"answered_verdict": None, "answered_noisy": False}
     if summary is not None:
         (group,) = summary["groups"]
-        found["summary"], found["summary_verdict"] = list(_lines(group)), summary["verdict"]
+        lines = list(_lines(group, Ordered.result_of(summary).scale))
+        found["summary"] = [line for line, _ in lines]
+        found["summary_cut"] = any(cut for _, cut in lines)
+        found["summary_verdict"] = summary["verdict"]
         found["summary_noisy"] = part_is_noisy(summary["verdict"], "groups")
     if answered is not None:
         (shares,) = answered["attributes"]
@@ -64,21 +71,26 @@ def _why_none(summary: Mapping[str, Any] | None, answered: Mapping[str, Any] | N
     return CANNOT_CONCLUDE if cannot_conclude(rows) else None
 
 
-def _lines(group: Mapping[str, Any]) -> Iterator[Line]:
+def _lines(group: Mapping[str, Any], scale: Sequence[Score]) -> Iterator[tuple[Line, bool]]:
+    """Yield what is said of a group, each line with whether its interval is cut."""
     for name, words in _MEANS.items():
         number = group[name]
         if number is None:
             continue
         if name == "mean" and group["least"] is not None:
             words = "Mean, with the middle of each interval"
-        yield words, *_texts(number, nothing=number["says_nothing"])
+        yield _line(words, number, possible_of(name, scale), nothing=number["says_nothing"])
     for quantile in group["quantiles"]:
         words = "Median" if quantile["q"] == 0.5 else f"Quantile {quantile['q']:g}"
-        yield words, *_texts(quantile, nothing=False)
+        yield _line(words, quantile, ends_of(scale), nothing=False)
 
 
-def _texts(number: Mapping[str, Any], *, nothing: bool) -> tuple[str, str]:
+def _line(
+    words: str, number: Mapping[str, Any], possible: Possible, *, nothing: bool
+) -> tuple[Line, bool]:
     if number["value"] is None:
-        return "", UNKNOWN
-    limits = f"{number['lower']:.5g} to {number['upper']:.5g}"
-    return f"{number['value']:.5g}", f"{limits}, {UNKNOWN}" if nothing else limits
+        return (words, "", UNKNOWN), False
+    lower, upper = cut_ends(number["lower"], number["upper"], possible)
+    limits = f"{lower:.5g} to {upper:.5g}"
+    line = words, f"{number['value']:.5g}", f"{limits}, {UNKNOWN}" if nothing else limits
+    return line, is_cut(number["lower"], number["upper"], possible)

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.querying.headings import heading
+from hushpoll_shared.querying.possible import cut_words, shown_share
 from hushpoll_shared.querying.result_text import not_shown
 from hushpoll_shared.querying.verdict import part_is_noisy
 
@@ -40,10 +41,15 @@ def joint_table_text(answer: Mapping[str, Any]) -> str:
             *map(str, cell["categories"]),
             f"{cell['frequency']:.4f}",
             f"{cell['standard_error']:.4f}",
-            f"{cell['lower']:.4f} to {cell['upper']:.4f}",
+            _limits(cell),
             *([f"{cell['likelihood']:.4f}"] if likely else []),
         )
     parts: list[Table | str] = [*begin, heading(answer), shown, str(answer["intervals"])]
     if likely:
         parts.append(str(likely["interval"]))
-    return rendered(*parts)
+    return rendered(*parts, *filter(None, [cut_words(answer["cells"])]))
+
+
+def _limits(cell: Mapping[str, Any]) -> str:
+    shown = shown_share(cell)
+    return f"{shown['lower']:.4f} to {shown['upper']:.4f}"

@@ -11,6 +11,9 @@ from rich.table import Table
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.querying.headings import heading
+from hushpoll_shared.querying.possible import cut_words, shown_share
+from hushpoll_shared.querying.result_text import not_shown
+from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.reading.documents import read_document
 from hushpoll_shared.reading.table_reader import NumberColumn, Row, TableReader, open_table
 from hushpoll_shared.reading.text_files import named
@@ -144,13 +147,19 @@ def weighted_shares_text(answer: Mapping[str, Any]) -> str:
     """
     several = answer.get("attributes")
     results = [answer] if several is None else several
-    parts: list[Table | str] = [heading(answer)]
-    for result in results:
+    verdict = answer.get("verdict")  # results that were kept before have none
+    parts: list[Table | str] = [] if verdict is None else [f"{verdict['sentence']}\n"]
+    parts.append(heading(answer))
+    told = [one for one in results if not part_is_noisy(verdict, one["attribute"])]
+    for result in told:
         parts += _of_attribute(result)
-    shown = sum(row["value"] is not None for result in results for row in result["shares"])
+    parts += not_shown(sum(len(one["shares"]) for one in results if one not in told))
+    shown = [row for result in told for row in result["shares"] if row["value"] is not None]
     if shown:
-        parts.append(how_to_read(shown, float(answer["confidence"])))
-    return rendered(*parts, str(answer["assumption"]))
+        parts.append(how_to_read(len(shown), float(answer["confidence"])))
+    if cut := cut_words(shown):
+        parts.append(cut)
+    return rendered(*parts, *([str(answer["assumption"])] if told else []))
 
 
 def _of_attribute(answer: Mapping[str, Any]) -> list[Table | str]:
@@ -165,10 +174,11 @@ def _of_attribute(answer: Mapping[str, Any]) -> list[Table | str]:
     for row in rows:
         numbers = ["", "", "cannot conclude"]
         if row["value"] is not None:
+            within = shown_share(row)
             numbers = [
                 f"{row['value']:.4f}",
                 f"{row['standard_error']:.4f}",
-                f"{row['lower']:.4f} to {row['upper']:.4f}",
+                f"{within['lower']:.4f} to {within['upper']:.4f}",
             ]
         people = row["total"]
         if with_totals:

@@ -32,7 +32,7 @@ _RIGHT: Final[Mapping[str, Any]] = {
 }
 """What takes the place of a field that is refused; other fields are left out."""
 _RIGHT_QUESTION: Final = {"role": "sensitive", "protocol": "GRR", "categories": ["a", "b"]}
-_NAMES_QUESTIONS: Final = ("protected", "split", "together", "translations")
+_NAMES_QUESTIONS: Final = ("pairs", "protected", "split", "together", "translations")
 _TRANSLATION: Final = re.compile(r"translations\[([^\]]*)\].*", re.DOTALL)
 _PATH: Final = re.compile(r"attributes\[([^\]]*)\](?:\.([a-z_]+))?.*", re.DOTALL)
 

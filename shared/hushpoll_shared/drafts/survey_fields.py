@@ -22,6 +22,7 @@ from hushpoll_shared.spelling.text import (
     PURPOSE_LENGTH,
     TITLE_LENGTH,
 )
+from hushpoll_shared.survey.asked_pairs import MOST_PAIRS
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_shared.survey.terms import (
     DAILY,
@@ -205,6 +206,20 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         "once. A device without blocks refuses the survey, so the form is written where it is "
         "used only.",
         example=[{"name": "habits", "attributes": ["gender", "smoker"], "protocol": "SS"}],
+    ),
+    ManifestField(
+        name="pairs",
+        form={
+            "type": "array",
+            "items": {"type": "array", "items": NAME, "minItems": 2, "maxItems": 2},
+            "maxItems": MOST_PAIRS,
+        },
+        allowed=f"a list of at most {MOST_PAIRS} pairs of two different attributes, each pair once",
+        meaning="Pairs of questions whose relation the survey is to tell.",
+        reason="A survey can be precise in every question and tell nothing of two together. The "
+        "launch plan of a draft gives each pair its verdict before anybody is asked.",
+        example=[["gender", "income"]],
+        published=False,
     ),
     ManifestField(
         name="protected",

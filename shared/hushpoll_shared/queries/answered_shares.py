@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hushpoll_shared.querying.possible import SHARES, cut_row
 from hushpoll_shared.querying.query import Query, asked, confidence
 from hushpoll_shared.querying.result import Result, Section, told
 from hushpoll_shared.querying.rows import (
     ESTIMATE,
     HOW_TO_READ,
-    SHARES,
     SummaryEstimate,
     error_cell,
     estimate_cell,
@@ -55,14 +55,15 @@ class SharesOfAnswered(Result):
         labels = {"attribute": "", "statistic": "", "category": "category"}
         level = f"{100 * self.confidence:g} % interval"
         for attribute in self.attributes:
-            whole = attribute.answered
+            whole, _ = cut_row(attribute.answered, SHARES)
             yield Section(
                 of=SummaryEstimate,
-                rows=(whole,),
+                rows=(attribute.answered,),
                 title=f"who answered {attribute.name}",
                 labels=labels,
                 part=attribute.name,
                 fixed={"attribute": attribute.name, "statistic": "share who answered"},
+                possible=SHARES,
             )
             yield Section(
                 of=AnsweredCategory,

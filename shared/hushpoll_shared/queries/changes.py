@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.querying.possible import DIFFERENCES
 from hushpoll_shared.querying.query import Query, Spelling, asked, confidence, simultaneous
 from hushpoll_shared.querying.result import Result, Section, Shown, told
-from hushpoll_shared.querying.rows import DIFFERENCES, HOW_TO_READ, LEVEL, BoundedEstimate
+from hushpoll_shared.querying.rows import HOW_TO_READ, LEVEL, BoundedEstimate
 from hushpoll_shared.querying.sides import (
     ASSUMED,
     EpsilonOfBoth,
@@ -96,6 +97,7 @@ class ChangeOfShares(Result):
             labels={"label": "label"},
             part="changes",
             possible=DIFFERENCES,
+            interval_of="difference",
         )
 
     def reaches(self) -> Iterator[Reach]:

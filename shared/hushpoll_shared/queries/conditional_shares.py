@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hushpoll_shared.querying.possible import DIFFERENCES, SHARES
 from hushpoll_shared.querying.query import Query, asked, confidence, simultaneous
 from hushpoll_shared.querying.result import Result, Section, told
 from hushpoll_shared.querying.rows import (
-    DIFFERENCES,
     ESTIMATE,
     HOW_TO_READ,
-    SHARES,
     BoundedEstimate,
     says_nothing,
 )

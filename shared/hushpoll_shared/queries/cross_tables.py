@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from hushpoll_shared.querying.possible import SHARES
 from hushpoll_shared.querying.query import Query, asked, confidence
 from hushpoll_shared.querying.result import Result, Section, told
-from hushpoll_shared.querying.rows import FREQUENCY, SHARES, Poisoning
+from hushpoll_shared.querying.rows import FREQUENCY, Poisoning
 from hushpoll_shared.querying.verdict import Reach, half_width, share_tells
 
 

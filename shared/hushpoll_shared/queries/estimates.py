@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
+from hushpoll_shared.querying.possible import SHARES
 from hushpoll_shared.querying.query import Query, asked, confidence
 from hushpoll_shared.querying.result import Result, Section, told
-from hushpoll_shared.querying.rows import FREQUENCY, SHARES, CategoryEstimate, Poisoning
+from hushpoll_shared.querying.rows import FREQUENCY, CategoryEstimate, Poisoning
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

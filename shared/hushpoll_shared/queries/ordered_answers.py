@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
 
+from hushpoll_shared.querying.possible import DIFFERENCES, SHARES, Possible
 from hushpoll_shared.querying.query import Query, Spelling, asked, confidence, simultaneous
 from hushpoll_shared.querying.result import Line, Result, Section, Shown, told
 from hushpoll_shared.querying.rows import (
@@ -14,6 +15,7 @@ from hushpoll_shared.querying.rows import (
     UNKNOWN,
     Bound,
     SummaryEstimate,
+    ends_of,
     has_intervals,
     length_of,
     says_nothing,
@@ -64,6 +66,24 @@ def name_of(
         return f"share at or above {threshold:g}"
     middle = ", intervals by their middle" if statistic == "mean" and by_middle else ""
     return WORDS[statistic][difference] + middle
+
+
+def possible_of(statistic: str, scale: Iterable[ScoreRow]) -> Possible:
+    """Return what a statistic can be on a scale."""
+    if statistic == "at_least":
+        return SHARES
+    return (-100.0, 100.0) if statistic == "nps" else ends_of(scale)
+
+
+def possible_difference(
+    statistic: str, scale: Iterable[ScoreRow], subtracted: Iterable[ScoreRow]
+) -> Possible:
+    """Return what a statistic on a scale can be, minus the same one on another scale."""
+    if statistic == "at_least":
+        return DIFFERENCES
+    low, high = possible_of(statistic, scale)
+    other_low, other_high = possible_of(statistic, subtracted)
+    return low - other_high, high - other_low
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -226,12 +246,16 @@ class OrderedSummary(Result):
                 estimate,
                 (name_of(name, self.threshold, difference=apart, by_middle=by_middle),),
                 {"statistic": name},
+                possible_difference(name, self.scale, self.scale)
+                if apart
+                else possible_of(name, self.scale),
             )
             for name, estimate in group.there()
         ]
         for one in quantiles:
             word = "median" if one.q == 0.5 else f"quantile {one.q:g}"
-            lines.append(Line(one, (word,), {"statistic": "quantile"}))
+            possible = ends_of(self.scale)
+            lines.append(Line(one, (word,), {"statistic": "quantile"}, possible))
         return Section(
             of=SummaryEstimate,
             also=QuantileEstimate,

@@ -6,7 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from hushpoll_shared.queries.ordered_answers import SCORES, StatisticName, name_of
+from hushpoll_shared.queries.ordered_answers import (
+    SCORES,
+    StatisticName,
+    name_of,
+    possible_difference,
+)
 from hushpoll_shared.querying.query import Query, asked, confidence, simultaneous
 from hushpoll_shared.querying.result import Line, Result, Section, Shown, told
 from hushpoll_shared.querying.rows import (
@@ -104,7 +109,13 @@ class ChangeOfStatistics(Result):
         yield Section(
             of=StatisticChange,
             rows=[
-                Line(one, (name_of(one.statistic, self.threshold, difference=True),))
+                Line(
+                    one,
+                    (name_of(one.statistic, self.threshold, difference=True),),
+                    possible=possible_difference(
+                        one.statistic, self.after.scale, self.before.scale
+                    ),
+                )
                 for one in self.changes
             ],
             words={"of those who answered": ""},
@@ -112,6 +123,7 @@ class ChangeOfStatistics(Result):
             labels={"statistic": "statistic"},
             hidden=NO_TEXT,
             part="changes",
+            interval_of="difference",
         )
 
     def reaches(self) -> Iterator[Reach]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
+from hushpoll_shared.querying.possible import SHARES
 from hushpoll_shared.querying.query import Query, asked, confidence
 from hushpoll_shared.querying.result import Result, Section, Shown, told
-from hushpoll_shared.querying.rows import FREQUENCY, HOW_TO_READ, SHARES, CategoryEstimate
+from hushpoll_shared.querying.rows import FREQUENCY, HOW_TO_READ, CategoryEstimate
 
 Method = Literal["max-t", "bonferroni", "anytime"]
 TOGETHER: Final = "{level} % together"

@@ -13,6 +13,7 @@ from hushpoll_shared.querying.rows import (
     ESTIMATE,
     HOW_TO_READ,
     SummaryEstimate,
+    ends_of,
     has_intervals,
     length_of,
     says_nothing,
@@ -86,10 +87,18 @@ class MeansTogether(Result):
 
     def sections(self) -> Iterator[Section]:
         """Yield the means."""
+        possible = {one.attribute: ends_of(one.scale) for one in self.scales}
         words = ("attribute",) if self.given is None else ("attribute", self.given)
         yield Section(
             of=MeanEstimate,
-            rows=[Line(one, (one.attribute, str(one.group))[: len(words)]) for one in self.means],
+            rows=[
+                Line(
+                    one,
+                    (one.attribute, str(one.group))[: len(words)],
+                    possible=possible[one.attribute],
+                )
+                for one in self.means
+            ],
             words=dict.fromkeys(words, ""),
             shown=MEANS,
             labels={"attribute": "attribute", "group": "group"},

@@ -18,7 +18,8 @@ declaration, and so do the server's routes and the analyst's client. A worked ex
 
         def sections(self) -> Iterator[Section]:                # the text's tables, the file's rows
             yield Section(of=BoundedCategory, rows=(self.largest,), title=self.attribute,
-                          words={"category": "category"}, shown=ESTIMATE)
+                          words={"category": "category"}, shown=ESTIMATE,
+                          possible=SHARES)              # to which shown intervals are cut
 
         def reaches(self) -> Iterator[Reach]:                   # for the verdict; may be left out:
             yield reach_of_share(                               # rows are then shares of a question

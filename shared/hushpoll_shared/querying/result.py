@@ -13,6 +13,7 @@ from hushpoll_shared.querying.documents import read_members, to_json
 from hushpoll_shared.querying.documents import told as told
 from hushpoll_shared.querying.domains import COLUMN, Where, checked_where, where_words
 from hushpoll_shared.querying.headings import heading
+from hushpoll_shared.querying.possible import Possible
 from hushpoll_shared.querying.verdict import (
     Reach,
     Verdict,
@@ -57,11 +58,12 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row that other words name than its own members."""
+    """A row that other words name than its own members, or for which something else is possible."""
 
     row: Any
     words: tuple[str, ...]
     labels: Mapping[str, Cell] = field(default_factory=dict)
+    possible: Possible | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,7 +96,10 @@ class Section:
     part : str or callable
         Of the result, which the verdict may call too noisy to tell; or what gives it for a row.
     possible : (float, float) or None
-        Least and largest value that there can be, to which a text cuts intervals.
+        Least and largest value that there can be, to which intervals are cut where they are shown;
+        a `Line` may have its own.
+    interval_of : str
+        Member of a row whose interval is shown; empty: that of the row itself.
     """
 
     of: type
@@ -108,7 +113,8 @@ class Section:
     hidden: Collection[str] = ()
     below: tuple[str, ...] = ()
     part: str | Callable[[Any], str] = ""
-    possible: tuple[float, float] | None = None
+    possible: Possible | None = None
+    interval_of: str = ""
 
     def part_of(self, row: Any) -> str:
         """Return the part that a row belongs to."""

@@ -11,7 +11,12 @@ from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.querying.domains import domain_line
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
-from hushpoll_shared.querying.shown import ShownSection, rows_too_noisy, shown_sections
+from hushpoll_shared.querying.shown import (
+    ShownSection,
+    cut_notes,
+    rows_too_noisy,
+    shown_sections,
+)
 
 
 def text_of_query(query: type[Query[Any]]) -> Callable[[Mapping[str, Any]], str]:
@@ -26,7 +31,8 @@ def text_of_result(result: Result) -> str:
     if result.where is not None:
         parts.append(domain_line(result.where))
     folded = 0
-    for section in shown_sections(result):
+    sections = list(shown_sections(result))
+    for section in sections:
         folded += len(section.folded)
         if section.columns and section.lines:
             parts.append(_table(section))
@@ -34,7 +40,7 @@ def text_of_result(result: Result) -> str:
             parts += section.below
     if result.verdict is not None and result.verdict.noisy:
         return rendered(*parts, *not_shown(folded))
-    return rendered(*parts, *not_shown(folded), *result.notes())
+    return rendered(*parts, *not_shown(folded), *result.notes(), *cut_notes(sections, folded=False))
 
 
 def not_shown(rows: int) -> tuple[str, ...]:

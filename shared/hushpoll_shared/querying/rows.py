@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
 
+from hushpoll_shared.querying.possible import Possible
 from hushpoll_shared.querying.result import Shown, told
 
 Bound = Literal["bounded", "no lower bound", "no upper bound", "no bound"]
@@ -15,10 +16,6 @@ HOW_TO_READ: Final = (
     "does to them; or that they hold together."
 )
 UNKNOWN: Final = "cannot conclude"
-SHARES: Final = (0.0, 1.0)
-"""What a share can be."""
-DIFFERENCES: Final = (-1.0, 1.0)
-"""What a difference of two shares can be."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,10 +137,16 @@ def spelled_scale(scale: Iterable[Score]) -> str:
     )
 
 
+def ends_of(scale: Iterable[Score]) -> Possible:
+    """Return the lowest and the highest score, between which every mean and quantile lies."""
+    rows = tuple(scale)
+    return min(one.low for one in rows), max(one.high for one in rows)
+
+
 def length_of(scale: Iterable[Score]) -> float:
     """Return the distance from the lowest score to the highest."""
-    rows = tuple(scale)
-    return max(one.high for one in rows) - min(one.low for one in rows)
+    low, high = ends_of(scale)
+    return high - low
 
 
 def has_intervals(scale: Iterable[Score]) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from hushpoll_shared.querying.possible import CUT, cut_row
 from hushpoll_shared.querying.result import Line, Result, Section
 from hushpoll_shared.tables.top_rows import top_rows
 
@@ -24,6 +25,8 @@ class ShownSection:
         A text per heading: of rows that can be told, and of those that are too noisy.
     below : tuple of str
         Sentences.
+    cut, folded_cut : bool
+        Whether an interval is cut to what is possible: of a line, and of one that is folded.
     """
 
     title: str
@@ -32,17 +35,30 @@ class ShownSection:
     lines: list[tuple[str, ...]]
     folded: list[tuple[str, ...]]
     below: tuple[str, ...]
+    cut: bool = False
+    folded_cut: bool = False
 
 
 def shown_sections(result: Result) -> Iterator[ShownSection]:
-    """Yield what is shown of a result; a section of table files alone has no lines."""
+    """Yield what is shown of a result; a section of table files alone has no lines.
+
+    Intervals are cut to what is possible, of which `cut_notes` tells.
+    """
     level = f"{100 * getattr(result, 'confidence', 0.95):g}"
     for section in result.sections():
         told: list[Any] = []
         folded: list[Any] = []
-        for line in section.rows if section.shown else ():
-            row = line.row if isinstance(line, Line) else line
-            (folded if result.too_noisy(section.part_of(row)) else told).append(line)
+        cut = {False: False, True: False}
+        for line in section.rows:
+            row, possible = line, section.possible
+            if isinstance(line, Line):
+                row, possible = line.row, line.possible or possible
+            noisy = result.too_noisy(section.part_of(row))
+            within, was_cut = cut_row(row, possible, section.interval_of)
+            cut[noisy] |= was_cut
+            if section.shown:  # of another one a sentence may tell
+                line = replace(line, row=within) if isinstance(line, Line) else within
+                (folded if noisy else told).append(line)
         yield ShownSection(
             title=section.title,
             names=tuple(section.words),
@@ -50,7 +66,23 @@ def shown_sections(result: Result) -> Iterator[ShownSection]:
             lines=list(_lines(section, told)),
             folded=list(_lines(section, folded)),
             below=section.below,
+            cut=cut[False],
+            folded_cut=cut[True],
         )
+
+
+def cut_notes(sections: Iterable[ShownSection], *, folded: bool) -> tuple[str, ...]:
+    """Return the sentence that says of sections that intervals are cut, or none.
+
+    Parameters
+    ----------
+    sections : iterable of ShownSection
+        All of a result.
+    folded : bool
+        Whether rows that are too noisy to tell can be seen, too.
+    """
+    cut = any(one.cut or (folded and one.folded_cut) for one in sections)
+    return (CUT,) if cut else ()
 
 
 def rows_too_noisy(rows: int) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hushpoll_protocols import InvalidParameter, create
 from hushpoll_shared.spelling.canonical import canonical_json, check_keys
 from hushpoll_shared.spelling.text import normalized, show
+from hushpoll_shared.survey.asked_pairs import check_pairs, read_pairs
 from hushpoll_shared.survey.attributes import (
     Attribute,
     PublishedAttribute,
@@ -39,6 +40,8 @@ class Manifest(Terms):
         Protocol of every sensitive attribute that names none.
     population : mapping or None
         A synthetic population for simulation; never published.
+    pairs : tuple of (str, str)
+        Attributes whose relation the survey is to tell, for its launch plan; never published.
 
     Raises
     ------
@@ -48,6 +51,7 @@ class Manifest(Terms):
 
     protocol: str | None = None
     population: Mapping[str, Any] | None = field(default=None, hash=False)
+    pairs: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,6 +76,8 @@ class Manifest(Terms):
                 canonical_json(self.population)
             except InvalidParameter as error:
                 raise InvalidParameter(f"population: {error}", field="population") from None
+        if self.pairs:
+            check_pairs(self.pairs, [attribute.name for attribute in self.attributes])
 
     @classmethod
     def from_dict(cls, value: object) -> Manifest:
@@ -121,6 +127,7 @@ class Manifest(Terms):
             ),
             protocol=value.get("protocol"),
             population=value.get("population"),
+            pairs=read_pairs(value.get("pairs")),
         )
         check_labels(draft)
         return draft
@@ -132,6 +139,8 @@ class Manifest(Terms):
             value = getattr(self, key)
             if value is not None:
                 document[key] = value
+        if self.pairs:
+            document["pairs"] = [list(pair) for pair in self.pairs]
         return document
 
     def budget(self) -> dict[str, Decimal]:

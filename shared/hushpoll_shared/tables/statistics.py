@@ -123,23 +123,30 @@ _OF_A_DESIGN: Final = (
 def _weighted(answer: Answer) -> ResultTable:
     several = answer.get("attributes")
     results: Sequence[Answer] = [answer] if several is None else several
+    verdict = answer.get("verdict")  # results that were kept before have none
+    judged = columns(verdict="text") if verdict else ()
     totals = any(row["total"] is not None for result in results for row in result["shares"])
     sides = ("unweighted", *(("total",) if totals else ()))
     named = ("category",) if several is None else ("attribute", "category")
-    shape: list[Column] = [*columns(**dict.fromkeys(named, "text")), *_BOUNDED]
+    shape: list[Column] = [*judged, *columns(**dict.fromkeys(named, "text")), *_BOUNDED]
     for side in sides:
         shape += [
             Column(side, "number"),
             *(Column(f"{side}_{c.name}", "number") for c in _INTERVAL),
         ]
+    says = {
+        name: TOO_NOISY if part_is_noisy(verdict, name) else INFORMATIVE
+        for name in (result["attribute"] for result in results)
+    }
     entries = (
-        {**row, "attribute": result["attribute"]}
+        {**row, "attribute": result["attribute"], "verdict": says[result["attribute"]]}
         | {side: _part(row, side, "value") for side in sides}
         | {f"{side}_{c.name}": _part(row, side, c.name) for side in sides for c in _INTERVAL}
         for result in results
         for row in result["shares"]
     )
-    about: dict[str, object] = {"assumption": answer["assumption"]}
+    about: dict[str, object] = {"verdict": verdict and verdict["sentence"]}
+    about |= {"assumption": answer["assumption"]}
     if several is None:
         about |= {name: answer[name] for name in ("attribute", *_OF_A_DESIGN)}
     for result in several or ():

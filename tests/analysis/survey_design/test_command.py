@@ -114,9 +114,12 @@ def test_a_design_is_read_and_shown_in_words(run, records, tmp_path):
     (tmp_path / "all.records").write_bytes(
         pack_records_header(PUBLISHED) + records.rows[:10].tobytes()
     )
-    hidden = run("--design", design).output
-    assert "cannot conclude" in hidden
-    assert "too few or too noisy" in " ".join(hidden.split())
+    hidden = " ".join(run("--design", design).output.split())
+    assert hidden.startswith("10 reports at epsilon")
+    assert "too noisy to tell the share of b" in hidden
+    assert "3 rows that are too noisy to tell are not shown" in hidden
+    reason = json.loads(run("--design", design, "--json").output)["cannot_conclude"]
+    assert "too few or too noisy" in reason
 
 
 @pytest.mark.parametrize(

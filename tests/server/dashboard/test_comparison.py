@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
+from html import unescape
 from urllib.parse import urlencode
 
 import pytest
 
 from hushpoll_server.jobs.runner import Runner
+from hushpoll_shared.querying.possible import CUT
 
 pytestmark = pytest.mark.sqlite
 WORK = "/surveys/work/versions/1"
@@ -54,6 +57,13 @@ def test_groups_are_those_of_the_api_with_their_difference(filled, visit):
             points = round(100 * line["value"], 1)
             assert f"<td>{points:+.1f}</td>" in text if points else "<td>0.0</td>" in text
     assert 'aria-labelledby="shows"' in text
+    # intervals are cut to what is possible, and the page says so once; the file has their ends
+    assert text.count(CUT) == 1
+    shown = re.findall(r"<td class=\"range\">([-+\d.]+)\D* to ([-+\d.]+)", unescape(text))
+    assert shown
+    assert all(-100 <= float(end) <= 100 for pair in shown for end in pair)
+    rows = csv.DictReader(visitor.get(address(".csv", **query)).text.splitlines())
+    assert any(float(row["lower"] or 0) < -1 for row in rows if row["statistic"] == "difference")
     file = visitor.get(address(".csv", **query))
     assert file.text.splitlines()[0].startswith('"verdict","statistic","group"')
     specification = json.loads(visitor.get(address(".json", **query)).text)

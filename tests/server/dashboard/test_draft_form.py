@@ -67,6 +67,7 @@ EVERYTHING: dict[str, Any] = {
             "protocol": "GRR",
         },
     ],
+    "pairs": [["health", "income"], ["scores", "health"]],
     "protected": {"attribute": "health", "privileged": "Good", "unprivileged": ["Fair", "Bad"]},
     "translations": {
         "de": {
@@ -127,6 +128,9 @@ ODD = [
     {"together": [{"name": "a", "attributes": ["x", "y"], "later": 1}]},
     {"protected": {"attribute": "gender", "privileged": [None], "unprivileged": "x"}},
     {"protected": "gender"},
+    {"pairs": "both"},
+    {"pairs": [["a", "b"], ["a, b", "c"]]},
+    {"pairs": [["a", 5]]},
     {"later": {"kept": [None, 1.5, True]}},
     {"attributes": [{"name": "a", "role": "other", "categories": ["x\ny"], "range": ["1", 2]}]},
     {"attributes": [{"name": "a", "role": "plain", "categories": "x", "later": [1]}]},
@@ -171,6 +175,7 @@ def test_manifest_of_the_samples_has_every_field_that_an_author_may_write():
     assert set(EVERYTHING) | {"together"} == names(SURVEY)
     assert form_of(TOGETHER).survey.texts["together"] == "own: a, b | OUE\nof-survey: d, c, e"
     assert form_of(TOGETHER).survey.kept == {}
+    assert form_of(EVERYTHING).survey.texts["pairs"] == "health, income\nscores, health"
     assert set().union(*EVERYTHING["attributes"], FOLLOW_UP["attributes"][1]) == names(ATTRIBUTE)
     follow_up = form_of(FOLLOW_UP).questions[1]
     assert (follow_up.texts["router"], follow_up.texts["after"]) == ("a", "now and then\nyes")
@@ -406,6 +411,13 @@ def test_languages_come_and_go():
 
 def test_weights_of_a_removed_question_go_with_it():
     assert changed(EVERYTHING, "remove-1")[0]["split"] == {"weights": {"health": 2, "income": "1"}}
+
+
+def test_pairs_of_a_removed_question_go_with_it():
+    assert changed(EVERYTHING, "remove-1")[0]["pairs"] == [["health", "income"]]
+    assert "pairs" not in changed(EVERYTHING, "remove-0")[0]
+    marked = {"name": "a", "attributes": [], "pairs": []}
+    assert manifest_of(sent(form_of(marked)) | {"s-pairs": "a, b"})["pairs"] == [["a", "b"]]
 
 
 def test_moments_are_read_as_a_browser_writes_them():

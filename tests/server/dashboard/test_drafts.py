@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from html import unescape
 
 import pytest
 
@@ -12,6 +13,8 @@ from hushpoll_server.dashboard.drafts import outlook, views
 from hushpoll_server.dashboard.drafts.outlook import outlook_of
 from hushpoll_server.services.surveys import turns
 from hushpoll_shared.drafts.yaml_writer import write_yaml
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.survey.yaml_reader import parse_yaml
 from sample_survey import SURVEYS, make_draft
 
 pytestmark = pytest.mark.sqlite
@@ -173,6 +176,42 @@ def test_a_question_is_asked_only_after_answers_to_another_with_the_rules_of_yam
     assert "It can be published" in text
     assert ">\nyes</textarea>" in text
     assert "Asked only after some answers to" in text
+
+
+def test_pairs_that_are_the_question_have_their_verdicts_in_the_launch_plan(site, visit):
+    ada = visit("ada", every="editor")
+    path = of_yaml(ada, pairs=[["gender", "income"], ["gender", "country"]])
+    shown = unescape(ada.get(f"{path}?n=120").text)
+    assert ">\ngender, income\ngender, country</textarea>" in shown
+    plan = shown.partition("Pairs that are the survey’s question</h3>")[2].partition("</ul>")[0]
+    assert "<bdi>gender</bdi> and <bdi>income</bdi>: informative." in plan
+    assert "<bdi>gender</bdi> and <bdi>country</bdi>: too noisy to tell." in plan
+    assert "120 reports at epsilon" in plan
+    for lines, words in (
+        ("gender", "it must have the names of two attributes"),
+        ("gender, wealth", "no attribute has this name"),
+        ("gender, gender", "name two different attributes"),
+        ("gender, income\nincome, gender", "mark each pair once"),
+    ):
+        change(ada, path, **{"s-pairs": lines})
+        text = unescape(ada.get(path).text)
+        beside = text[text.index('id="s-pairs-fault"') :].partition("</div>")[0]
+        assert words in beside, beside
+    change(ada, path, **{"s-pairs": "age, income"})
+    assert manifest(site, path)["pairs"] == [["age", "income"]]
+    assert parse_yaml(yaml_of(ada, path).encode())["pairs"] == [["age", "income"]]
+    draft = site.services.drafts.find(path.rpartition("/")[2])
+    publication = site.services.drafts.publish(draft, revision=None)
+    published = site.services.surveys.published(publication.row)
+    without = {key: value for key, value in draft.manifest.items() if key != "pairs"}
+    assert published.digest == Manifest.from_dict(without).resolve().digest
+    assert "pairs" not in published.to_dict()
+
+
+def yaml_of(visitor, path):
+    """The manifest as the page shows it to be edited as YAML."""
+    text = visitor.get(f"{path}?as=yaml").text
+    return unescape(text[text.index("<textarea") :].partition(">\n")[2].partition("</textarea>")[0])
 
 
 def token_on(visitor, path):

@@ -9,6 +9,7 @@ import pytest
 import segno
 
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
+from hushpoll_shared.querying.possible import CUT
 from sample_survey import encoded
 from waiting import wait_until
 
@@ -297,15 +298,23 @@ def test_guarantee_of_a_shuffler_stands_apart_from_what_is_promised(filled, visi
     assert "No respondent is promised this." in shuffler
 
 
+def shown_ends(row, least=0.0, most=1.0):
+    """The ends of an interval as pages show them: cut, unless it lies outside as a whole."""
+    if row["lower"] > most or row["upper"] < least:
+        return row["lower"], row["upper"]
+    return max(row["lower"], least), min(row["upper"], most)
+
+
 def test_estimates_of_the_page_are_those_of_the_api(filled, visit):
     visitor = visit("ada", work="reader")
     shown = visitor.get(f"{WORK}/estimates?confidence=0.9").text
     answer = filled.get("/api/v1/surveys/work/versions/1/estimates?confidence=0.9").json
     for attribute in answer["attributes"]:
         for row in attribute["categories"]:
-            low, high = (f"{100 * row[key] + 0.0:.1f}\u00a0%" for key in ("lower", "upper"))
+            low, high = (f"{100 * one + 0.0:.1f}\u00a0%" for one in shown_ends(row))
             text = f"{low} to {high}".replace("-0.0", "0.0").replace("\u00a0", "&nbsp;")
             assert text in shown, row
+    assert shown.count(CUT) == 1
     assert shown.count("<svg role") == len(answer["attributes"])
 
 
@@ -313,16 +322,20 @@ def test_means_and_shares_of_those_who_answered_stand_under_the_table(filled, vi
     visitor = visit("ada", work="reader")
     shown = visitor.get(f"{WORK}/estimates?attribute=country&confidence=0.8").text
     query = "attribute=country&confidence=0.8"
-    (group,) = filled.get(f"/api/v1{WORK}/ordered-answers?{query}").json["groups"]
+    answer = filled.get(f"/api/v1{WORK}/ordered-answers?{query}").json
+    (group,) = answer["groups"]
+    least = min(one["low"] for one in answer["scale"])
+    most = max(one["high"] for one in answer["scale"])
     for number in (group["mean"], *group["quantiles"]):
-        assert f"{number['lower']:.5g} to {number['upper']:.5g}" in shown
+        low, high = shown_ends(number, least, most)
+        assert f"{low:.5g} to {high:.5g}" in shown
     assert "Shares of those who answered" not in shown
     shown = visitor.get(f"{WORK}/estimates?attribute=age&confidence=0.8").text
     assert "Mean and quantiles" not in shown
     (age,) = filled.get(f"/api/v1{WORK}/answered-shares?confidence=0.8").json["attributes"]
     table = shown.partition("Shares of those who answered")[2]
     for row in age["categories"]:
-        low, high = (f"{100 * row[key] + 0.0:.1f}&nbsp;%" for key in ("lower", "upper"))
+        low, high = (f"{100 * one + 0.0:.1f}&nbsp;%" for one in shown_ends(row))
         assert f"{low} to {high}".replace("-0.0", "0.0") in table
     assert "none of yours" not in table
     shrunk = visitor.get(f"{WORK}/estimates?attribute=country&estimator=shrunk").text

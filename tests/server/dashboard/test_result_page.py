@@ -12,7 +12,8 @@ from asked_queries import ASKED, SECOND
 from hushpoll_analysis.results import RESULTS
 from hushpoll_server.dashboard.querying.fields import MOST_OPTIONS, fields_of, label_of
 from hushpoll_shared.queries.conditional_shares import ConditionalShares
-from hushpoll_shared.querying.shown import shown_sections
+from hushpoll_shared.querying.possible import CUT
+from hushpoll_shared.querying.shown import cut_notes, shown_sections
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.tables.top_rows import MOST_ROWS
 
@@ -48,7 +49,9 @@ def test_every_query_has_a_page_a_form_and_files_of_what_the_api_says(filled, vi
         result = kind.result_of(
             filled.get(f"{SECOND}/{kind.name}", query_string=ASKED[kind.name]).json
         )
-        for section in shown_sections(result):
+        sections = list(shown_sections(result))
+        assert text.count(CUT) == len(cut_notes(sections, folded=True))
+        for section in sections:
             for line in section.lines[: MOST_ROWS + 1]:
                 assert all(cell in text for cell in line), (kind.name, line)
         assert all(note in text for note in result.notes())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import pytest
 
@@ -37,10 +38,23 @@ def test_known_shares_in_the_address_give_what_the_api_gives(site, reader):
     for share in answer["shares"]:
         assert f"{100 * share['value']:.1f}&nbsp;%" in page
     assert "Weighting moves " in page
+    assert answer["verdict"]["says"] == "informative"
+    assert answer["verdict"]["sentence"] in unescape(page)
+    assert "data-folded" not in page
     assert f"worth {answer['effective_n']:,.0f} of a sample" in page
     lines = reader.get(MARGIN.replace("weighted?", "weighted/shares.csv?")).text.splitlines()
     assert "unweighted_lower" in lines[0]
     assert len(lines) == 4
+
+
+def test_shares_that_weights_make_too_noisy_are_folded_below_the_verdict(reader):
+    page = reader.get(f"{WEIGHTED}?of=age&by=income&kind=weights&a0=1&a1=100000").text
+    before, _, folded = page.partition("data-folded")
+    assert "Too noisy to tell." in before
+    assert "the weights make the reports worth" in before
+    assert "<table" not in before
+    assert "Weighting moves" not in page
+    assert "These estimates are too noisy to tell anything." in folded
 
 
 @pytest.mark.parametrize(

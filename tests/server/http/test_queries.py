@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import zipfile
 from xml.etree import ElementTree
 
@@ -20,9 +21,13 @@ from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.results import RESULTS, result_of
 from hushpoll_client.cli.commandline import main
 from hushpoll_protocols.errors import TransportError
+from hushpoll_server.reports.shown import html_of_result
 from hushpoll_shared.cli.terminal import check_answer
+from hushpoll_shared.querying.possible import CUT
 from hushpoll_shared.querying.registry import all_queries
+from hushpoll_shared.querying.result import Line
 from hushpoll_shared.querying.result_text import text_of_query
+from hushpoll_shared.querying.shown import cut_notes, shown_sections
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.spelling.text import printable
 from hushpoll_shared.wire.records_file import pack_records_header
@@ -169,6 +174,60 @@ def test_bad_parameter_is_refused_by_its_name(answering, name):
             assert answering.problem(answer) == (422, "invalid-request", one.name)
     answer = answering.get(path, query_string=ASKED[name] | {"unknown": "1"})
     assert answering.problem(answer) == (422, "invalid-request", "unknown")
+
+
+def interval_of(section, line):
+    """What can be of a row of a section, and the row's estimate that has the shown interval."""
+    row, possible = line, section.possible
+    if isinstance(line, Line):
+        row, possible = line.row, line.possible or possible
+    return possible, getattr(row, section.interval_of) if section.interval_of else row
+
+
+def ends_in(texts):
+    """The ends of the intervals that texts show."""
+    found = (re.fullmatch(r"(\S+) to (\S+?)(?:, cannot conclude)?", text) for text in texts)
+    return [(float(one[1]), float(one[2])) for one in found if one]
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_shown_interval_stays_within_what_is_possible(answering, name):
+    kind = QUERIES[name]
+    document = answering.get(f"{SECOND}/{name}", query_string=ASKED[name]).json
+    result = kind.result_of(document)
+    beyond = False
+    for section, shown in zip(result.sections(), shown_sections(result), strict=True):
+        told, folded = [], []
+        for line in section.rows:
+            row = line.row if isinstance(line, Line) else line
+            possible, estimate = interval_of(section, line)
+            if not hasattr(estimate, "lower"):
+                continue
+            assert possible is not None, f"{name} does not say what {estimate} can be"
+            (folded if result.too_noisy(section.part_of(row)) else told).append(possible)
+            if None not in (estimate.lower, estimate.upper):
+                outside = estimate.lower > possible[1] or estimate.upper < possible[0]
+                within = possible[0] <= estimate.lower and estimate.upper <= possible[1]
+                beyond |= not (outside or within)
+        for allowed, lines in ((told, shown.lines), (folded, shown.folded)):
+            texts = [pair for line in lines for pair in ends_in(line)]
+            for possible, (lower, upper) in zip(allowed, texts, strict=False):
+                assert possible[0] <= lower <= upper <= possible[1], (name, lower, upper)
+    assert bool(cut_notes(shown_sections(result), folded=True)) == beyond
+    assert result.to_dict() == document  # which has the exact ends
+
+
+CUT_QUERIES = ("changes", "conditional-shares", "cross-tables", "ordered-answers")
+
+
+@pytest.mark.parametrize("name", CUT_QUERIES)
+def test_cut_interval_is_said_once_where_it_is_shown(answering, name):
+    document = answering.get(f"{SECOND}/{name}", query_string=ASKED[name]).json
+    document |= {"verdict": None}
+    text = text_of_query(QUERIES[name])(document)
+    assert " ".join(text.split()).count(CUT) == 1
+    page = html_of_result(QUERIES[name].result_of(document), level=2, key="x")
+    assert page.count(CUT) == 1
 
 
 def changed(document):

@@ -148,7 +148,7 @@ def _without_language(manifest: dict[str, Any], gone: str) -> tuple[dict[str, An
 def _without_words_of(
     manifest: dict[str, Any], removed: object, questions: list[Any]
 ) -> dict[str, Any]:
-    """Return a manifest whose weights and translations no longer name a removed question."""
+    """Return a manifest whose weights, pairs and translations no longer name a removed question."""
     name = removed.get("name") if isinstance(removed, Mapping) else None
     if not isinstance(name, str) or any(
         isinstance(one, Mapping) and one.get("name") == name for one in questions
@@ -159,6 +159,11 @@ def _without_words_of(
         case {"weights": {**weights}}:
             weights.pop(name, None)
             manifest["split"] = {**manifest["split"], "weights": weights}
+    pairs = manifest.get("pairs")
+    if isinstance(pairs, list):
+        left = [one for one in pairs if not (isinstance(one, list) and name in one)]
+        manifest = {key: value for key, value in manifest.items() if key != "pairs"}
+        manifest |= {"pairs": left} if left else {}
     translations = manifest.get("translations")
     if isinstance(translations, dict):
         manifest["translations"] = {

@@ -27,6 +27,7 @@ from hushpoll_server.dashboard.drafts.fields import (
     take_choices,
     take_texts,
 )
+from hushpoll_server.dashboard.drafts.pair_fields import PAIRS, pairs_of, take_pairs
 from hushpoll_server.dashboard.drafts.question_fields import question_from, question_of
 from hushpoll_server.dashboard.drafts.translation_fields import (
     Language,
@@ -103,6 +104,7 @@ def form_of(manifest: Mapping[str, Any]) -> Form:
         survey.texts["shared_device"] = SEVERAL if rest.pop("shared_device", False) else ""
     _take_groups(rest, survey)
     take_blocks(rest, survey)
+    take_pairs(rest, survey)
     languages, others = languages_of(rest.pop("translations", None) or {}, survey, questions)
     rest["translations"] = others
     survey.kept |= {key: value for key, value in rest.items() if value is not None}
@@ -144,6 +146,8 @@ def manifest_of(
         manifest["protected"] = group
     if together := blocks_of(survey("together")):
         manifest["together"] = together
+    if pairs := pairs_of(survey(PAIRS)):
+        manifest[PAIRS] = pairs
     translations = {
         given.get(f"t{place}-language", ""): translation_from(
             words_of(given, place),

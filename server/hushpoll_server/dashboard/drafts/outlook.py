@@ -11,6 +11,7 @@ from flask import request
 from hushpoll_analysis.planning.needed import N_MAX
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.dashboard.drafts.form import CHOICES, NUMBERS, TEXTS, Form
+from hushpoll_server.dashboard.drafts.pair_fields import PAIRS
 from hushpoll_server.dashboard.drafts.problem_words import Told, language_at_fault, told
 from hushpoll_server.dashboard.drafts.question_fields import CHOICES as QUESTION_CHOICES
 from hushpoll_server.dashboard.drafts.question_fields import TEXTS as QUESTION_TEXTS
@@ -224,5 +225,5 @@ _OF_QUESTIONS: Final = frozenset(
     {"low", *QUESTION_TEXTS, *QUESTION_CHOICES, "categories", "router"}
 )
 _OF_SURVEYS: Final = frozenset(
-    {*TEXTS, *NUMBERS, *CHOICES, "shared_device", "protected-attribute", "together"}
+    {*TEXTS, *NUMBERS, *CHOICES, "shared_device", "protected-attribute", "together", PAIRS}
 )

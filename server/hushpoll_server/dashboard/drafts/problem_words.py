@@ -31,6 +31,7 @@ OF_SURVEYS: Final[Mapping[str, str]] = {
     "minimum_batch": "Fewest reports of a result",
     "protected": "Groups of a fairness audit",
     "together": "Questions put together",
+    "pairs": "Pairs of questions",
     "attributes": "Questions",
     "translations": "Translations",
 }

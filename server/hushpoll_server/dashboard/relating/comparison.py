@@ -5,7 +5,7 @@ The form is sent by GET, so that the address has all of it and can be shared.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from flask import Response, request
@@ -33,6 +33,7 @@ from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.queries.changes import Change
+from hushpoll_shared.querying.possible import DIFFERENCES, cut_words
 from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.tables.statistics import table_of
 
@@ -170,6 +171,7 @@ def _of_groups(row: VersionRow, chosen: Mapping[str, str], given: str) -> dict[s
     return {
         "statistic": query.file_name,
         "document": document,
+        "cut": _cut(rows),
         "verdict": verdict,
         "noisy": part_is_noisy(verdict, "differences"),
         "rows": rows,
@@ -200,6 +202,7 @@ def _of_waves(row: VersionRow, chosen: Mapping[str, str], since: VersionRow) -> 
     return {
         "statistic": query.file_name,
         "document": document,
+        "cut": _cut(rows),
         "verdict": document["verdict"],
         "noisy": part_is_noisy(document["verdict"], "changes"),
         "rows": rows,
@@ -210,6 +213,16 @@ def _of_waves(row: VersionRow, chosen: Mapping[str, str], since: VersionRow) -> 
         "assumption": document["assumption"],
         "epsilon_of_both": document["epsilon_of_both"],
     }
+
+
+def _cut(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the sentence about intervals that are shown cut; empty if none is."""
+    known = {
+        name: [row[name] for row in rows if row[name]["bound"] == "bounded"]
+        for name in ("first", "second", "difference")
+    }
+    of_shares = cut_words([*known["first"], *known["second"]])
+    return of_shares or cut_words(known["difference"], DIFFERENCES)
 
 
 def _chart(answer: Mapping[str, Any]) -> Chart | None:

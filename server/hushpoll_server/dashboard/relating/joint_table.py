@@ -22,6 +22,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.querying.possible import cut_words
 from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.tables.statistics import table_of
 
@@ -93,6 +94,7 @@ def _part(answer: Mapping[str, Any]) -> dict[str, Any]:
         "categories": categories,
         "chosen": chosen,
         "cells": cells,
+        "cut": cut_words(cells),
         "confidence": answer["confidence"],
         # a table that was made before there were verdicts has none
         "noisy": part_is_noisy(answer.get("verdict"), "cells"),

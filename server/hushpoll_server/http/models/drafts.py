@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -11,6 +11,7 @@ from hushpoll_server.body_size import BodySize
 from hushpoll_server.http.models.common import Answer, Name, Strict
 from hushpoll_server.http.models.plans import TogetherAnswer, VerdictAnswer
 from hushpoll_server.http.models.surveys import PublishWarning
+from hushpoll_server.http.models.verdicts import RESULT_VERDICT
 from hushpoll_server.services.surveys.launch import WIDTH
 
 Actor = Field(description="`user:NAME` or `token:ID`.")
@@ -126,6 +127,20 @@ class ExpectedAudit(Answer):
     sentence: str = Field(description="The smallest disparity of SPD that is found, in words.")
 
 
+class PairPlan(Answer):
+    """What a survey will be able to say of two questions whose relation it is to tell."""
+
+    a: str
+    b: str
+    statistic: Literal["independence", "cross-tables"] = Field(
+        description="Whose verdict it is: of the cross-table where the two have no test."
+    )
+    verdict: RESULT_VERDICT | None = Field(  # type: ignore[valid-type]  # made while running
+        description="With which its result will begin; null where none is computed."
+    )
+    refusal: str | None = Field(description="Why none is computed; null where one is.")
+
+
 class LaunchAnswer(Answer):
     """What a survey will be able to say, before anybody has answered."""
 
@@ -138,4 +153,5 @@ class LaunchAnswer(Answer):
     together: TogetherAnswer | None = Field(
         description="The draft's blocks beside its questions alone; null without any."
     )
+    pairs: list[PairPlan] = Field(description="Those that the draft marks, in its order.")
     audit: ExpectedAudit | None = Field(description="Null where no group is declared.")

@@ -9,6 +9,7 @@ from pydantic import Field
 from hushpoll_server.body_size import BodySize
 from hushpoll_server.http.models.common import Answer, Strict
 from hushpoll_server.http.models.results import Pending, VersionResult
+from hushpoll_server.http.models.verdicts import RESULT_VERDICT
 from hushpoll_server.jobs.design_parameters import DesignModel
 from hushpoll_shared.querying.rows import HOW_TO_READ
 
@@ -52,6 +53,9 @@ class WeightedShare(BoundedEstimate):
 class WeightedSharesAnswer(VersionResult):
     """The estimated distribution of one attribute in the population."""
 
+    verdict: RESULT_VERDICT | None = Field(  # type: ignore[valid-type]  # made while running
+        description="Whether so many reports can tell what is asked."
+    )
     attribute: str
     n: int
     pending: int | None = Pending

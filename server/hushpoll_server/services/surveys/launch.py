@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from hushpoll_analysis.planning.asked_pairs import pair_outlooks
 from hushpoll_analysis.planning.needed import N_MAX, POWER
 from hushpoll_analysis.planning.planner import category_width, detectable_difference
 from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.surveys.plans import Plans
+from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.survey.published import Published
 
 WIDTH: Final = 0.1
@@ -43,8 +45,9 @@ def launch_plan(
         two halves of the respondents that is found with a power of 0.8 (None: no difference is).
         ``verdict``: whether the widest is narrow enough, with the n or epsilon that it takes if
         not. ``together``: whether the draft's blocks need fewer respondents for that than its
-        questions alone; None without blocks. ``audit``: which disparity is found from the records
-        alone; None where no group is declared.
+        questions alone; None without blocks. ``pairs``: of each pair that the draft marks the
+        verdict with which its result will begin. ``audit``: which disparity is found from the
+        records alone; None where no group is declared.
 
     Raises
     ------
@@ -82,8 +85,13 @@ def launch_plan(
         "questions": questions,
         "verdict": told[0],
         "together": planned["together"],
+        "pairs": to_json(pair_outlooks(published, _pairs(draft), n)),
         "audit": None if published.protected is None else _audit(published, n, told[1]),
     }
+
+
+def _pairs(draft: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(a, b) for a, b in draft.get("pairs") or ()]
 
 
 def _audit(published: Published, n: int, smallest: Mapping[str, Any]) -> dict[str, Any]:

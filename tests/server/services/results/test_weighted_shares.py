@@ -145,6 +145,9 @@ def test_the_table_of_weighted_shares_is_csv(site, published):
     assert "unweighted_lower" in heading
     assert "total_upper" in heading
     assert len(rows) == 2
+    verdict = site.post(ASKED, json=body).json["verdict"]
+    assert heading.startswith('"verdict","category"')
+    assert all(row.startswith(f'"{verdict["says"]}"') for row in rows)
 
 
 def test_below_the_minimum_batch_no_weighted_share_is_answered(site):

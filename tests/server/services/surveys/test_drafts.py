@@ -210,6 +210,18 @@ def test_a_plan_of_too_many_categories_is_refused_before_a_range_is_expanded(sit
     assert "16777216 categories" in answer.json["detail"]
 
 
+def test_the_launch_plan_gives_a_pair_the_verdict_that_its_result_begins_with(site):
+    marked = make_draft(pairs=[["income", "gender"]])
+    body = {"manifest": marked, "n": 50}
+    (pair,) = site.post(f"{DRAFTS}/plan", json=body).json["pairs"]
+    assert (pair["a"], pair["b"], pair["statistic"]) == ("income", "gender", "independence")
+    site.fill(site.publish(), 50)
+    site.seal()
+    asked = {"a": "income", "b": "gender"}
+    result = site.get(f"{VERSION}/independence", query_string=asked).json
+    assert pair["verdict"] == result["verdict"]
+
+
 def test_the_launch_plan_has_every_question_a_verdict_and_the_audit(site):
     def planned(**changes):
         body = {"manifest": make_draft(), "n": 1000, **changes}
@@ -230,5 +242,6 @@ def test_the_launch_plan_has_every_question_a_verdict_and_the_audit(site):
     more = planned(n=plan["verdict"]["n_needed"]).json
     assert more["verdict"]["answer"] == "yes"
     assert planned(manifest=make_draft(protected=None)).json["audit"] is None
+    assert plan["pairs"] == []
     assert site.problem(planned(n=0))[2] == "n"
     assert site.problem(planned(manifest=make_draft(release="now")))[1] == "manifest-refused"
