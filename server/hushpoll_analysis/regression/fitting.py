@@ -25,12 +25,16 @@ Flags = npt.NDArray[np.bool_]
 CONVERGED: Final = 1e-10
 """Squared length of the step left, in standard errors."""
 _STEPS: Final = 200
+_SHORTER: Final = 0.1
+"""Share of what is left that a step may leave, for the information to be used again."""
+_STUCK: Final = 1e-6
+"""What may be left where no step goes up any more, because of rounding."""
 _EM: Final = 4
 """Steps of EM before Newton's method is tried."""
 _STARTS: Final = 3
 """Starts where the likelihood may have several maxima."""
-LARGE: Final = 1 << 23
-"""Rows times combinations above which a sample of rows says where to start."""
+LARGE: Final = 2e9
+"""Products of an information above which a sample of the rows says where to start."""
 _SPREAD: Final = 0.5
 """Standard deviation, in logits, of other starts."""
 _SAME: Final = 1e-3
@@ -61,6 +65,8 @@ class Maximum:
         A parameter that has no finite maximum, or of which the rows say nothing.
     infinite : bool
         Whether it has grown beyond bounds.
+    complete : f64[q, q]
+        Information of complete data at the start, without slopes.
     """
 
     parameters: Array
@@ -71,9 +77,16 @@ class Maximum:
     agreed: int
     flat: int | None
     infinite: bool
+    complete: Array
 
 
-def maximise(likelihood: Likelihood, start: Array, *, starts: int | None = None) -> Maximum:
+def maximise(
+    likelihood: Likelihood,
+    start: Array,
+    *,
+    near: Climbed | None = None,
+    known: Array | None = None,
+) -> Maximum:
     """Return the maximum of the likelihood.
 
     Parameters
@@ -82,16 +95,21 @@ def maximise(likelihood: Likelihood, start: Array, *, starts: int | None = None)
         Of the rows.
     start : f64[q]
         Where to begin.
-    starts : int, optional
-        Number of starts; by default one where there is one maximum, else 3.
+    near : Climbed, optional
+        The maximum of a sample of many rows, from which one start is made.
+    known : f64[q, q], optional
+        About the information there.
     """
-    first = climb(likelihood, start)
+    if near is None:
+        first = climb(likelihood, start)
+    else:
+        first = climb(likelihood, near.parameters, close=True, known=known)
     best, steps, agreed = first, first.steps, 1
-    if starts is None:
-        cells = len(likelihood.rows.group) * likelihood.c
-        starts = 1 if likelihood.convex or cells > LARGE else _STARTS
+    work = float(len(likelihood.rows.group)) * likelihood.size**2
+    starts = 1 if likelihood.convex or near is not None or work > LARGE else _STARTS
     rng = np.random.default_rng(20_260)
-    scale = np.sqrt(np.maximum(np.diag(_information(likelihood, start)), 1e-300))
+    complete = _information(likelihood, start)
+    scale = np.sqrt(np.maximum(np.diag(complete), 1e-300))
     unit = np.sqrt(likelihood.total) / 2 / scale
     for _ in range(starts - 1):
         moved = start + _SPREAD * unit * rng.standard_normal(len(start))
@@ -103,7 +121,7 @@ def maximise(likelihood: Likelihood, start: Array, *, starts: int | None = None)
             best, agreed = other, 1
         elif other.slopes.value > best.slopes.value - _SAME:
             agreed += 1
-    flat, infinite = _flat(likelihood, best, start)
+    flat, infinite = _flat(likelihood, best, complete)
     return Maximum(
         best.parameters,
         best.slopes,
@@ -113,6 +131,7 @@ def maximise(likelihood: Likelihood, start: Array, *, starts: int | None = None)
         agreed,
         flat,
         infinite,
+        complete,
     )
 
 
@@ -127,9 +146,17 @@ class Climbed:
 
 
 def climb(
-    likelihood: Likelihood, start: Array, *, fixed: Flags | None = None, close: bool = False
+    likelihood: Likelihood,
+    start: Array,
+    *,
+    fixed: Flags | None = None,
+    close: bool = False,
+    known: Array | None = None,
 ) -> Climbed:
     """Climb from a start to a maximum.
+
+    An information is used again for the next steps as long as they shorten what is left tenfold;
+    the first one may be that of a sample.
 
     Parameters
     ----------
@@ -141,42 +168,70 @@ def climb(
         Parameters that stay where they are.
     close : bool
         Whether the start is near the maximum, so that EM is not needed.
+    known : f64[q, q], optional
+        About the information at the start.
     """
     free: Flags = np.ones(len(start), np.bool_) if fixed is None else ~fixed
     at, steps = np.array(start, np.float64), 0
-    expectation = 0 if close or likelihood.convex else _EM
-    slopes = likelihood.at(at, observed=steps >= expectation)
+    expectation = 0 if close or likelihood.convex or known is not None else _EM
+    slopes = likelihood.at(at, derivatives=1)
+    solver = None if known is None else _solver(known, free)
+    fresh = False
     while steps < _STEPS:
-        known = slopes.complete if slopes.observed is None else slopes.observed
-        gradient = slopes.gradient[free]
-        step = _solved(known, gradient, free)
-        if step is None and slopes.complete is not None:
-            step = _solved(slopes.complete, gradient, free)
-        if step is None:
-            return Climbed(at, slopes, steps, False)
-        left = float(gradient @ step)
-        if left < CONVERGED and slopes.observed is not None:
-            return Climbed(at, slopes, steps, True)
-        steps += 1
-        length, found = 1.0, None
-        while length > 1e-6:
-            tried = at.copy()
-            tried[free] += length * step
-            reached = likelihood.value(tried)
-            if reached > slopes.value + 1e-4 * length * left - 1e-9 * abs(slopes.value):
-                found = tried
+        if solver is None:
+            observed = steps >= expectation
+            slopes, fresh = likelihood.at(at, observed=observed), observed
+            solver = _solver(slopes.observed, free) or _solver(slopes.complete, free)
+            if solver is None:
                 break
-            length /= 2
+        gradient = slopes.gradient[free]
+        step = solver(gradient)
+        left = float(gradient @ step)
+        if left < CONVERGED:
+            if slopes.observed is not None:
+                return _polished(likelihood, Climbed(at, slopes, steps, True), step, free)
+            solver, expectation = None, 0
+            continue
+        steps += 1
+        found = _upwards(likelihood, at, slopes.value, step, left, free)
         if found is None:
-            return Climbed(at, _whole(likelihood, at, slopes), steps, left < 1e-6)
-        at = found
-        observed = steps >= expectation or left < 1e-3
-        slopes = likelihood.at(at, observed=observed)
-    return Climbed(at, _whole(likelihood, at, slopes), steps, False)
+            if fresh and slopes.observed is not None:
+                return Climbed(at, slopes, steps, left < _STUCK)
+            solver, expectation = None, 0
+            continue
+        at, slopes = found
+        gradient = slopes.gradient[free]
+        slow = float(gradient @ solver(gradient)) > _SHORTER * left
+        if slow or (not fresh and steps == expectation):
+            solver = None
+    return Climbed(at, likelihood.at(at), steps, False)
 
 
-def _whole(likelihood: Likelihood, at: Array, slopes: Slopes) -> Slopes:
-    return slopes if slopes.observed is not None else likelihood.at(at)
+def _polished(likelihood: Likelihood, found: Climbed, step: Array, free: Flags) -> Climbed:
+    """Return where one more step leads, which makes many digits right where it costs little."""
+    if not likelihood.convex:
+        return found
+    at = found.parameters.copy()
+    at[free] += step
+    slopes = likelihood.at(at)
+    if slopes.value < found.slopes.value - 1e-9 * abs(found.slopes.value):
+        return found
+    return Climbed(at, slopes, found.steps + 1, True)
+
+
+def _upwards(
+    likelihood: Likelihood, at: Array, value: float, step: Array, left: float, free: Flags
+) -> tuple[Array, Slopes] | None:
+    """Return the first point on a step, halved again and again, that is higher; None: none is."""
+    length = 1.0
+    while length > 1e-6:
+        tried = at.copy()
+        tried[free] += length * step
+        slopes = likelihood.at(tried, derivatives=1)
+        if slopes.value > value + 1e-4 * length * left - 1e-12 * abs(value):
+            return tried, slopes
+        length /= 2
+    return None
 
 
 def _information(likelihood: Likelihood, at: Array) -> Array:
@@ -185,8 +240,8 @@ def _information(likelihood: Likelihood, at: Array) -> Array:
     return complete
 
 
-def _solved(matrix: Array | None, gradient: Array, free: Flags) -> Array | None:
-    """Solve, scaled to a unit diagonal; None if the matrix is not positive definite."""
+def _solver(matrix: Array | None, free: Flags) -> Callable[[Array], Array] | None:
+    """Return what solves, scaled to a unit diagonal; None if it is not positive definite."""
     if matrix is None:
         return None
     matrix = matrix[np.ix_(free, free)]
@@ -198,7 +253,7 @@ def _solved(matrix: Array | None, gradient: Array, free: Flags) -> Array | None:
         factor = cho_factor(matrix * np.outer(scale, scale), check_finite=False)
     except LinAlgError:
         return None
-    return np.asarray(scale * cho_solve(factor, gradient * scale))
+    return lambda gradient: np.asarray(scale * cho_solve(factor, gradient * scale))
 
 
 def covariance_of(information: Array) -> Array | None:
@@ -214,9 +269,9 @@ def covariance_of(information: Array) -> Array | None:
     return np.asarray(np.outer(scale, scale) * cho_solve(factor, np.eye(len(scale))))
 
 
-def _flat(likelihood: Likelihood, found: Climbed, start: Array) -> tuple[int | None, bool]:
+def _flat(likelihood: Likelihood, found: Climbed, complete: Array) -> tuple[int | None, bool]:
     """Return a parameter along which the likelihood is flat, and whether it went to infinity."""
-    observed, complete = found.slopes.observed, _information(likelihood, start)
+    observed = found.slopes.observed
     assert observed is not None  # noqa: S101  (climb ends with both)
     sizes, directions = eigh(observed, complete)
     if sizes[0] > FLAT:

@@ -126,29 +126,23 @@ class Covariance:
         return stats.t(self.freedom)
 
 
-def covariance(
-    likelihood: Likelihood, maximum: Maximum, start: Array, *, robust: bool
-) -> Covariance:
+def covariance(likelihood: Likelihood, maximum: Maximum, *, robust: bool) -> Covariance:
     """Return the covariance of the estimates at the maximum.
 
     Parameters
     ----------
     likelihood, maximum
         The model and where it is largest.
-    start : f64[q]
-        Parameters without slopes, at which complete data say something of all of them.
     robust : bool
         Whether the sandwich is used; it is with weights or clusters.
     """
-    slopes = maximum.slopes
-    complete = likelihood.at(start, observed=False).complete
+    slopes, complete = maximum.slopes, maximum.complete
     assert slopes.observed is not None  # noqa: S101  (a maximum has it)
-    assert complete is not None  # noqa: S101  (two derivatives were asked for)
     sizes, directions = eigh(slopes.observed, complete)
     kept = sizes > FLAT
     inverse = directions[:, kept] / sizes[kept] @ directions[:, kept].T
     load = np.abs(directions[:, ~kept]) * np.sqrt(np.diag(complete))[:, None]
-    flat = np.zeros(len(start), bool)
+    flat = np.zeros(likelihood.size, bool)
     if load.size:
         flat = (load > _LOADED * load.max(axis=0)).any(axis=1)
     weighted = not np.array_equal(likelihood.rows.weight, likelihood.rows.square)
@@ -211,11 +205,25 @@ def coefficients(
     known: Covariance,
     *,
     confidence: float,
+    sample: Likelihood,
     tell: Callable[[], object] | None = None,
 ) -> list[Coefficient]:
-    """Return the coefficients of the outcome's model."""
+    """Return the coefficients of the outcome's model.
+
+    Parameters
+    ----------
+    likelihood, maximum, known
+        The model, its maximum and the covariance there.
+    confidence : float
+        Of the intervals.
+    sample : Likelihood
+        Of all rows, or of a sample of many, of which expected standard errors are computed.
+    tell : callable, optional
+        Called at each point of a profile.
+    """
     family = likelihood.family
-    errors, wide = expected_errors(likelihood), spreads(likelihood)
+    errors = expected_errors(sample) * np.sqrt(sample.total / likelihood.total)
+    wide = spreads(sample)
     z = known.quantile(confidence)
     slopes = [place for place, one in enumerate(family.coefficients) if _slope(one, family.columns)]
     together = known.quantile(confidence ** (1 / max(len(slopes), 1)))

@@ -16,10 +16,14 @@ all, a part at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +36,10 @@ from hushpoll_analysis.regression.terms.design import Design
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
+_Part = TypeVar("_Part")
+_Found = TypeVar("_Found")
+
+_MOST_THREADS = 8
 CELLS = 1 << 20
 """Numbers of eight bytes that a part of the rows takes in each array."""
 
@@ -214,14 +222,44 @@ class Likelihood:
         """
         b, mixing = self.split(parameters)
         total = Sums(self, derivatives, observed, crossed)
-        for groups, rows in self._parts():
+
+        def part(place: tuple[slice, slice]) -> Sums | None:
+            groups, rows = place
             u, z = self.design.u[groups], self.design.z[groups]
             log_shares = self.shares(mixing, z)
             log_y, first, second = self.family.evaluate(self.linear(b, u))
             joint = np.exp(np.moveaxis(log_y, 2, 1) + log_shares[:, None, :])
-            if not total.add(groups, rows, joint, np.exp(log_shares), first, second):
+            sums = Sums(self, derivatives, observed, crossed)
+            fine = sums.add(groups, rows, joint, np.exp(log_shares), first, second)
+            return sums if fine else None
+
+        for sums in _mapped(part, self._parts()):
+            if sums is None:
                 return Slopes(-np.inf, np.zeros(self.size))
+            total.join(sums)
         return total.result()
+
+
+def _mapped(work: Callable[[_Part], _Found], parts: Iterator[_Part]) -> Iterator[_Found]:
+    """Yield the work on each part, in their order, on as many threads as there are processors."""
+    first, second = next(parts, None), next(parts, None)
+    threads = min(len(os.sched_getaffinity(0)), _MOST_THREADS)
+    if first is None:
+        return
+    if second is None or threads == 1:
+        yield work(first)
+        for one in chain([] if second is None else [second], parts):
+            yield work(one)
+        return
+    # a pool per call: one kept between calls would have lost its threads in a forked child
+    with ThreadPoolExecutor(threads, thread_name_prefix="hushpoll-regression") as pool:
+        flying = deque((pool.submit(work, first), pool.submit(work, second)))
+        for one in parts:
+            flying.append(pool.submit(work, one))
+            if len(flying) > threads:
+                yield flying.popleft().result()
+        while flying:
+            yield flying.popleft().result()
 
 
 def spread(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.regression.answers import Answers, Categories, Numbers, Unit
 from hushpoll_analysis.regression.effects import Averages, marginal_effects
-from hushpoll_analysis.regression.fitting import LARGE, Maximum, climb, maximise
+from hushpoll_analysis.regression.fitting import LARGE, Climbed, Maximum, maximise
 from hushpoll_analysis.regression.inference import (
     Covariance,
     coefficients,
@@ -38,7 +38,7 @@ from hushpoll_shared.spelling.text import show
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
-_SAMPLE: Final = 50_000
+_SAMPLE: Final = 20_000
 """Rows of many that say where to start."""
 _CHEAP: Final = 1 << 21
 """Rows times combinations up to which every term gets its likelihood ratio."""
@@ -107,15 +107,15 @@ def fit(
         return fit_linear(read, answers, robust=robust, confidence=confidence, plain=plain)
     say("reading")
     model = _model(read, answers, chosen, saturated=saturated)
-    likelihood, start = model.likelihood, model.start
+    likelihood = model.likelihood
     say("climbing")
-    maximum = maximise(likelihood, _near(model))
-    known = covariance(likelihood, maximum, start, robust=robust)
+    maximum, sample = _maximum(model)
+    known = covariance(likelihood, maximum, robust=robust)
     _refuse_flat(model, maximum, known)
     say("intervals")
-    table = coefficients(likelihood, maximum, known, confidence=confidence)
+    table = coefficients(likelihood, maximum, known, confidence=confidence, sample=sample)
     cheap = len(likelihood.rows.group) * likelihood.c <= _CHEAP
-    averages = Averages(likelihood, maximum.parameters, known)
+    averages = Averages(sample, maximum.parameters, known)
     perturbed = tuple(name for name in read.variables if answers.unit_of(name) is not None)
     say("tests and effects")
     return Regression(
@@ -138,7 +138,7 @@ def fit(
         tests=tuple(tests(likelihood, maximum, known, ratios=cheap)),
         effects=tuple(marginal_effects(averages, confidence=confidence)) if effects else (),
         plain=_plain(read, answers, chosen) if plain and perturbed else (),
-        notes=tuple(_notes(model, maximum, known)),
+        notes=tuple(_notes(model, maximum, known, sample)),
         averages=averages,
     )
 
@@ -248,25 +248,30 @@ def _model(formula: Formula, answers: Answers, family: str, *, saturated: bool) 
     return _Model(formula, answers, family, design, likelihood, start, outcome, order)
 
 
-def _near(model: _Model) -> Array:
-    """Return where to start: of many rows, the maximum of a sample of them."""
-    likelihood = model.likelihood
-    if len(likelihood.rows.group) * likelihood.c <= LARGE:
-        return model.start
+def _maximum(model: _Model) -> tuple[Maximum, Likelihood]:
+    """Return the maximum, of many rows from that of a sample of them, and the sample or all."""
+    likelihood, answers = model.likelihood, model.answers
+    work = float(len(likelihood.rows.group)) * likelihood.size**2
+    if work <= LARGE or answers.n < 2 * _SAMPLE:
+        return maximise(likelihood, model.start), likelihood
     rng = np.random.default_rng(20_261)
-    rows = np.sort(rng.choice(model.answers.n, _SAMPLE, replace=False))
+    rows = np.sort(rng.choice(answers.n, _SAMPLE, replace=False))
     outcome = model.outcome
     part = Likelihood(
         model.design.taken(rows),
         likelihood.family,
-        model.answers.taken(rows),
+        answers.taken(rows),
         outcome.taken(rows) if isinstance(outcome, Unit) else outcome[rows],
         likelihood.name,
         model.order,
     )
-    found = climb(part, model.start)
-    near = found.parameters
-    return near if found.converged and np.isfinite(likelihood.value(near)) else model.start
+    found = maximise(part, model.start)
+    near = Climbed(found.parameters, found.slopes, found.steps, found.converged)
+    if not (found.converged and np.isfinite(likelihood.value(near.parameters))):
+        return maximise(likelihood, model.start), likelihood
+    assert found.slopes.observed is not None  # noqa: S101  (a maximum has it)
+    known = found.slopes.observed * (likelihood.total / part.total)
+    return maximise(likelihood, model.start, near=near, known=known), part
 
 
 def _refuse_flat(model: _Model, maximum: Maximum, known: Covariance) -> None:
@@ -330,7 +335,7 @@ def _plain(formula: Formula, answers: Answers, family: str) -> tuple[Plain, ...]
     try:
         model = _model(formula, face, family, saturated=False)
         maximum = maximise(model.likelihood, model.start)
-        known = covariance(model.likelihood, maximum, model.start, robust=False)
+        known = covariance(model.likelihood, maximum, robust=False)
         _refuse_flat(model, maximum, known)
     except InvalidParameter:
         return ()
@@ -344,8 +349,13 @@ def _plain(formula: Formula, answers: Answers, family: str) -> tuple[Plain, ...]
     )
 
 
-def _notes(model: _Model, maximum: Maximum, known: Covariance) -> list[str]:
+def _notes(model: _Model, maximum: Maximum, known: Covariance, sample: Likelihood) -> list[str]:
     notes = []
+    if sample is not model.likelihood:
+        notes.append(
+            f"expected standard errors and marginal effects are averages over a sample of "
+            f"{sample.n:,} rows; all else is of all rows"
+        )
     size = model.likelihood.outcome_size
     if not maximum.converged:
         notes.append(

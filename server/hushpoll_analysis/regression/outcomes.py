@@ -128,9 +128,9 @@ class Multinomial(Family):
         m = self.predictors
         if m == 1:
             one = eta[..., 0]
-            high, low = -np.logaddexp(0, -one), -np.logaddexp(0, one)
-            p = np.exp(high)
-            log = np.stack([low, high], axis=-1)
+            soft = np.log1p(np.exp(-np.abs(one)))
+            log = np.stack([-soft - np.maximum(one, 0), -soft - np.maximum(-one, 0)], axis=-1)
+            p = np.exp(log[..., 1])
             first = np.stack([-p, 1 - p], axis=-1)[..., None]
             bend = np.broadcast_to((p * (1 - p))[..., None, None, None], (*p.shape, 2, 1, 1))
             return log, first, bend

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
+_WIDE = 200
+"""Parameters from which products of scores are summed in single precision, at half the time."""
+
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
@@ -60,8 +63,10 @@ class Sums:
         self.free = self.m * self.p
         q = self.free + (of.c - 1) * self.r
         self.value, self.gradient = 0.0, np.zeros(q)
-        self.complete, self.lost = np.zeros((q, q)), np.zeros((q, q))
-        self.means, self.crossed = np.zeros((q, q)), np.zeros((q, q))
+        second = q if derivatives > 1 else 0
+        self.complete, self.lost = np.zeros((second, second)), np.zeros((second, second))
+        self.means = np.zeros((second, second))
+        self.crossed = np.zeros((q, q) if crossed else (0, 0))
         cluster = of.rows.cluster
         self.clusters = None
         if crossed and cluster is not None:
@@ -106,6 +111,19 @@ class Sums:
         if self.crossing or self.observed:
             self._rows(groups, rows, place, outcome, chance, shares, first)
         return True
+
+    def join(self, other: Sums) -> None:
+        """Add the sums over other rows."""
+        self.value += other.value
+        self.gradient += other.gradient
+        if self.derivatives > 1:
+            self.complete += other.complete
+            self.lost += other.lost
+            self.means += other.means
+        if self.clusters is not None and other.clusters is not None:
+            self.clusters += other.clusters
+        elif self.crossing:
+            self.crossed += other.crossed
 
     def _gradient(
         self, groups: slice, held: Array, shares: Array, size: Array, first: Array
@@ -156,7 +174,9 @@ class Sums:
                 self.complete[two, two] += z.T @ (z * (size * shares[:, c])[:, None])
                 self.lost[two, two] += z.T @ (z * within[:, c][:, None])
         if r:
-            wide = (np.sqrt(size)[:, None] * shares[:, 1:])[:, :, None] * z[:, None, :]
+            kind = np.float32 if len(self.gradient) >= _WIDE else np.float64
+            root = (np.sqrt(size)[:, None] * shares[:, 1:]).astype(kind)
+            wide = root[:, :, None] * z.astype(kind)[:, None, :]
             wide = wide.reshape(len(z), -1)
             self.complete[free:, free:] -= wide.T @ wide
 
@@ -172,7 +192,8 @@ class Sums:
     ) -> None:
         of = self.of
         u, z, v = of.design.u[groups], of.design.z[groups], of.design.v
-        found = np.empty((len(place), self.free + (of.c - 1) * self.r))
+        width = self.free + (of.c - 1) * self.r
+        found = np.empty((len(place), width), np.float32 if width >= _WIDE else np.float64)
         for m in range(self.m):
             if outcome is None:
                 pulled = np.einsum("ryc,rcy->rc", chance, first[..., m][place])
@@ -185,7 +206,8 @@ class Sums:
             wide = within[:, 1:, None] * z[place][:, None, :]
             found[:, self.free :] = wide.reshape(len(place), -1)
         if self.observed:
-            self.means += found.T @ (found * of.rows.weight[rows][:, None])
+            scaled = found * np.sqrt(of.rows.weight[rows])[:, None].astype(found.dtype)
+            self.means += scaled.T @ scaled
         if not self.crossing:
             return
         if self.r:
