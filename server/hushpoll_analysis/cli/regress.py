@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 import click
 
 from hushpoll_shared.cli.fairness_options import confidence_option
+from hushpoll_shared.cli.table_out import save_table, table_out_option
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.reading.pairs import read_pair
+from hushpoll_shared.tables.regressions import regression_table
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -54,6 +56,7 @@ def _options(command: _Command) -> _Command:
                 "together.",
             ),
             confidence_option,
+            table_out_option,
             json_option,
         )
     ):
@@ -159,6 +162,7 @@ def _fitted(
     say: Callable[[str], None],
     *,
     as_json: bool,
+    out: Path | None,
     stated: tuple[str, ...],
     **asked: Any,
 ) -> None:
@@ -177,4 +181,7 @@ def _fitted(
     text = [found.summary()]
     if chances:
         text.append(rendered("\nPredicted chances", chances_table(chances, found.confidence)))
+    if out is not None:
+        save_table(document, lambda: regression_table(document), out)
+        text.append(f"\nThe table is in {out}.")
     emit(document, "\n".join(text), as_json=as_json)
