@@ -195,6 +195,21 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
                 "hushpoll_analysis.cli.weighting:weight",
                 "server",
                 "Show shares of the population by weights, strata and known margins.",
+            ),
+            "regress": Row(
+                "hushpoll_analysis.cli.regress:of_records",
+                "server",
+                "Fit a regression of one attribute on others, perturbed or in clear.",
+            ),
+        },
+    ),
+    "regress": Group(
+        "Fit regressions with randomised answers: who, other things equal.",
+        {
+            "data": Row(
+                "hushpoll_analysis.cli.regress:data",
+                "server",
+                "Fit one to a table of your own whose columns were randomised by a known law.",
             )
         },
     ),

@@ -74,6 +74,12 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     "model show": ("hushpoll model show 7f3c2a...",),
     "plan": ("hushpoll plan survey.yaml --n 20000",),
     "predict": ("hushpoll predict --model run --data people.csv --out predicted.csv",),
+    "regress data": (
+        "hushpoll regress data people.csv --law smokes=law.csv --formula 'smokes ~ age + region'",
+    ),
+    "records regress": (
+        "hushpoll records regress survey.records --formula 'income ~ gender + education'",
+    ),
     "records estimate": ("hushpoll records estimate survey.records --check-shape",),
     "records table": ("hushpoll records table survey.records gender health income",),
     "records weight": ("hushpoll records weight survey.records health --design design.yaml",),

@@ -1,0 +1,187 @@
+"""``hushpoll regress data`` and ``hushpoll records regress``: regressions from files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from hushpoll_shared.cli.fairness_options import confidence_option
+from hushpoll_shared.cli.table_out import save_table, table_out_option
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
+from hushpoll_shared.reading.pairs import read_pair
+from hushpoll_shared.tables.regressions import regression_table
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FAMILIES = ("logit", "multinomial", "ordered", "linear")
+
+
+def _options(command: _Command) -> _Command:
+    """Add the options of every regression."""
+    for option in reversed(
+        (
+            click.option(
+                "--formula",
+                required=True,
+                metavar="FORMULA",
+                help='OUTCOME ~ TERMS, such as \'smokes ~ age + C(region, ref="north") + '
+                "age:gender'; I(age/10), score(x), log(x) compute numbers.",
+            ),
+            click.option(
+                "--family",
+                type=click.Choice(_FAMILIES),
+                help="Model of the outcome.  [default: logit for two categories, multinomial for "
+                "more, linear for numbers]",
+            ),
+            click.option(
+                "--saturated",
+                is_flag=True,
+                help="Let each combination of values in clear have its own chances of the "
+                "perturbed predictors.",
+            ),
+            click.option(
+                "--robust",
+                is_flag=True,
+                help="Take standard errors from the sandwich, as with weights or clusters.",
+            ),
+            click.option(
+                "--at",
+                "stated",
+                multiple=True,
+                metavar="NAME=VALUE",
+                help="Also predict the chances if all rows had this value; several are stated "
+                "together.",
+            ),
+            confidence_option,
+            table_out_option,
+            json_option,
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("data")
+@click.argument("file", type=_FILE)
+@click.option(
+    "--law",
+    "laws",
+    multiple=True,
+    metavar="COLUMN=LAW.csv",
+    help="The law of a randomised column: the first column of LAW.csv has the recorded values, "
+    "each other column the chances given one true value. May be repeated.",
+)
+@click.option("--weight-column", metavar="COLUMN", help="Column of FILE with survey weights.")
+@click.option(
+    "--cluster-column", metavar="COLUMN", help="Column of FILE that says which rows go together."
+)
+@_options
+@reports_errors
+def data(
+    file: Path,
+    laws: tuple[str, ...],
+    weight_column: str | None,
+    cluster_column: str | None,
+    formula: str,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Fit a regression to FILE, a table of CSV or Parquet with randomised columns.
+
+    The answers may have been randomised by cards, dice or a protocol: a law says how. A column in
+    clear whose values are all numbers is a number; a row with an empty cell is left out.
+    """
+    from hushpoll_analysis.regression.tables import LAW, read_answers
+
+    pairs = (read_pair(law, field="--law", form="COLUMN=LAW.csv") for law in laws)
+    by_column = {column: Path(path) for column, path in pairs}
+    with waiting(f"regression of {file.name}") as say:
+        say("reading")
+        answers = read_answers(
+            file, by_column, formula, weight=weight_column, cluster=cluster_column
+        )
+        head: dict[str, Any] = {"inputs": {"data": file.name, LAW: sorted(map(str, laws))}}
+        _fitted(answers, formula, head, say, as_json=as_json, **asked)
+
+
+@click.command("regress")
+@click.argument("file", type=_FILE)
+@click.option(
+    "--weights",
+    "weights_file",
+    type=_FILE,
+    help="CSV or Parquet with a row for each record of FILE, in the same order.",
+)
+@click.option(
+    "--weight-column",
+    default="weight",
+    show_default=True,
+    help="Its column with the weights.",
+)
+@_options
+@reports_errors
+def of_records(
+    file: Path,
+    weights_file: Path | None,
+    weight_column: str,
+    formula: str,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Fit a regression to the records of FILE, which export saved.
+
+    Attributes are named as in the manifest, perturbed or in clear; of perturbed ones the law is
+    known. An attribute in clear whose three or more categories are all numbers is a number; C(age)
+    makes categories of it.
+    """
+    from hushpoll_analysis.cli.weighting import read_weights
+    from hushpoll_analysis.records.records import Records
+    from hushpoll_analysis.regression.survey import answers_of
+
+    with waiting(f"regression of {file.name}") as say:
+        say("reading")
+        records = Records.read(file)
+        weights = None if weights_file is None else read_weights(weights_file, weight_column)
+        answers = answers_of(records, formula, weights=weights)
+        head: dict[str, Any] = {
+            "survey": records.published.name,
+            "version": records.published.version,
+            "digest": records.published.digest,
+            "inputs": {"records": file.name},
+        }
+        _fitted(answers, formula, head, say, as_json=as_json, **asked)
+
+
+def _fitted(
+    answers: Any,
+    formula: str,
+    head: Mapping[str, Any],
+    say: Callable[[str], None],
+    *,
+    as_json: bool,
+    out: Path | None,
+    stated: tuple[str, ...],
+    **asked: Any,
+) -> None:
+    from hushpoll_analysis.regression.model import fit
+    from hushpoll_analysis.regression.summary import chances_table
+    from hushpoll_shared.cli.terminal import rendered
+
+    values = dict(read_pair(text, field="--at", form="NAME=VALUE") for text in stated)
+    found = fit(formula, answers, tell=say, **asked)
+    chances = found.predicted(values) if values else []
+    document = {
+        **head,
+        **found.to_dict(),
+        "predicted": [chance.to_dict() for chance in chances],
+    }
+    text = [found.summary()]
+    if chances:
+        text.append(rendered("\nPredicted chances", chances_table(chances, found.confidence)))
+    if out is not None:
+        save_table(document, lambda: regression_table(document), out)
+        text.append(f"\nThe table is in {out}.")
+    emit(document, "\n".join(text), as_json=as_json)

@@ -1,0 +1,1 @@
+"""Regression with randomised answers: which answers depend on which, other things equal."""

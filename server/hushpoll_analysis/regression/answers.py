@@ -1,0 +1,301 @@
+"""What a regression reads: columns in clear, and records with the law of each.
+
+A record of a perturbed question, or of a block of several, is known by its likelihood under each
+answer. By the protocols' law that takes two values, inside and outside the record's support
+(:mod:`hushpoll_protocols.oracle`); by a table of a survey's own law it is a row of that table.
+Records that say the same are one pattern.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.kernels import indicators
+from hushpoll_protocols.oracle import FrequencyOracle
+from hushpoll_shared.spelling.text import show
+
+Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+
+GROUPED: Final = 64
+"""Most categories whose supports are compared with each other, as 64-bit numbers."""
+_ROWS: Final = 1 << 18
+ROUNDING: Final = 0.001 + 1e-9
+"""By how much chances may miss 1, as published ones do; they are scaled to it."""
+_TELLS: Final = 1e-9
+"""Smallest singular value of a law, to its largest, that tells answers apart."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patterns:
+    """What the distinct records say of a domain of k answers.
+
+    Attributes
+    ----------
+    table : uint8[P, k] or f64[P, k]
+        Supports, or whatever the likelihood is linear in.
+    low, rise : float
+        The likelihood is low + rise * table, up to a factor of each record.
+    shift, scale : float
+        D = (table - shift) / scale, whose expectation given the answer is the one-hot answer, for
+        supports; for a law of a table D is `unbiased`.
+    unbiased : f64[P, k] or None
+        See above.
+    named : int64[P] or None
+        The answer that each record names, where it names one.
+    """
+
+    table: npt.NDArray[Any]
+    low: float
+    rise: float
+    shift: float = 0.0
+    scale: float = 1.0
+    unbiased: Array | None = None
+    named: Places | None = None
+
+    def likelihood(self, places: Places) -> Array:
+        """Return f64[n, k]: the likelihood of records, by their patterns, under each answer."""
+        return np.asarray(self.low + self.rise * self.table[places], np.float64)
+
+    def debiased(self, places: Places) -> Array:
+        """Return D, f64[n, k], of records by their patterns."""
+        if self.unbiased is not None:
+            return self.unbiased[places]
+        return np.asarray((self.table[places] - self.shift) / self.scale, np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A perturbed question: its name and its answers' texts, in order."""
+
+    name: str
+    domain: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unit:
+    """One question, or a block of several, that is randomised as one value.
+
+    Attributes
+    ----------
+    name : str
+        The question's or the block's.
+    questions : tuple of Question
+        The first one slowest.
+    patterns : Patterns
+        Of its records.
+    places : int64[n]
+        The pattern of each row.
+    """
+
+    name: str
+    questions: tuple[Question, ...]
+    patterns: Patterns
+    places: Places
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of answers of each question."""
+        return tuple(len(question.domain) for question in self.questions)
+
+    @property
+    def k(self) -> int:
+        """Combinations of answers."""
+        return math.prod(self.sizes)
+
+    def taken(self, rows: Places) -> Unit:
+        """Return the records of some of the rows."""
+        return replace(self, places=self.places[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """A column of numbers in clear, f64[n]."""
+
+    name: str
+    values: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Categories:
+    """A column of categories in clear: int64[n] codes of a domain."""
+
+    name: str
+    codes: Places
+    domain: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """The rows of a regression.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    clear : mapping of str to Numbers or Categories
+        Columns in clear.
+    units : tuple of Unit
+        Perturbed questions and blocks.
+    weights : f64[n] or None
+        Survey weights, positive.
+    clusters : int64[n] or None
+        Which rows were drawn together.
+    dropped : int
+        Rows that were left out, since a column of the formula was empty.
+    """
+
+    n: int
+    clear: Mapping[str, Numbers | Categories]
+    units: tuple[Unit, ...] = ()
+    weights: Array | None = None
+    clusters: Places | None = None
+    dropped: int = 0
+
+    def unit_of(self, name: str) -> Unit | None:
+        """Return the unit whose question has a name; None for a column in clear.
+
+        Raises
+        ------
+        InvalidParameter
+            If there is no column of the name.
+        """
+        for unit in self.units:
+            if any(question.name == name for question in unit.questions):
+                return unit
+        if name not in self.clear:
+            known = [*self.clear, *(one.name for unit in self.units for one in unit.questions)]
+            raise InvalidParameter(
+                f"the formula names {show(name)}, and the columns are {', '.join(known[:20])}"
+                f"{' ...' if len(known) > 20 else ''}",
+                field="formula",
+            )
+        return None
+
+    def question(self, name: str) -> Question:
+        """Return a perturbed question by its name."""
+        questions = (one for unit in self.units for one in unit.questions)
+        return next(question for question in questions if question.name == name)
+
+    def taken_at_face_value(self) -> Answers | None:
+        """Return the rows as who ignores the randomisation reads them; None if nobody could."""
+        clear = dict(self.clear)
+        for unit in self.units:
+            if unit.patterns.named is None:
+                return None
+            parts = np.unravel_index(unit.patterns.named[unit.places], unit.sizes)
+            for question, codes in zip(unit.questions, parts, strict=True):
+                clear[question.name] = Categories(question.name, codes, question.domain)
+        return replace(self, clear=clear, units=())
+
+    def taken(self, rows: Places) -> Answers:
+        """Return some of the rows."""
+        clear: dict[str, Numbers | Categories] = {
+            name: Numbers(name, column.values[rows])
+            if isinstance(column, Numbers)
+            else Categories(name, column.codes[rows], column.domain)
+            for name, column in self.clear.items()
+        }
+        return replace(
+            self,
+            n=len(rows),
+            clear=clear,
+            units=tuple(unit.taken(rows) for unit in self.units),
+            weights=None if self.weights is None else self.weights[rows],
+            clusters=None if self.clusters is None else self.clusters[rows],
+        )
+
+
+def patterns_of(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> tuple[Patterns, Places]:
+    """Return the patterns of a protocol's records, and that of each record.
+
+    Parameters
+    ----------
+    oracle : FrequencyOracle
+        The protocol of the question or of the block.
+    records : uint8[n, record_size]
+        Well formed.
+    """
+    one = oracle.names_one_value
+    ratio = oracle.likelihood_ratio
+    low, rise = (oracle.q, oracle.p - oracle.q) if one else (1 / ratio, 1 - 1 / ratio)
+    kept, places, n = [], np.arange(len(records), dtype=np.int64), len(records)
+    packed = np.zeros((n, 8), np.uint8)
+    for start in range(0, n, _ROWS):
+        rows = slice(start, start + _ROWS)
+        supports = indicators(oracle, np.ascontiguousarray(records[rows]))
+        if one:
+            places[rows] = supports.argmax(axis=1)
+        elif oracle.k <= GROUPED:
+            bits = np.packbits(supports, axis=1)
+            packed[rows, : bits.shape[1]] = bits
+        else:
+            kept.append(supports)
+    if one:
+        table = np.eye(oracle.k, dtype=np.uint8)
+    elif oracle.k <= GROUPED:
+        distinct, places = np.unique(packed.view(np.uint64)[:, 0], return_inverse=True)
+        bits = np.ascontiguousarray(distinct[:, None]).view(np.uint8)
+        table = np.unpackbits(bits, axis=1)[:, : oracle.k]
+    else:
+        table = np.concatenate(kept) if kept else np.zeros((0, oracle.k), np.uint8)
+    patterns = Patterns(
+        table,
+        float(low),
+        float(rise),
+        float(oracle.q),
+        float(oracle.p - oracle.q),
+        named=np.arange(oracle.k) if one else None,
+    )
+    return patterns, places.astype(np.int64)
+
+
+def patterns_of_law(
+    law: Array, recorded: Sequence[str], domain: Sequence[str], *, field: str = "law"
+) -> Patterns:
+    """Return the patterns of a law as a table, one for each value that is recorded.
+
+    Parameters
+    ----------
+    law : f64[r, k]
+        P(recorded | true): a row for each recorded value, a column for each true one.
+    recorded, domain : sequence of str
+        Their texts.
+    field : str
+        Parameter that an error names.
+
+    Raises
+    ------
+    InvalidParameter
+        If a column does not sum to 1 within `ROUNDING`, or the law does not tell the true values
+        apart.
+    """
+    totals = law.sum(axis=0)
+    for value, total in zip(domain, totals, strict=True):
+        if abs(total - 1) > ROUNDING:
+            raise InvalidParameter(
+                f"the law's column {show(value)} sums to {total:.9g}; the chances of all recorded "
+                "values, given a true one, sum to 1",
+                field=field,
+            )
+    law = law / totals
+    sizes = np.linalg.svd(law, compute_uv=False)
+    if len(sizes) < len(domain) or sizes[-1] < _TELLS * sizes[0]:
+        raise InvalidParameter(
+            f"the law of {len(domain)} true and {len(recorded)} recorded values does not tell the "
+            "true ones apart: one of its columns is a mixture of others; merge true values",
+            field=field,
+        )
+    named = None
+    if set(recorded) <= set(domain):
+        named = np.array([list(domain).index(value) for value in recorded], np.int64)
+    return Patterns(
+        law, 0.0, 1.0, unbiased=np.asarray(np.linalg.pinv(law).T, np.float64), named=named
+    )

@@ -1,0 +1,327 @@
+"""What a fitted model says of its coefficients: errors, tests, intervals and sets.
+
+Standard errors come from the observed information, or from the sandwich of it and of the products
+of the scores, over rows or over clusters of rows with the factor m / (m - 1) (Binder 1983, as R's
+survey computes it). Where the standard error of a slope, computed before the outcome is looked at,
+is above .5, the normal approximation is not trusted: the set of the profile likelihood is given,
+which may have no end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+from scipy.linalg import eigh
+
+from hushpoll_analysis.regression.fitting import FLAT, Maximum, climb, profile
+from hushpoll_analysis.regression.likelihood import Likelihood
+from hushpoll_analysis.regression.terms.coding import Column
+
+Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+NOISY: Final = 0.5
+"""Expected standard error of a slope, in logits, above which it is too noisy to tell."""
+OBSERVED: Final = "observed information"
+SANDWICH: Final = "sandwich"
+CLUSTERED: Final = "sandwich over clusters"
+_LOADED: Final = 0.1
+"""Share of a flat direction from which a coefficient counts as flat."""
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """One coefficient with what is known of it.
+
+    Attributes
+    ----------
+    name, term : str
+        Of its column and of the term of the formula.
+    category : str or None
+        Category of the outcome that it compares with the reference, where there are several.
+    estimate, standard_error : float or None
+        None where the likelihood has no finite maximum.
+    statistic, p_value : float or None
+        Of the test that it is 0: Wald's, or the root of the likelihood ratio.
+    lower, upper : float or None
+        Of the interval; None: it has no end on that side.
+    method : str
+        ``Wald`` or ``profile likelihood``.
+    simultaneous_lower, simultaneous_upper : float or None
+        Of intervals that all hold together.
+    expected_standard_error : float or None
+        Known before the outcome is looked at; None for intercepts and thresholds.
+    """
+
+    name: str
+    term: str
+    category: str | None
+    estimate: float | None
+    standard_error: float | None
+    statistic: float | None
+    p_value: float | None
+    lower: float | None
+    upper: float | None
+    method: str
+    simultaneous_lower: float | None
+    simultaneous_upper: float | None
+    expected_standard_error: float | None
+
+
+@dataclass(frozen=True)
+class Test:
+    """A test that all coefficients of a term, or all slopes, are 0."""
+
+    term: str
+    kind: str
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """The covariance of the estimates.
+
+    Attributes
+    ----------
+    matrix : f64[q, q]
+        Of all parameters; directions in which the likelihood is flat are held.
+    flat : bool[q]
+        Parameters without a finite maximum.
+    kind : str
+        Where it comes from.
+    freedom : float
+        Degrees of freedom of its tests; inf for the normal distribution.
+    """
+
+    matrix: Array
+    flat: Flags
+    kind: str
+    freedom: float
+
+    def quantile(self, confidence: float) -> float:
+        """Return the two-sided quantile."""
+        tail = (1 + confidence) / 2
+        return float(stats.norm.ppf(tail) if np.isinf(self.freedom) else self._t.ppf(tail))
+
+    def p_value(self, statistic: float) -> float:
+        """Return the two-sided p-value of a standardised estimate."""
+        tail = stats.norm if np.isinf(self.freedom) else self._t
+        return float(2 * tail.sf(abs(statistic)))
+
+    def p_of_square(self, statistic: float, df: int) -> float:
+        """Return the p-value of a sum of squares."""
+        if np.isinf(self.freedom):
+            return float(stats.chi2.sf(statistic, df))
+        return float(stats.f.sf(statistic / df, df, self.freedom))
+
+    @property
+    def _t(self) -> stats.rv_frozen:
+        return stats.t(self.freedom)
+
+
+def covariance(likelihood: Likelihood, maximum: Maximum, *, robust: bool) -> Covariance:
+    """Return the covariance of the estimates at the maximum.
+
+    Parameters
+    ----------
+    likelihood, maximum
+        The model and where it is largest.
+    robust : bool
+        Whether the sandwich is used; it is with weights or clusters.
+    """
+    slopes, complete = maximum.slopes, maximum.complete
+    assert slopes.observed is not None  # noqa: S101  (a maximum has it)
+    sizes, directions = eigh(slopes.observed, complete)
+    kept = sizes > FLAT
+    inverse = directions[:, kept] / sizes[kept] @ directions[:, kept].T
+    load = np.abs(directions[:, ~kept]) * np.sqrt(np.diag(complete))[:, None]
+    flat = np.zeros(likelihood.size, bool)
+    if load.size:
+        flat = (load > _LOADED * load.max(axis=0)).any(axis=1)
+    weighted = not np.array_equal(likelihood.rows.weight, likelihood.rows.square)
+    cluster = likelihood.rows.cluster
+    if not (robust or weighted or cluster is not None):
+        return Covariance(inverse, flat, OBSERVED, np.inf)
+    crossed = likelihood.at(maximum.parameters, derivatives=1, crossed=True).crossed
+    assert crossed is not None  # noqa: S101  (it was asked for)
+    units = likelihood.n if cluster is None else len(np.unique(cluster))
+    matrix = inverse @ crossed @ inverse * (units / max(units - 1, 1))
+    if cluster is None:
+        return Covariance(matrix, flat, SANDWICH, np.inf)
+    return Covariance(matrix, flat, CLUSTERED, float(max(units - likelihood.outcome_size, 1)))
+
+
+def expected_errors(likelihood: Likelihood) -> Array:
+    """Return the standard errors of the outcome's parameters if nothing depended on anything.
+
+    All categories of the outcome and all combinations of perturbed predictors are taken as alike,
+    so that they are known before the outcome is looked at. inf where the records say nothing.
+    """
+    even = np.zeros(likelihood.size)
+    even[: likelihood.outcome_size] = likelihood.family.start(
+        np.full(likelihood.y, 1 / likelihood.y)
+    )
+    slopes = likelihood.at(even)
+    assert slopes.observed is not None  # noqa: S101  (two derivatives were asked for)
+    assert slopes.complete is not None  # noqa: S101
+    sizes, directions = eigh(slopes.observed, slopes.complete)
+    with np.errstate(divide="ignore"):
+        inverse = np.where(sizes > FLAT, 1 / np.maximum(sizes, FLAT), np.inf)
+        squares = np.square(directions)
+        variance = np.where(squares > 0, squares * inverse, 0.0).sum(axis=1)
+    design_effect = likelihood.rows.square.sum() / likelihood.total
+    return np.asarray(np.sqrt(variance * design_effect)[: likelihood.outcome_size])
+
+
+def spreads(likelihood: Likelihood) -> Array:
+    """Return by how much each column is to change for its slope to be compared with `NOISY`.
+
+    1 for dummies; a standard deviation for numbers.
+    """
+    design = likelihood.design
+    sizes = np.bincount(likelihood.rows.group, likelihood.rows.weight, design.groups)
+    found = []
+    for place, column in enumerate(likelihood.family.columns):
+        if column.dummy:
+            found.append(1.0)
+            continue
+        x = design.u[:, place][:, None] * design.v[:, place]
+        share = np.broadcast_to((sizes / sizes.sum() / x.shape[1])[:, None], x.shape)
+        mean = float((share * x).sum())
+        found.append(float(np.sqrt((share * np.square(x - mean)).sum())) or 1.0)
+    return np.array(found)
+
+
+def coefficients(
+    likelihood: Likelihood,
+    maximum: Maximum,
+    known: Covariance,
+    *,
+    confidence: float,
+    sample: Likelihood,
+    tell: Callable[[], object] | None = None,
+) -> list[Coefficient]:
+    """Return the coefficients of the outcome's model.
+
+    Parameters
+    ----------
+    likelihood, maximum, known
+        The model, its maximum and the covariance there.
+    confidence : float
+        Of the intervals.
+    sample : Likelihood
+        Of all rows, or of a sample of many, of which expected standard errors are computed.
+    tell : callable, optional
+        Called at each point of a profile.
+    """
+    family = likelihood.family
+    errors = expected_errors(sample) * np.sqrt(sample.total / likelihood.total)
+    wide = spreads(sample)
+    z = known.quantile(confidence)
+    slopes = [place for place, one in enumerate(family.coefficients) if _slope(one, family.columns)]
+    together = known.quantile(confidence ** (1 / max(len(slopes), 1)))
+    found = []
+    for place, one in enumerate(family.coefficients):
+        slope = place in slopes
+        column = None if one.column is None else family.columns[one.column]
+        expected = None
+        if slope and one.column is not None:
+            expected = float(errors[place] * wide[one.column])
+        estimate = float(maximum.parameters[place])
+        error = float(np.sqrt(known.matrix[place, place]))
+        flat = bool(known.flat[place])
+        noisy = expected is not None and (expected > NOISY or flat)
+        statistic = None if flat or not error else estimate / error
+        limits = [None if flat else estimate + side * z * error for side in (-1, 1)]
+        far = [None if flat else estimate + side * together * error for side in (-1, 1)]
+        p_value = None if statistic is None else known.p_value(statistic)
+        method = "Wald"
+        if noisy and known.kind == OBSERVED:
+            method = "profile likelihood"
+            limits = [
+                profile(likelihood, maximum, place, z * z / 2, side, tell) for side in (-1, 1)
+            ]
+            far = [
+                profile(likelihood, maximum, place, together**2 / 2, side, tell) for side in (-1, 1)
+            ]
+            ratio = likelihood_ratio(likelihood, maximum, np.array([place]))
+            statistic = float(np.sqrt(ratio) * (1 if estimate > 0 else -1))
+            p_value = known.p_value(statistic)
+        found.append(
+            Coefficient(
+                name=one.name,
+                term=column.term if column is not None else "threshold",
+                category=one.category if family.predictors > 1 else None,
+                estimate=None if flat else estimate,
+                standard_error=None if flat else error,
+                statistic=statistic,
+                p_value=p_value,
+                lower=limits[0],
+                upper=limits[1],
+                method=method,
+                simultaneous_lower=far[0] if slope else None,
+                simultaneous_upper=far[1] if slope else None,
+                expected_standard_error=expected
+                if expected is None or np.isfinite(expected)
+                else None,
+            )
+        )
+    return found
+
+
+def likelihood_ratio(
+    likelihood: Likelihood, maximum: Maximum, places: npt.NDArray[np.int64]
+) -> float:
+    """Return twice the fall of the log-likelihood where some parameters are 0."""
+    start, fixed = maximum.parameters.copy(), np.zeros(likelihood.size, bool)
+    start[places], fixed[places] = 0.0, True
+    reduced = climb(likelihood, start, fixed=fixed)
+    return max(0.0, 2 * (maximum.slopes.value - reduced.slopes.value))
+
+
+def tests(
+    likelihood: Likelihood, maximum: Maximum, known: Covariance, *, ratios: bool
+) -> list[Test]:
+    """Return the tests of each term, and of all slopes together.
+
+    Parameters
+    ----------
+    likelihood, maximum, known
+        The model, its maximum and the covariance there.
+    ratios : bool
+        Whether likelihood ratios are computed, which fit the model once more for each test; they
+        hold without weights and clusters alone.
+    """
+    family, found = likelihood.family, []
+    by_term: dict[str, list[int]] = {}
+    for place, one in enumerate(family.coefficients):
+        if _slope(one, family.columns) and one.column is not None:
+            by_term.setdefault(family.columns[one.column].term, []).append(place)
+    parts = list(by_term.items())
+    if len(parts) > 1:
+        parts.append(("all slopes", [place for _, places in parts for place in places]))
+    for term, places in parts:
+        chosen = np.array(places)
+        if not known.flat[chosen].any():
+            part = known.matrix[np.ix_(chosen, chosen)]
+            values = maximum.parameters[chosen]
+            statistic = float(values @ np.linalg.solve(part, values))
+            p = known.p_of_square(statistic, len(places))
+            found.append(Test(term, "Wald", statistic, len(places), p))
+        if ratios and known.kind == OBSERVED:
+            statistic = likelihood_ratio(likelihood, maximum, chosen)
+            p = float(stats.chi2.sf(statistic, len(places)))
+            found.append(Test(term, "likelihood ratio", statistic, len(places), p))
+    return found
+
+
+def _slope(one: object, columns: Sequence[Column]) -> bool:
+    column = getattr(one, "column", None)
+    return column is not None and bool(columns[column].parts)

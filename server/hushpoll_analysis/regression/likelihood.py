@@ -1,0 +1,294 @@
+"""The likelihood of records: a sum over what they do not show, and its derivatives.
+
+With c the combination of perturbed predictors, y the outcome and g the values in clear, a row has
+
+    P(row) = sum over y, c of  P(c | g) P(y | c, g) P(record | y, c),
+
+in which the last factor is known exactly, P(y | c, g) is the outcome's model with parameters b, and
+P(c | g) a multinomial logit with parameters a. Its logarithm's gradient is the expectation of the
+complete data's score s given the row, and (Louis, JRSS B 1982) its information is
+
+    E[-d2 | row] - E[s s' | row] + E[s | row] E[s | row]'.
+
+The first two are summed over rows that are alike in clear; the last over rows that are alike in
+all, a part at a time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.regression.answers import Answers, Unit
+from hushpoll_analysis.regression.outcomes import Family
+from hushpoll_analysis.regression.sums import Slopes, Sums
+from hushpoll_analysis.regression.terms.design import Design
+
+Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+
+_Part = TypeVar("_Part")
+_Found = TypeVar("_Found")
+
+_MOST_THREADS = 8
+CELLS = 1 << 20
+"""Numbers of eight bytes that a part of the rows takes in each array."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that are alike in all that the model reads, sorted by their group in clear.
+
+    Attributes
+    ----------
+    group : int64[R]
+        Group in clear.
+    outcome : int64[R] or None
+        Category of the outcome, the reference 0; None if it is perturbed.
+    patterns : tuple of int64[R]
+        The pattern of each unit's record; the outcome's own unit is the last, if it is alone.
+    weight, square : f64[R]
+        Sums of the rows' weights and of their squares.
+    cluster : int64[R] or None
+        Which were drawn together, from 0.
+    """
+
+    group: Places
+    outcome: Places | None
+    patterns: tuple[Places, ...]
+    weight: Array
+    square: Array
+    cluster: Places | None
+
+
+class Likelihood:
+    """The log-likelihood of rows, as a function of the parameters.
+
+    Parameters
+    ----------
+    design : Design
+        Of the predictors.
+    family : Family
+        Of the outcome.
+    answers : Answers
+        The rows.
+    outcome : Unit or int64[n]
+        The unit that has the outcome, or its categories in clear, the reference 0.
+    name : str
+        Of the outcome.
+    order : int64[Y]
+        The code of the outcome in its domain, of each category of the family.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        family: Family,
+        answers: Answers,
+        outcome: Unit | Places,
+        name: str,
+        order: Places,
+    ) -> None:
+        self.design, self.family = design, family
+        self.name, self._order = name, order
+        hidden = design.hidden
+        self.units = hidden.units
+        self.own: Unit | None = None
+        clear = None
+        if isinstance(outcome, Unit):
+            if all(unit.name != outcome.name for unit in self.units):
+                self.units = (*self.units, outcome)
+            self.own = next(unit for unit in self.units if unit.name == outcome.name)
+        else:
+            clear = outcome
+        self.c, self.y = hidden.combinations, len(family.domain)
+        self.p, self.r = len(family.columns), design.z.shape[1]
+        self.constraint = family.constraint
+        self.outcome_size = self.constraint.shape[1]
+        self.size = self.outcome_size + (self.c - 1) * self.r
+        self.n = answers.n
+        self.rows = self._grouped(answers, clear)
+        self.starts = np.searchsorted(self.rows.group, np.arange(design.groups + 1))
+
+    @property
+    def convex(self) -> bool:
+        """Whether nothing is hidden, so that there is one maximum."""
+        return not self.units
+
+    @cached_property
+    def total(self) -> float:
+        """Sum of the weights."""
+        return float(self.rows.weight.sum())
+
+    def _grouped(self, answers: Answers, clear: Places | None) -> Rows:
+        keys = [] if clear is None else [clear]
+        keys += [unit.places for unit in self.units]
+        if answers.clusters is not None:
+            keys.append(answers.clusters)
+        place = self.design.group
+        for key in keys:
+            joined = place * (int(key.max(initial=0)) + 1) + key
+            _, place = np.unique(joined, return_inverse=True)
+        # sorted by group, since it was the first key
+        _, first, place = np.unique(place, return_index=True, return_inverse=True)
+        weights = np.ones(answers.n) if answers.weights is None else answers.weights
+        found = len(first)
+        return Rows(
+            self.design.group[first],
+            None if clear is None else clear[first],
+            tuple(unit.places[first] for unit in self.units),
+            np.asarray(np.bincount(place, weights, found), np.float64),
+            np.asarray(np.bincount(place, weights**2, found), np.float64),
+            None if answers.clusters is None else answers.clusters[first],
+        )
+
+    def record_likelihood(self, rows: slice) -> Array:
+        """Return f64[R, Y or 1, C]: the likelihood of records under each outcome and combination.
+
+        The outcome's axis has one place where it is in clear.
+        """
+        parts = [
+            unit.patterns.likelihood(places[rows])
+            for unit, places in zip(self.units, self.rows.patterns, strict=True)
+        ]
+        own = None if self.own is None else self.own.name
+        return spread(self.units, parts, own, self.name, self._order)
+
+    def split(self, parameters: Array) -> tuple[Array, Array]:
+        """Return the coefficients f64[M, p] of the outcome and f64[C - 1, r] of the mixing."""
+        b = (self.constraint @ parameters[: self.outcome_size]).reshape(-1, self.p)
+        return b, parameters[self.outcome_size :].reshape(self.c - 1, self.r)
+
+    def shares(self, mixing: Array, z: Array) -> Array:
+        """Return ln P(c | g), f64[G, C]."""
+        if self.c == 1:
+            return np.zeros((len(z), 1))
+        eta = np.concatenate([np.zeros((len(z), 1)), z @ mixing.T], axis=1)
+        eta -= eta.max(axis=1, keepdims=True)
+        return np.asarray(eta - np.log(np.exp(eta).sum(axis=1, keepdims=True)))
+
+    def linear(self, b: Array, u: Array) -> Array:
+        """Return the linear predictors, f64[G, C, M]."""
+        v = self.design.v
+        return np.stack([(u * row) @ v.T for row in b], axis=-1)
+
+    def _parts(self) -> Iterator[tuple[slice, slice]]:
+        """Yield groups and their rows, so many that no array is large."""
+        m = self.family.predictors
+        each_group = self.c * self.y * max(m * m, 2)
+        hidden = self.y if self.own is not None else 1
+        each_row = self.c * hidden + self.size
+        groups, lo = self.design.groups, 0
+        while lo < groups:
+            hi = min(groups, lo + max(1, CELLS // each_group))
+            most = int(self.starts[lo]) + max(1, CELLS // each_row)
+            hi = max(lo + 1, min(hi, int(np.searchsorted(self.starts, most, "right")) - 1))
+            yield slice(lo, hi), slice(int(self.starts[lo]), int(self.starts[hi]))
+            lo = hi
+
+    def value(self, parameters: Array) -> float:
+        """Return the log-likelihood."""
+        return self.at(parameters, derivatives=0).value
+
+    def at(
+        self,
+        parameters: Array,
+        *,
+        derivatives: int = 2,
+        observed: bool = True,
+        crossed: bool = False,
+    ) -> Slopes:
+        """Return the log-likelihood with its gradient and information.
+
+        Parameters
+        ----------
+        parameters : f64[q]
+            The outcome's, then the mixing's.
+        derivatives : int
+            0: the value alone; 1: the gradient, too; 2: the information, too.
+        observed : bool
+            Whether the observed information is computed, or that of complete data alone.
+        crossed : bool
+            Whether the products of the scores are summed, which a sandwich needs.
+        """
+        b, mixing = self.split(parameters)
+        total = Sums(self, derivatives, observed, crossed)
+
+        def part(place: tuple[slice, slice]) -> Sums | None:
+            groups, rows = place
+            u, z = self.design.u[groups], self.design.z[groups]
+            log_shares = self.shares(mixing, z)
+            log_y, first, second = self.family.evaluate(self.linear(b, u))
+            joint = np.exp(np.moveaxis(log_y, 2, 1) + log_shares[:, None, :])
+            sums = Sums(self, derivatives, observed, crossed)
+            fine = sums.add(groups, rows, joint, np.exp(log_shares), first, second)
+            return sums if fine else None
+
+        for sums in _mapped(part, self._parts()):
+            if sums is None:
+                return Slopes(-np.inf, np.zeros(self.size))
+            total.join(sums)
+        return total.result()
+
+
+def _mapped(work: Callable[[_Part], _Found], parts: Iterator[_Part]) -> Iterator[_Found]:
+    """Yield the work on each part, in their order, on as many threads as there are processors."""
+    first, second = next(parts, None), next(parts, None)
+    threads = min(len(os.sched_getaffinity(0)), _MOST_THREADS)
+    if first is None:
+        return
+    if second is None or threads == 1:
+        yield work(first)
+        for one in chain([] if second is None else [second], parts):
+            yield work(one)
+        return
+    # a pool per call: one kept between calls would have lost its threads in a forked child
+    with ThreadPoolExecutor(threads, thread_name_prefix="hushpoll-regression") as pool:
+        flying = deque((pool.submit(work, first), pool.submit(work, second)))
+        for one in parts:
+            flying.append(pool.submit(work, one))
+            if len(flying) > threads:
+                yield flying.popleft().result()
+        while flying:
+            yield flying.popleft().result()
+
+
+def spread(
+    units: Sequence[Unit], parts: Sequence[Array], own: str | None, outcome: str, order: Places
+) -> Array:
+    """Return f64[R, Y or 1, C]: the product of numbers f64[R, k] of each unit.
+
+    Parameters
+    ----------
+    units : sequence of Unit
+        In the order of the combinations' axes.
+    parts : sequence of f64[R, k]
+        Of each unit.
+    own : str or None
+        Name of the unit that has the outcome.
+    outcome : str
+        Name of the outcome.
+    order : int64[Y]
+        Its codes in the order wanted.
+    """
+    whole: Any = np.ones((1, 1, 1))
+    for unit, part in zip(units, parts, strict=True):
+        n = len(part)
+        shaped = part[:, None, :]
+        if unit.name == own:
+            axis = 1 + [question.name for question in unit.questions].index(outcome)
+            table = np.moveaxis(part.reshape(n, *unit.sizes), axis, 1)
+            shaped = table.reshape(n, len(order), -1)[:, order]
+        whole = (whole[:, :, :, None] * shaped[:, :, None, :]).reshape(
+            n, max(whole.shape[1], shaped.shape[1]), -1
+        )
+    return np.asarray(whole)

@@ -1,0 +1,387 @@
+"""Fit a regression: which answers depend on which, other things equal, by maximum likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.regression.answers import Answers, Categories, Numbers, Unit
+from hushpoll_analysis.regression.effects import Averages, marginal_effects
+from hushpoll_analysis.regression.fitting import LARGE, Climbed, Maximum, maximise
+from hushpoll_analysis.regression.inference import (
+    Covariance,
+    coefficients,
+    covariance,
+    tests,
+)
+from hushpoll_analysis.regression.likelihood import Likelihood
+from hushpoll_analysis.regression.outcomes import (
+    FAMILIES,
+    LINEAR,
+    LOGIT,
+    MULTINOMIAL,
+    ORDERED,
+    family_of,
+)
+from hushpoll_analysis.regression.result import Mixing, Plain, Regression
+from hushpoll_analysis.regression.terms.coding import coded
+from hushpoll_analysis.regression.terms.design import Design, design_of
+from hushpoll_analysis.regression.terms.formulas import FIELD, Formula, read_formula
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.spelling.text import show
+
+Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+
+_SAMPLE: Final = 20_000
+"""Rows of many that say where to start."""
+_CHEAP: Final = 1 << 21
+"""Rows times combinations up to which every term gets its likelihood ratio."""
+_MOST_CATEGORIES: Final = 100
+"""Categories of an outcome."""
+
+
+def fit(
+    formula: str,
+    answers: Answers,
+    *,
+    family: str | None = None,
+    saturated: bool = False,
+    robust: bool = False,
+    confidence: float = 0.95,
+    plain: bool = True,
+    effects: bool = True,
+    tell: Callable[[str], object] | None = None,
+) -> Regression:
+    """Fit a regression of an outcome on predictors, each perturbed or in clear.
+
+    Parameters
+    ----------
+    formula : str
+        Such as ``outcome ~ age + C(region, ref='north')``; see
+        :func:`hushpoll_analysis.regression.terms.formulas.read_formula`.
+    answers : Answers
+        The rows, with the law of each perturbed question.
+    family : str, optional
+        ``logit``, ``multinomial``, ``ordered`` or ``linear``; by default the first for two
+        categories, the second for more, the last for numbers.
+    saturated : bool
+        Whether each combination of values in clear has its own distribution of the perturbed
+        predictors, in place of a multinomial logit on the terms in clear.
+    robust : bool
+        Whether standard errors come from the sandwich; they do with weights or clusters.
+    confidence : float
+        Of each interval, in (0, 1).
+    plain : bool
+        Whether the regression that takes the records for answers is fitted, too.
+    effects : bool
+        Whether average marginal effects are computed.
+    tell : callable, optional
+        Called with the state that the work is in.
+
+    Raises
+    ------
+    InvalidParameter
+        For a formula that cannot be read; an unknown column; an outcome that the family cannot
+        have; columns that depend on each other; an outcome in clear that a predictor separates;
+        coefficients of which the records say nothing: the message names the term.
+    MissingExtra
+        Without formulaic.
+    """
+    normal_quantile(confidence)  # it refuses a bad one
+    say = tell or (lambda _: None)
+    read = read_formula(formula)
+    for name in read.variables:
+        answers.unit_of(name)
+    chosen = _family(family, read, answers)
+    if answers.n == 0:
+        raise InvalidParameter("there is no row to fit; give rows without gaps", field="rows")
+    if chosen == LINEAR:
+        from hushpoll_analysis.regression.linear import fit_linear
+
+        return fit_linear(read, answers, robust=robust, confidence=confidence, plain=plain)
+    say("reading")
+    model = _model(read, answers, chosen, saturated=saturated)
+    likelihood = model.likelihood
+    say("climbing")
+    maximum, sample = _maximum(model)
+    known = covariance(likelihood, maximum, robust=robust)
+    _refuse_flat(model, maximum, known)
+    say("intervals")
+    table = coefficients(likelihood, maximum, known, confidence=confidence, sample=sample)
+    cheap = len(likelihood.rows.group) * likelihood.c <= _CHEAP
+    averages = Averages(sample, maximum.parameters, known)
+    perturbed = tuple(name for name in read.variables if answers.unit_of(name) is not None)
+    say("tests and effects")
+    return Regression(
+        formula=formula,
+        family=chosen,
+        outcome=read.outcome.variables[0],
+        categories=likelihood.family.domain,
+        n=answers.n,
+        dropped=answers.dropped,
+        perturbed=perturbed,
+        log_likelihood=maximum.slopes.value,
+        converged=maximum.converged,
+        starts=maximum.starts,
+        agreed=maximum.agreed,
+        steps=maximum.steps,
+        standard_errors=known.kind,
+        confidence=confidence,
+        coefficients=tuple(table),
+        mixing=tuple(_mixing(model, maximum, known)),
+        tests=tuple(tests(likelihood, maximum, known, ratios=cheap)),
+        effects=tuple(marginal_effects(averages, confidence=confidence)) if effects else (),
+        plain=_plain(read, answers, chosen) if plain and perturbed else (),
+        notes=tuple(_notes(model, maximum, known, sample)),
+        averages=averages,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """A model and what it was made of."""
+
+    formula: Formula
+    answers: Answers
+    family: str
+    design: Design
+    likelihood: Likelihood
+    start: Array
+    outcome: Unit | Places
+    order: Places
+
+
+def _family(family: str | None, formula: Formula, answers: Answers) -> str:
+    factor = formula.outcome
+    if family is not None and family not in FAMILIES:
+        raise InvalidParameter(
+            f"family is {show(family)}; give one of {', '.join(FAMILIES)}", field="family"
+        )
+    if factor.tree is not None:
+        if family not in (None, LINEAR):
+            raise InvalidParameter(
+                f"the outcome {factor.text} is a computed number, which has the family linear; "
+                "name a column, or C(column)",
+                field="family",
+            )
+        return LINEAR
+    column = answers.clear.get(factor.variables[0])
+    numbers = isinstance(column, Numbers) and not factor.as_categories
+    if numbers and family is None:
+        assert isinstance(column, Numbers)  # noqa: S101  (numbers says so)
+        return LOGIT if len(np.unique(column.values)) == 2 else LINEAR
+    if family == LINEAR:
+        return LINEAR
+    number = len(_domain(formula, answers)[0])
+    if family == LOGIT and number != 2:
+        raise InvalidParameter(
+            f"the outcome {factor.text} has {number} categories, and a logit takes 2; give the "
+            "family multinomial or ordered",
+            field="family",
+        )
+    return family or (LOGIT if number == 2 else MULTINOMIAL)
+
+
+def _domain(formula: Formula, answers: Answers) -> tuple[tuple[str, ...], Places]:
+    """Return the outcome's categories, the reference first, and the place of each code."""
+    factor = formula.outcome
+    column = answers.clear.get(factor.variables[0])
+    if isinstance(column, Numbers) and not factor.as_categories:
+        levels = tuple(f"{value:g}" for value in np.unique(column.values))
+        found = levels, np.arange(len(levels))
+    else:
+        one = coded(factor, answers)
+        assert one.levels is not None  # noqa: S101  (a column of categories has them)
+        assert one.order is not None  # noqa: S101
+        found = one.levels, one.order
+    if not 2 <= len(found[0]) <= _MOST_CATEGORIES:
+        raise InvalidParameter(
+            f"the outcome {factor.text} has {len(found[0])} categories, and a model takes 2 to "
+            f"{_MOST_CATEGORIES}; group them, or give the family linear",
+            field=FIELD,
+        )
+    return found
+
+
+def _model(formula: Formula, answers: Answers, family: str, *, saturated: bool) -> _Model:
+    name = formula.outcome.variables[0]
+    levels, place = _domain(formula, answers)
+    if family == ORDERED and formula.outcome.reference is not None:
+        raise InvalidParameter(
+            f"{formula.outcome.text} names a reference, and an ordered outcome has none; leave it "
+            "out",
+            field=FIELD,
+        )
+    design = design_of(formula, answers, saturated=saturated)
+    shares = np.full(len(levels), 1 / len(levels))
+    unit = answers.unit_of(name)
+    outcome: Unit | Places
+    if unit is None:
+        column = answers.clear[name]
+        codes = (
+            column.codes
+            if isinstance(column, Categories)
+            else np.searchsorted(np.unique(column.values), column.values)
+        )
+        outcome = place[codes]
+        counts = np.bincount(outcome, answers.weights, len(levels))
+        if not (counts > 0).all():
+            raise InvalidParameter(
+                f"no row has the outcome {name} = {levels[int(np.argmin(counts))]}; leave the "
+                "category out, or merge it with another",
+                field=FIELD,
+            )
+        shares = counts / counts.sum()
+    else:
+        outcome = unit
+    model = family_of(family, levels, design.columns)
+    order = np.argsort(place)
+    likelihood = Likelihood(design, model, answers, outcome, name, order)
+    start = np.zeros(likelihood.size)
+    start[: likelihood.outcome_size] = model.start(shares)
+    return _Model(formula, answers, family, design, likelihood, start, outcome, order)
+
+
+def _maximum(model: _Model) -> tuple[Maximum, Likelihood]:
+    """Return the maximum, of many rows from that of a sample of them, and the sample or all."""
+    likelihood, answers = model.likelihood, model.answers
+    work = float(len(likelihood.rows.group)) * likelihood.size**2
+    if work <= LARGE or answers.n < 2 * _SAMPLE:
+        return maximise(likelihood, model.start), likelihood
+    rng = np.random.default_rng(20_261)
+    rows = np.sort(rng.choice(answers.n, _SAMPLE, replace=False))
+    outcome = model.outcome
+    part = Likelihood(
+        model.design.taken(rows),
+        likelihood.family,
+        answers.taken(rows),
+        outcome.taken(rows) if isinstance(outcome, Unit) else outcome[rows],
+        likelihood.name,
+        model.order,
+    )
+    found = maximise(part, model.start)
+    near = Climbed(found.parameters, found.slopes, found.steps, found.converged)
+    if not (found.converged and np.isfinite(likelihood.value(near.parameters))):
+        return maximise(likelihood, model.start), likelihood
+    assert found.slopes.observed is not None  # noqa: S101  (a maximum has it)
+    known = found.slopes.observed * (likelihood.total / part.total)
+    return maximise(likelihood, model.start, near=near, known=known), part
+
+
+def _refuse_flat(model: _Model, maximum: Maximum, known: Covariance) -> None:
+    """Refuse a model of which the records cannot tell a coefficient.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the term.
+    """
+    likelihood, size = model.likelihood, model.likelihood.outcome_size
+    flat = np.flatnonzero(known.flat[:size])
+    if not len(flat):
+        return
+    family = likelihood.family
+    found = [family.coefficients[int(place)] for place in flat]
+    # an intercept is named where no slope is flat
+    found.sort(key=lambda one: one.column is None or not family.columns[one.column].parts)
+    one = found[0]
+    column = None if one.column is None else family.columns[one.column]
+    term = column.term if column is not None else "threshold"
+    name = model.formula.outcome.variables[0]
+    if maximum.infinite and likelihood.convex:
+        raise InvalidParameter(
+            f"the term {term} separates the outcome {name}: without end, the larger the "
+            f"coefficient of {one.name}, the likelier the rows; leave the term out, or merge "
+            "categories",
+            field=FIELD,
+        )
+    if not maximum.infinite:
+        raise InvalidParameter(
+            f"the records cannot tell the coefficient of {one.name}, of the term {term}: they are "
+            "as likely with any value of it; leave the term out, or merge categories",
+            field=FIELD,
+        )
+
+
+def _mixing(model: _Model, maximum: Maximum, known: Covariance) -> list[Mixing]:
+    likelihood = model.likelihood
+    place, found = likelihood.outcome_size, []
+    for combination in model.design.hidden.names[1:]:
+        for name in model.design.mixing_names:
+            flat = bool(known.flat[place])
+            found.append(
+                Mixing(
+                    combination,
+                    name,
+                    None if flat else float(maximum.parameters[place]),
+                    None if flat else float(np.sqrt(known.matrix[place, place])),
+                )
+            )
+            place += 1
+    return found
+
+
+def _plain(formula: Formula, answers: Answers, family: str) -> tuple[Plain, ...]:
+    """Return the coefficients of the regression that takes the records for answers."""
+    face = answers.taken_at_face_value()
+    if face is None:
+        return ()
+    try:
+        model = _model(formula, face, family, saturated=False)
+        maximum = maximise(model.likelihood, model.start)
+        known = covariance(model.likelihood, maximum, robust=False)
+        _refuse_flat(model, maximum, known)
+    except InvalidParameter:
+        return ()
+    return tuple(
+        Plain(
+            one.name,
+            float(maximum.parameters[place]),
+            float(np.sqrt(known.matrix[place, place])),
+        )
+        for place, one in enumerate(model.likelihood.family.coefficients)
+    )
+
+
+def _notes(model: _Model, maximum: Maximum, known: Covariance, sample: Likelihood) -> list[str]:
+    notes = []
+    if sample is not model.likelihood:
+        notes.append(
+            f"expected standard errors and marginal effects are averages over a sample of "
+            f"{sample.n:,} rows; all else is of all rows"
+        )
+    size = model.likelihood.outcome_size
+    if not maximum.converged:
+        notes.append(
+            "the climb ended before the maximum was reached; do not use these figures, leave terms "
+            "out"
+        )
+    if maximum.agreed < maximum.starts:
+        notes.append(
+            f"{maximum.starts - maximum.agreed} of {maximum.starts} starts led to a lower maximum"
+        )
+    if known.flat[:size].any():
+        notes.append(
+            "some coefficients have no finite maximum: the noise of the records is larger than "
+            "what they say of them, and their sets have an end on one side at most"
+        )
+    if known.flat[size:].any():
+        notes.append(
+            "of some combinations of the perturbed predictors the records suggest that nobody has "
+            "them, so coefficients of their model have no finite maximum"
+        )
+    if model.likelihood.c > 1:
+        notes.append(
+            "the chances of the perturbed predictors given those in clear are a multinomial logit "
+            "on the terms in clear; where they depend on them in another way, slopes are biased"
+            if len(model.design.mixing_names) != model.design.groups
+            else "each combination of values in clear has its own chances of the perturbed "
+            "predictors"
+        )
+    return notes

@@ -1,0 +1,303 @@
+"""Rows that people bring: a table of CSV or Parquet, and the law of each randomised column.
+
+A law is a table of its own: the first column has the recorded values, and each other column, named
+after a true value, the chance of each recorded value given that true one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.frames.parquet_cells import is_parquet, parquet_header, parquet_texts
+from hushpoll_analysis.regression.answers import (
+    Answers,
+    Categories,
+    Numbers,
+    Patterns,
+    Question,
+    Unit,
+    patterns_of_law,
+)
+from hushpoll_analysis.regression.terms.formulas import FIELD, Formula, read_formula
+from hushpoll_protocols.epsilon import is_decimal
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.reading.decimal_texts import (
+    doubtful_point,
+    has_doubtful_point,
+    parse_number,
+)
+from hushpoll_shared.reading.table_reader import (
+    Row,
+    TableReader,
+    column_place,
+    columns_named,
+    open_table,
+)
+from hushpoll_shared.reading.text_files import named
+from hushpoll_shared.spelling.text import show
+
+Array = npt.NDArray[np.float64]
+
+DATA: Final = "data"
+LAW: Final = "law"
+MOST_CATEGORIES: Final = 1_000
+"""Categories of a column in clear."""
+_ROWS: Final = 65_536
+
+
+@dataclass(frozen=True)
+class Law:
+    """The law of a randomised column.
+
+    Attributes
+    ----------
+    recorded, domain : tuple of str
+        Recorded and true values.
+    patterns : Patterns
+        What each recorded value says.
+    """
+
+    recorded: tuple[str, ...]
+    domain: tuple[str, ...]
+    patterns: Patterns
+
+
+def read_law(path: Path) -> Law:
+    """Read the law of a randomised column.
+
+    Raises
+    ------
+    InvalidParameter
+        If the file is no table, a chance is no number in [0, 1], a recorded value stands twice, a
+        column does not sum to 1, or the law does not tell the true values apart.
+    OSError
+        If it cannot be read.
+    """
+    with open_table(path, field=LAW) as table:
+        if len(table.header) < 3:
+            raise InvalidParameter(
+                f"{table.name} has {len(table.header)} columns; a law has the recorded values in "
+                "its first column, and a column for each of two or more true values",
+                field=LAW,
+            )
+        recorded: list[str] = []
+        chances: list[list[float]] = []
+        for row in table.rows():
+            if row.cells[0] in recorded:
+                raise table.refused(
+                    row, table.header[0], f"the recorded value {show(row.cells[0])} stands twice"
+                )
+            recorded.append(row.cells[0])
+            chances.append([table.number(row, place) for place in range(1, len(table.header))])
+            for place, chance in enumerate(chances[-1], start=1):
+                if not 0 <= chance <= 1:
+                    raise table.refused(
+                        row, table.header[place], f"{chance:g} is no chance in [0, 1]"
+                    )
+        if not recorded:
+            raise InvalidParameter(f"{table.name} has no row of a recorded value", field=LAW)
+        domain = table.header[1:]
+        try:
+            patterns = patterns_of_law(np.array(chances), _same(recorded, domain), domain)
+        except InvalidParameter as error:
+            raise InvalidParameter(f"{table.name}: {error}", field=LAW) from None
+    return Law(tuple(recorded), domain, patterns)
+
+
+def read_answers(
+    path: Path,
+    laws: Mapping[str, Path],
+    formula: str | Formula,
+    *,
+    weight: str | None = None,
+    cluster: str | None = None,
+) -> Answers:
+    """Read the columns of a table that a formula names.
+
+    A column in clear is of numbers if all of its values are. A row with an empty cell in one of the
+    columns is left out, and counted.
+
+    Parameters
+    ----------
+    path : Path
+        CSV or Parquet with a header.
+    laws : mapping of str to Path
+        The law of each randomised column.
+    formula : str or Formula
+        It says which columns are read.
+    weight, cluster : str, optional
+        Columns with survey weights, and with what rows were drawn together in.
+
+    Raises
+    ------
+    InvalidParameter
+        If the file has no such table or column, a value is not in its law, a number is malformed, a
+        weight is not positive, or a law is of a column that the formula does not name.
+    OSError
+        If a file cannot be read.
+    """
+    read = read_formula(formula) if isinstance(formula, str) else formula
+    wanted = [*read.variables, *(one for one in (weight, cluster) if one is not None)]
+    columns = list(dict.fromkeys(wanted))
+    for column in laws:
+        if column not in read.variables:
+            raise InvalidParameter(
+                f"there is a law of {show(column)}, which the formula does not name; its columns "
+                f"are {', '.join(read.variables)}",
+                field=LAW,
+            )
+    known = {column: read_law(law) for column, law in laws.items()}
+    with _opened(path, columns) as table:
+        rows, dropped = [], 0
+        for row in table.rows():
+            if all(row.cells):
+                rows.append(row)
+            else:
+                dropped += 1
+        if not rows:
+            raise InvalidParameter(
+                f"{table.name} has no row in which {columns_named(columns)} all have a value; "
+                f"{dropped} rows have an empty cell",
+                field=DATA,
+            )
+        categories = _as_categories(read)
+        clear: dict[str, Numbers | Categories] = {}
+        units = []
+        for place, column in enumerate(columns):
+            if column in known:
+                units.append(_unit(table, rows, place, known[column]))
+            elif column in read.variables:
+                clear[column] = _column(table, rows, place, free=column in categories)
+        weights = None if weight is None else _weights(table, rows, columns.index(weight))
+        clusters = None
+        if cluster is not None:
+            place = columns.index(cluster)
+            texts = [row.cells[place] for row in rows]
+            clusters = np.unique(texts, return_inverse=True)[1].astype(np.int64)
+    return Answers(len(rows), clear, tuple(units), weights, clusters, dropped)
+
+
+def _as_categories(formula: Formula) -> set[str]:
+    """Return the columns that the formula takes as categories alone."""
+    factors = [formula.outcome, *(factor for term in formula.terms for factor in term)]
+    free = {one.variables[0] for one in factors if one.as_categories}
+    return free - {name for one in factors if not one.as_categories for name in one.variables}
+
+
+@contextmanager
+def _opened(path: Path, columns: Sequence[str]) -> Iterator[TableReader]:
+    """Open a table with some of its columns."""
+    if is_parquet(path):
+        header = parquet_header(path, DATA)
+        places = [_place(header, column, path) for column in columns]
+        order = sorted(places)
+        texts = parquet_texts(path, DATA, order, _ROWS)
+        back = [order.index(place) for place in places]
+        lines: Iterable[tuple[int | None, list[str]]] = (
+            (None, [cells[place] for place in back])
+            for batch in texts
+            for cells in zip(*batch, strict=True)
+        )
+        yield TableReader(named(path), DATA, tuple(columns), lines)
+        return
+    with open_table(path, field=DATA) as table:
+        places = [_place(table.header, column, path) for column in columns]
+        chosen = ((row.line, [row.cells[place] for place in places]) for row in table.rows())
+        yield TableReader(table.name, DATA, tuple(columns), chosen)
+
+
+def _place(header: Sequence[str], column: str, path: Path) -> int:
+    return column_place(header, column, path, FIELD, "the formula names columns of the file")
+
+
+def _unit(table: TableReader, rows: Sequence[Row], place: int, law: Law) -> Unit:
+    """Return the records of a randomised column."""
+    texts = [row.cells[place] for row in rows]
+    same = dict(zip(sorted(set(texts)), _same(sorted(set(texts)), law.recorded), strict=True))
+    places = {value: number for number, value in enumerate(law.recorded)}
+    for row, text in zip(rows, texts, strict=True):
+        if same[text] not in places:
+            raise table.refused(
+                row,
+                table.header[place],
+                f"{show(text)} is no recorded value of its law; they are "
+                f"{', '.join(law.recorded[:20])}",
+            )
+    found = np.array([places[same[text]] for text in texts], np.int64)
+    name = table.header[place]
+    return Unit(name, (Question(name, law.domain),), law.patterns, found)
+
+
+def _same(texts: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return texts as others spell them: of numbers, those of the same value, such as 1.0 for 1."""
+    if not all(is_decimal(text) for text in known):
+        return list(texts)
+    by_value = {float(text): text for text in known}
+    return [
+        by_value.get(float(text), text) if text not in known and is_decimal(text) else text
+        for text in texts
+    ]
+
+
+def _column(
+    table: TableReader, rows: Sequence[Row], place: int, *, free: bool
+) -> Numbers | Categories:
+    """Return a column in clear: numbers if all of its values are, categories if none is."""
+    name = table.header[place]
+    distinct: dict[str, Row] = {}
+    for row in rows:
+        distinct.setdefault(row.cells[place], row)
+    other = [text for text in distinct if not is_decimal(text)]
+    if not other:
+        _check_points(table, distinct, name)
+        values = {text: parse_number(text) for text in distinct}
+        return Numbers(name, np.array([values[row.cells[place]] for row in rows]))
+    if len(other) < len(distinct) and not free:
+        text = other[0]
+        raise table.refused(
+            distinct[text],
+            name,
+            f"{show(text)} is no number, and other values of the column are; leave the cell empty "
+            f"if the value is missing, or write C({name}) if the values are categories",
+        )
+    if len(distinct) > MOST_CATEGORIES:
+        raise InvalidParameter(
+            f"{table.name} has {len(distinct)} different values in the column {show(name)}, and a "
+            f"column of categories has at most {MOST_CATEGORIES}; group them",
+            field=DATA,
+        )
+    domain = tuple(sorted(distinct))
+    codes = {text: code for code, text in enumerate(domain)}
+    return Categories(name, np.array([codes[row.cells[place]] for row in rows], np.int64), domain)
+
+
+def _check_points(table: TableReader, distinct: Mapping[str, Row], name: str) -> None:
+    """Refuse numbers whose points may all separate thousands."""
+    doubtful = [text for text in distinct if has_doubtful_point(text)]
+    settled = any(
+        not has_doubtful_point(text) and ("." in text or len(text.lstrip("+-")) > 3)
+        for text in distinct
+    )
+    if doubtful and not settled:
+        raise table.refused(distinct[doubtful[0]], name, doubtful_point(doubtful[0]))
+
+
+def _weights(table: TableReader, rows: Sequence[Row], place: int) -> Array:
+    weights = []
+    for row in rows:
+        weight = table.number(row, place)
+        if weight <= 0:
+            raise table.refused(
+                row,
+                table.header[place],
+                f"the weight {weight:g} is not positive; leave the row out",
+            )
+        weights.append(weight)
+    return np.array(weights)

@@ -1,0 +1,1 @@
+"""From a formula to the columns of a design, in clear and perturbed."""

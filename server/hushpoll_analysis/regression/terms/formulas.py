@@ -1,0 +1,322 @@
+"""Formulas as people write them, ``y ~ a + b:c``; nothing in one is ever run as a program.
+
+formulaic parses the operators of a formula. What stands inside a factor, such as ``I(age / 10)``,
+is read as a tree of numbers, names and a few functions, and computed here: a formula that calls
+anything else is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.spelling.text import show
+
+Array = npt.NDArray[np.float64]
+
+FIELD: Final = "formula"
+LONGEST: Final = 4_000
+"""Characters of a formula."""
+DEEPEST: Final = 9
+"""Largest exponent of a sum of terms, as in ``(a + b)**2``."""
+
+_FUNCTIONS: Final[Mapping[str, Callable[[Array], Array]]] = {
+    "I": lambda values: values,
+    "score": lambda values: values,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "exp": np.exp,
+    "sqrt": np.sqrt,
+    "abs": np.abs,
+}
+_OPERATORS: Final[Mapping[type[ast.AST], Callable[[Array, Array], Array]]] = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.divide,
+    ast.Pow: np.power,
+    ast.Lt: np.less,
+    ast.LtE: np.less_equal,
+    ast.Gt: np.greater,
+    ast.GtE: np.greater_equal,
+    ast.Eq: np.equal,
+    ast.NotEq: np.not_equal,
+}
+_POWER: Final = re.compile(r"(?:\*\*|\^)\s*\(?\s*([0-9]+)")
+_QUOTED: Final = re.compile("`([^`]*)`")
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One factor of a term.
+
+    Attributes
+    ----------
+    text : str
+        As the formula has it.
+    variables : tuple of str
+        Columns that it reads.
+    tree : ast.expr or None
+        What computes its number; None: the column itself.
+    as_categories : bool
+        Whether ``C(...)`` makes categories of the column.
+    reference : str or None
+        The category that the others are compared with.
+    """
+
+    text: str
+    variables: tuple[str, ...]
+    tree: ast.expr | None = None
+    as_categories: bool = False
+    reference: str | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a column as it stands."""
+        return self.tree is None and not self.as_categories
+
+    def number(self, columns: Mapping[str, Array]) -> Array:
+        """Return its numbers, of columns of numbers.
+
+        Raises
+        ------
+        InvalidParameter
+            If one of them is not finite.
+        """
+        tree = self.tree
+        with np.errstate(all="ignore"):
+            values = columns[self.variables[0]] if tree is None else _computed(tree, columns)
+        values = np.asarray(values, np.float64)
+        if not np.isfinite(values).all():
+            raise InvalidParameter(
+                f"{self.text} is no finite number for some rows; change the term", field=FIELD
+            )
+        return values
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A formula that was read.
+
+    Attributes
+    ----------
+    text : str
+        As it was given.
+    outcome : Factor
+        Left of the tilde.
+    terms : tuple of tuple of Factor
+        Right of it; the intercept has no factor.
+    """
+
+    text: str
+    outcome: Factor
+    terms: tuple[tuple[Factor, ...], ...]
+
+    @property
+    def predictors(self) -> tuple[str, ...]:
+        """The columns that its terms read, each once."""
+        named = (name for term in self.terms for factor in term for name in factor.variables)
+        return tuple(dict.fromkeys(named))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """All columns that it reads, each once."""
+        return tuple(dict.fromkeys((*self.outcome.variables, *self.predictors)))
+
+
+def term_name(term: tuple[Factor, ...]) -> str:
+    """Return a term as a message names it."""
+    return ":".join(factor.text for factor in term) or "Intercept"
+
+
+def read_formula(text: str) -> Formula:
+    """Read a formula.
+
+    Parameters
+    ----------
+    text : str
+        ``outcome ~ terms`` with the operators ``+ - : * ** / ( )`` and ``0`` or ``1`` for the
+        intercept; a name with other characters than letters, digits, dots and underscores in
+        backquotes. A factor is a column; ``C(column)`` or ``C(column, ref='x')`` for categories;
+        or a computation: ``I(...)``, log, log2, log10, exp, sqrt, abs, score.
+
+    Raises
+    ------
+    InvalidParameter
+        For anything else: it is never run.
+    MissingExtra
+        Without formulaic.
+    """
+    try:
+        from formulaic import Formula as Parsed  # slow to import
+    except ImportError as error:
+        raise MissingExtra("server", "regression") from error
+    if len(text) > LONGEST:
+        raise _refused(text[:40] + "...", f"it is longer than {LONGEST} characters")
+    for power in _POWER.findall(re.sub(r"\w*\([^()]*\)\w*", "", _QUOTED.sub("", text))):
+        if int(power) > DEEPEST:
+            raise _refused(text, f"the power {power} is above {DEEPEST}")
+    try:
+        # R's ^ binds as ** does, and Python's does not
+        parsed: Any = Parsed("`".join(_powers(text.split("`"))))
+        left, right = parsed.lhs, parsed.rhs
+        if left is None or right is None:
+            raise _refused(text, "it has no outcome left of a tilde (~)")
+        outcomes = [_term(term, text) for term in left]
+        terms = tuple(_term(term, text) for term in right)
+    except InvalidParameter:
+        raise
+    except Exception as error:  # formulaic lets many kinds of errors through
+        why = " ".join(re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", str(error)).split())
+        raise _refused(text, f"it cannot be read ({why[:160]})") from None
+    if len(outcomes) != 1 or len(outcomes[0]) != 1:
+        raise _refused(text, "one column must stand left of the tilde (~)")
+    if not terms:
+        raise _refused(text, "nothing stands right of the tilde (~)")
+    return Formula(text, outcomes[0][0], terms)
+
+
+def _powers(parts: list[str]) -> list[str]:
+    """Return the parts of a text between backquotes, with ** for ^ outside of them."""
+    return [part if place % 2 else part.replace("^", "**") for place, part in enumerate(parts)]
+
+
+def _term(term: Any, text: str) -> tuple[Factor, ...]:
+    factors = []
+    for factor in term.factors:
+        kind, expression = factor.eval_method.value, str(factor.expr)
+        if kind == "literal":
+            if expression != "1":
+                raise _refused(text, f"the number {expression} stands alone as a factor")
+        elif kind == "lookup":
+            factors.append(Factor(expression, (expression,)))
+        else:
+            factors.append(_factor(expression, text))
+    return tuple(factors)
+
+
+def _factor(expression: str, text: str) -> Factor:
+    """Read the inside of a factor, which formulaic would run."""
+    quoted: dict[str, str] = {}
+
+    def stand_in(match: re.Match[str]) -> str:
+        name = f"hushpoll_quoted_{len(quoted)}"
+        quoted[name] = match.group(1)
+        return name
+
+    try:
+        tree = ast.parse(_QUOTED.sub(stand_in, expression), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise _refused(text, f"{show(expression)} cannot be read") from None
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "C":
+        return _categories(tree, expression, quoted, text)
+    names: dict[str, None] = {}
+    checked = _checked(tree, quoted, names, expression, text)
+    if not names:
+        raise _refused(text, f"{show(expression)} names no column")
+    return Factor(expression, tuple(names), checked)
+
+
+def _categories(tree: ast.Call, expression: str, quoted: Mapping[str, str], text: str) -> Factor:
+    reference = None
+    name = _name(tree.args[0], quoted) if len(tree.args) == 1 else None
+    for keyword in tree.keywords:
+        value = keyword.value
+        known = keyword.arg in ("ref", "reference", "base") and isinstance(value, ast.Constant)
+        if not known or reference is not None:
+            name = None
+        else:
+            assert isinstance(value, ast.Constant)  # noqa: S101  (known says so)
+            reference = str(value.value)
+    if name is None:
+        raise _refused(text, f"{show(expression)} is not C(column) or C(column, ref='category')")
+    return Factor(expression, (name,), None, True, reference)
+
+
+def _name(node: ast.AST, quoted: Mapping[str, str]) -> str | None:
+    """Return the column that a node names; a name may have dots."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return ".".join([quoted.get(node.id, node.id), *reversed(parts)])
+
+
+def _checked(
+    node: ast.expr,
+    quoted: Mapping[str, str],
+    names: dict[str, None],
+    expression: str,
+    text: str,
+) -> ast.expr:
+    """Return a tree of constants, names, operators and known functions, or refuse it."""
+
+    def again(inner: ast.expr) -> ast.expr:
+        return _checked(inner, quoted, names, expression, text)
+
+    name = _name(node, quoted)
+    if name is not None:
+        names[name] = None
+        return ast.Name(name)
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        try:
+            return ast.Constant(float(node.value))  # type: ignore[arg-type]
+        except OverflowError:
+            pass
+    elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        return ast.BinOp(again(node.left), node.op, again(node.right))
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+        return ast.UnaryOp(node.op, again(node.operand))
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPERATORS:
+        return ast.Compare(again(node.left), node.ops, [again(node.comparators[0])])
+    elif (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in _FUNCTIONS
+        and len(node.args) == 1
+        and not node.keywords
+    ):
+        return ast.Call(node.func, [again(node.args[0])], [])
+    raise _refused(
+        text,
+        f"{show(expression)} has {show(ast.unparse(node))}, which is not computed: there are "
+        f"numbers, columns, + - * / **, comparisons, C() and {', '.join(_FUNCTIONS)}",
+    )
+
+
+def _computed(node: ast.expr, columns: Mapping[str, Array]) -> Array:
+    """Return the value of a tree that was checked."""
+    if isinstance(node, ast.Name):
+        return columns[node.id]
+    if isinstance(node, ast.BinOp):
+        one, two = _computed(node.left, columns), _computed(node.right, columns)
+        return _OPERATORS[type(node.op)](one, two)
+    if isinstance(node, ast.UnaryOp):
+        value = _computed(node.operand, columns)
+        return -value if isinstance(node.op, ast.USub) else value
+    if isinstance(node, ast.Compare):
+        one, two = _computed(node.left, columns), _computed(node.comparators[0], columns)
+        return np.asarray(_OPERATORS[type(node.ops[0])](one, two), np.float64)
+    if isinstance(node, ast.Call):
+        assert isinstance(node.func, ast.Name)  # noqa: S101  (_checked made it)
+        return _FUNCTIONS[node.func.id](_computed(node.args[0], columns))
+    assert isinstance(node, ast.Constant)  # noqa: S101  (_checked made it)
+    return np.asarray(node.value, np.float64)
+
+
+def _refused(text: str, why: str) -> InvalidParameter:
+    return InvalidParameter(
+        f"the formula {show(text)} is refused: {why}; write one such as "
+        "outcome ~ age + C(region, ref='north') + age:gender",
+        field=FIELD,
+    )

@@ -1,0 +1,99 @@
+"""Tables that people bring: read strictly, with the laws of their randomised columns."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from hushpoll_analysis.cli.regress import data
+from hushpoll_analysis.regression.answers import Categories, Numbers
+from hushpoll_analysis.regression.tables import read_answers, read_law
+from hushpoll_protocols.errors import InvalidParameter
+
+LAW = "recorded,no,yes\nred,0.8,0.3\ngreen,0.2,0.7\n"
+
+
+@pytest.fixture
+def files(tmp_path):
+    law, table = tmp_path / "law.csv", tmp_path / "people.csv"
+    law.write_text(LAW)
+    rows = [
+        f"{'red' if (7 * i) % 5 < 3 else 'green'},{20 + i % 40},{'north' if i % 3 else 'south'}"
+        for i in range(300)
+    ]
+    table.write_text("\n".join(["card,age,region", *rows, "red,,north", ""]))
+    return table, law
+
+
+def test_columns_are_read_by_what_they_hold(files):
+    table, law = files
+    answers = read_answers(table, {"card": law}, "card ~ age + region")
+    assert (answers.n, answers.dropped) == (300, 1)
+    assert isinstance(answers.clear["age"], Numbers)
+    assert isinstance(answers.clear["region"], Categories)
+    assert answers.clear["region"].domain == ("north", "south")
+    assert answers.units[0].questions[0].domain == ("no", "yes")
+
+
+def test_command_says_and_prints_the_fit(files):
+    table, law = files
+    words = [str(table), "--law", f"card={law}", "--formula", "card ~ age + region"]
+    shown = CliRunner().invoke(data, words)
+    assert shown.exit_code == 0, shown.output
+    assert "1 were left out" in shown.output
+    out = table.with_name("out.csv")
+    words += ["--out", str(out)]
+    found = CliRunner().invoke(data, [*words, "--json", "--at", "region=south"])
+    assert found.exit_code == 0, found.output
+    assert out.read_text().startswith('"name","term","category","estimate"')
+    document = json.loads(found.stdout)
+    assert [one["name"] for one in document["coefficients"]] == [
+        "Intercept",
+        "age",
+        "region[T.south]",
+    ]
+    assert 0 <= document["predicted"][0]["estimate"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("cell", "wanted"),
+    [
+        ("blue,30,north", "row 302 .*column card: 'blue' is no recorded value"),
+        ("red,NA,north", "row 302 .*column age: 'NA' is no number"),
+        ("red,3,0,north", "row 302 .*4 values"),
+    ],
+)
+def test_cell_that_does_not_fit_is_refused_by_row_and_column(files, cell, wanted):
+    table, law = files
+    table.write_text(table.read_text() + cell + "\n")
+    with pytest.raises(InvalidParameter, match=wanted):
+        read_answers(table, {"card": law}, "card ~ age + region")
+
+
+def test_numbers_of_a_law_are_the_same_in_another_spelling(tmp_path):
+    law, table = tmp_path / "law.csv", tmp_path / "people.csv"
+    law.write_text("recorded,0,1\n0,0.8,0.3\n1,0.2,0.7\n")
+    table.write_text("card,x\n1.0,3\n0.0,4\n1.0,5\n")
+    assert read_answers(table, {"card": law}, "card ~ x").units[0].places.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("recorded,no,yes\na,0.8,0.3\nb,0.3,0.7\n", "column 'no' sums to 1.1"),
+        ("recorded,no,yes\na,0.8,1.3\nb,0.2,-0.3\n", "1.3 is no chance"),
+        ("recorded,no\na,1\n", "has 2 columns"),
+        ("recorded,no,yes\na,0.5,0.5\na,0.5,0.5\n", "'a' stands twice"),
+    ],
+)
+def test_malformed_law_is_refused(tmp_path, text, wanted):
+    path = tmp_path / "law.csv"
+    path.write_text(text)
+    with pytest.raises(InvalidParameter, match=wanted):
+        read_law(path)
+
+
+def test_law_of_a_column_that_the_formula_does_not_name_is_refused(files):
+    table, law = files
+    with pytest.raises(InvalidParameter, match="a law of 'card', which the formula does not name"):
+        read_answers(table, {"card": law}, "region ~ age")
