@@ -32,7 +32,7 @@ def html_of_result(result: Result, *, level: int, key: str, for_print: bool = Fa
             "verdict": None if result.verdict is None else result.verdict.sentence,
             "folded_words": rows_too_noisy,
             "sections": list(shown_sections(result)),
-            "notes": list(result.notes()),
+            "notes": [*result.notes(), *(result.small_groups or ())],
             "heading": f"h{level}",
             "key": key,
             "for_print": for_print,

@@ -33,8 +33,8 @@ def text_of_result(result: Result) -> str:
         if section.lines or not section.folded:
             parts += section.below
     if result.verdict is not None and result.verdict.noisy:
-        return rendered(*parts, *not_shown(folded))
-    return rendered(*parts, *not_shown(folded), *result.notes())
+        return rendered(*parts, *not_shown(folded), *(result.small_groups or ()))
+    return rendered(*parts, *not_shown(folded), *result.notes(), *(result.small_groups or ()))
 
 
 def not_shown(rows: int) -> tuple[str, ...]:
