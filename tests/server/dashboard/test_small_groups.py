@@ -304,3 +304,34 @@ def test_an_operator_sets_the_smallest_group(make_site, visit):
     reader = visit("eve", at=site, work="reader")
     assert groups_of(reader, "commune")["Hamlet"] == 1
     assert "small_groups" not in document(reader, "estimates")
+
+
+SEES_GROUPS_AS_THEY_ARE = {
+    "everybody": False,
+    "reader": False,
+    "analyst": True,
+    "editor": True,
+    "admin": True,
+    "a token that reads": True,
+}
+"""The row of the authorisation matrix that is about what is seen, and not whether."""
+
+
+def test_each_role_sees_the_groups_that_the_table_says(site, over, visit):
+    public = {"attributes": ["commune"]}
+    assert site.post(f"{VERSION}/public-results", json=public).status_code == 201
+    token = site.analyst("read")
+    files = [
+        ("everybody", site.client().get("/results/work/versions/1")),
+        ("a token that reads", site.get(f"{VERSION}/estimates?format=csv", headers=token)),
+        ("a token that reads", site.get(f"{VERSION}/report", headers=token)),
+    ]
+    for role in ("reader", "analyst", "editor", "admin"):
+        visitor = visit(role, work=role)
+        for path in ("/estimates/commune.csv", "/results/estimates/file.csv", "/estimates"):
+            files.append((role, visitor.get(f"{WORK}{path}")))
+        files.append((role, visitor.get(f"{WORK}/report-file?attribute=commune")))
+    assert {who for who, _ in files} == set(SEES_GROUPS_AS_THEY_ARE)
+    for who, answer in files:
+        assert answer.status_code == 200, who
+        assert alone(answer.text) == SEES_GROUPS_AS_THEY_ARE[who], who
