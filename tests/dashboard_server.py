@@ -203,7 +203,7 @@ class DashboardServer:
 
 @contextmanager
 def dashboard_server(folder: Path) -> Iterator[DashboardServer]:
-    """A server with the surveys above; `root` administers, `reader` reads two of them.
+    """A server with the surveys above; `root` administers, `reader` may export two of them.
 
     `analyst` may train on the survey `loan`.
     """
@@ -220,7 +220,7 @@ def dashboard_server(folder: Path) -> Iterator[DashboardServer]:
             server.fill(server.publish(LOAN), 1500)
             server.add_user("root", every="admin")
             server.add_user("analyst", loan="analyst")
-            server.add_user("reader", large="reader", **{"work-and-health": "reader"})
+            server.add_user("reader", large="analyst", **{"work-and-health": "analyst"})
             yield server
         finally:
             server.close()

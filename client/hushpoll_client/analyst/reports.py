@@ -84,7 +84,7 @@ class ReportCalls(Calls):
         -------
         dict
             ``address``, the path of the public page; ``published_at``; what is shown;
-            ``warnings``, sentences about tables with small groups.
+            ``warnings``, sentences about groups in clear that were merged or left out.
         """
         document = {
             "attributes": list(attributes),

@@ -71,7 +71,8 @@ def verdict_of(
         Questions that it is about, where the query does not say so.
     """
     spelled = tuple(sorted(query.spelled().items()))
-    of_sides = tuple((side.published.digest, side.n) for side in sides)
+    # a survey whose groups in clear are merged has the digest of the one that was published
+    of_sides = tuple((side.published.canonical, side.n) for side in sides)
     key = (type(query), spelled, of_sides, None if only is None else tuple(only))
     return _verdict(_Case(key, query, tuple(sides), foresee))
 

@@ -229,6 +229,16 @@ class Settings(BaseModel):
         "server", description="Which process seals: the server itself, or hushpoll worker alone."
     )
 
+    # results
+    smallest_group: int = Field(
+        10,
+        ge=1,
+        le=10**6,
+        description="Reports of the smallest group by answers in clear that a user who may not "
+        "export sees, and that public results show; smaller ones are merged. 1: no group is "
+        "merged, and the numbers of a single report can be read.",
+    )
+
     # jobs
     job_threads: int = Field(1, ge=1, le=64, description="Jobs that one worker runs at a time.")
     job_lease_seconds: int = Field(

@@ -22,7 +22,7 @@ from hushpoll_server.dashboard.frame import (
     private,
     see,
 )
-from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.jobs.learners import learners as learners_of
@@ -122,6 +122,7 @@ def model_card(name: str, version: int, model_id: str) -> Response:
     job = _of_version(row, model_id)
     parts = services()
     card = parts.models.card(job)
+    card["on_records"] = _seen(row, card.get("on_records"))
     parts.actions.looked(member().actor, "models", row.name, row.version)
     return page(
         "model_card.html",
@@ -208,7 +209,25 @@ def _compared(row: VersionRow) -> list[dict[str, Any]]:
             f"{len(set(ids))} models are chosen; go back and choose 2 to {MOST_COMPARED}",
             field="model",
         )
-    return services().models.compared(row, ids)
+    runs = services().models.compared(row, ids)
+    for run in runs:
+        run["model"]["on_records"] = _seen(row, run["model"]["on_records"])
+    return runs
+
+
+def _seen(row: VersionRow, measured: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return what was measured of a model, without metrics of groups that the user may not see."""
+    parts = services()
+    groups = parts.analysis.seen(row, may_export=may_export(row))
+    if groups is None or measured is None or not measured["fairness"]:
+        return measured
+    published = parts.surveys.published(row)
+    names = {one.name for one in (published.target,) if one is not None}
+    names |= set() if published.protected is None else {published.protected.attribute}
+    withheld = groups.why_not_kept(names, complete=measured["n"] == parts.releases.reports(row))
+    if withheld is None:
+        return measured
+    return {**measured, "fairness": None, "withheld": withheld}
 
 
 def _settings(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from flask import Response
 
 from hushpoll_analysis.estimates.cross_table import CrossTable
 from hushpoll_analysis.ordered.scales import is_ordered
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.specifications import (
     MOST_CELLS_A_SIDE,
     Chart,
@@ -20,7 +21,15 @@ from hushpoll_server.charts.specifications import (
     estimates_chart,
 )
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.frame import CONFIDENCES, choice, dashboard, member, page, private
+from hushpoll_server.dashboard.frame import (
+    CONFIDENCES,
+    choice,
+    dashboard,
+    member,
+    page,
+    private,
+    words_of_refusal,
+)
 from hushpoll_server.dashboard.relating.subgroups import (
     chosen_group,
     shares_among,
@@ -28,7 +37,7 @@ from hushpoll_server.dashboard.relating.subgroups import (
     size_of_group,
     table_among,
 )
-from hushpoll_server.dashboard.surveys import answered, of_survey, reached
+from hushpoll_server.dashboard.surveys import answered, asked_of, may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.summaries import UNKNOWN, beside_shares
@@ -78,8 +87,7 @@ _CHOICES: Final[dict[str, Any]] = {
 def estimates(name: str, version: int) -> Response:
     """Show the shares of every question, or of one."""
     row = reached(name, version, Role.READER)
-    parts = services()
-    published = parts.surveys.published(row)
+    published = asked_of(row)
     questions = {
         attribute.name: attribute.question or attribute.name for attribute in published.attributes
     }
@@ -124,7 +132,7 @@ def estimates(name: str, version: int) -> Response:
 def estimates_file(name: str, version: int, attribute: str, form: str) -> Response:
     """Return the chart of one question, or the data behind it, as a file."""
     row = reached(name, version, Role.READER)
-    published = services().surveys.published(row)
+    published = asked_of(row, attribute)
     chosen, _ = _chosen(published, attribute)
     answer, document = _answer(row, published, chosen)
     for entry in answer["attributes"]:
@@ -183,15 +191,16 @@ def _of_questions(
 
     The summary is None where labels give no scale, the shares where everybody answers.
     """
-    analysis, found = services().analysis, {}
+    analysis, export, found = services().analysis, may_export(row), {}
     for name in names:
         asked = published.attribute(name)
         summary = shares = None
         if is_ordered(asked):
             query = Ordered(attribute=name, confidence=confidence)
-            summary = analysis.result(row, query).to_dict()
+            summary = analysis.result(row, query, may_export=export).to_dict()
         if asked.missing is not None:
-            result = analysis.result(row, Answered(attribute=name, confidence=confidence))
+            query_of_those = Answered(attribute=name, confidence=confidence)
+            result = analysis.result(row, query_of_those, may_export=export)
             shares = result.to_dict()
         found[name] = summary, shares
     return found
@@ -203,7 +212,7 @@ def cross_tables(name: str, version: int) -> Response:
     """Show the joint shares of two questions, or let the user choose them."""
     row = reached(name, version, Role.READER)
     parts = services()
-    published = parts.surveys.published(row)
+    published = asked_of(row)
     names = [attribute.name for attribute in published.attributes]
     a = choice("a", names)
     b = choice("b", names, next((name for name in names if name != a), a))
@@ -215,9 +224,12 @@ def cross_tables(name: str, version: int) -> Response:
     }
     frame = of_survey(row, "cross-tables") | {"chosen": chosen, "names": names, **_CHOICES}
     if a == b:
-        return page("cross_tables.html", **frame, refusal=None, table=None)
+        return page("cross_tables.html", **frame, refusal=None, withheld=None, table=None)
     try:
         table = _table(row, chosen, most=MOST_CELLS_A_SIDE)
+    except InvalidParameter as refusal:
+        withheld = words_of_refusal(refusal)
+        return page("cross_tables.html", **frame, refusal=None, withheld=withheld, table=None)
     except Refused as refusal:
         return _nothing_yet("cross_tables.html", frame, refusal)
     chart = _heat_map(chosen, table)
@@ -226,11 +238,14 @@ def cross_tables(name: str, version: int) -> Response:
         "cross_tables.html",
         **frame,
         refusal=None,
+        withheld=None,
         table=table,
         chart=chart,
         svg=inline(chart, "shows"),
         grid=grid(table["cells"]),
-        independence=parts.analysis.result(row, Independence(a=a, b=b, alpha=ALPHA)).to_dict(),
+        independence=parts.analysis.result(
+            row, Independence(a=a, b=b, alpha=ALPHA), may_export=may_export(row)
+        ).to_dict(),
         more=[name for name in names if name not in (a, b)],
         tables=_tables(row),
         most=MOST_CELLS_A_SIDE,
@@ -242,7 +257,7 @@ def cross_tables(name: str, version: int) -> Response:
 def cross_table_file(name: str, version: int, form: str) -> Response:
     """Return a cross-table's heat map, or the data behind it, as a file."""
     row = reached(name, version, Role.READER)
-    published = services().surveys.published(row)
+    published = asked_of(row)
     names = [attribute.name for attribute in published.attributes]
     chosen = {
         "a": choice("a", names),
@@ -310,7 +325,9 @@ def _table(
     parts, a, b = services(), chosen["a"], chosen["b"]
     confidence = float(chosen["confidence"])
     if chosen["share"] == "all":
-        about, whole = parts.analysis.table(row, a, b, confidence=confidence)
+        about, whole = parts.analysis.table(
+            row, a, b, confidence=confidence, may_export=may_export(row)
+        )
         parts.actions.looked(member().actor, "cross-tables", row.name, row.version)
         if most is None:
             return replace(whole.result(), about=about).to_dict()
@@ -421,4 +438,5 @@ def grid(cells: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str
 def _nothing_yet(template: str, frame: dict[str, Any], refusal: Refused) -> Response:
     if refusal.code not in NOTHING_YET:
         raise refusal
-    return page(template, **_CHOICES | frame, refusal=refusal, table=None, answer=None)
+    nothing: dict[str, Any] = {"refusal": refusal, "withheld": None, "table": None, "answer": None}
+    return page(template, **_CHOICES | frame, **nothing)

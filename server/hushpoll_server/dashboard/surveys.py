@@ -7,7 +7,6 @@ from typing import Any, Final, TypeVar
 
 from flask import Response, request, url_for
 
-from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.days import releases_chart
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.refusing import comes_back
@@ -28,6 +27,7 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.querying.domains import where_words
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
+from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.tables.result_table import ResultTable, columns
 
@@ -35,6 +35,10 @@ R = TypeVar("R", bound=Result)
 
 # Of a survey that releases immediately, whose count rises while the page is seen.
 LOOK_AGAIN_SECONDS: Final = 3
+# Tabs that show numbers of groups, or let the user choose some.
+ABOUT_GROUPS: Final = ("estimates", "cross-tables", "comparison", "results", "report", "fairness")
+# Parameters of addresses that name an attribute.
+ATTRIBUTES: Final = ("attribute", "among", "a", "b", "of", "given", "by", "second")
 _DAYS: Final = columns(day="text", added="whole", reports="whole")
 
 
@@ -186,7 +190,17 @@ def of_survey(row: VersionRow, tab: str) -> dict[str, Any]:
     """Return what the frame of a survey's pages needs."""
     may = {role.value: member().may(row.name, role) for role in Role}
     state = services().surveys.state(row).value
-    return {"row": row, "tab": tab, "may": may, "state": state, "kept": _kept(row)}
+    groups = None
+    if tab in ABOUT_GROUPS:
+        groups = services().analysis.seen(row, may_export=may_export(row))
+    return {
+        "row": row,
+        "tab": tab,
+        "may": may,
+        "state": state,
+        "kept": _kept(row),
+        "merged_groups": () if groups is None else groups.sentences(),
+    }
 
 
 def _kept(row: VersionRow) -> dict[str, dict[str, Any]]:
@@ -208,31 +222,41 @@ def _kept(row: VersionRow) -> dict[str, dict[str, Any]]:
     }
 
 
-def answered(row: VersionRow, query: Query[R], before: VersionRow | None = None) -> R:
-    """Return the result of a query, and note in the action log that the user has seen it.
+def may_export(*rows: VersionRow | None) -> bool:
+    """Return whether the user may export the records of all these versions."""
+    return all(member().may(row.name, Role.ANALYST) for row in rows if row is not None)
+
+
+def seen(row: VersionRow) -> Published:
+    """Return a version's survey with the groups in clear that the user may see."""
+    groups = services().analysis.seen(row, may_export=may_export(row))
+    return services().surveys.published(row) if groups is None else groups.shown
+
+
+def asked_of(row: VersionRow, *named: str) -> Published:
+    """Return what `seen` does, where the user may see what the address asks for.
 
     Raises
     ------
     InvalidParameter
-        For conditions on the reports, where the user may not export them: conditions on a few
-        attributes in clear single out one person, whose perturbed answers a table then shows.
+        If an attribute that is named, here or in the address, is not shown to the user.
     """
-    if query.where is not None:
-        for seen in filter(None, (before, row)):
-            _require_export(seen)
+    groups = services().analysis.seen(row, may_export=may_export(row))
+    if groups is not None:
+        asked = [(key, name) for key in ATTRIBUTES for name in request.args.getlist(key)]
+        for key, name in (*asked, *(("attribute", name) for name in named)):
+            groups.require(name, field=key)
+    return seen(row)
+
+
+def answered(row: VersionRow, query: Query[R], before: VersionRow | None = None) -> R:
+    """Return the result of a query, and note in the action log that the user has seen it.
+
+    A user who may not export sees small groups in clear merged; see ``Analysis.source``.
+    """
     parts = services()
-    result = parts.analysis.result(row, query, before)
+    result = parts.analysis.result(row, query, before, may_export=may_export(row, before))
     domain = None if query.where is None else where_words(query.where)
-    for seen in filter(None, (before, row)):
-        parts.actions.looked(member().actor, query.name, seen.name, seen.version, domain)
+    for one in filter(None, (before, row)):
+        parts.actions.looked(member().actor, query.name, one.name, one.version, domain)
     return result
-
-
-def _require_export(row: VersionRow) -> None:
-    role = member().role(row.name)
-    if role is None or not role.includes(Role.ANALYST):
-        raise InvalidParameter(
-            "where chooses a part of the reports, which is for users who may export them; ask an "
-            f"administrator for the role analyst in {row.name}, or leave it out",
-            field="where",
-        )

@@ -28,7 +28,7 @@ from hushpoll_server.dashboard.frame import (
     private,
     sentence,
 )
-from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.dashboard.surveys import asked_of, may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -58,7 +58,7 @@ _FIELDS: Final = {"attribute": "of", "design": "by"}
 def weighted(name: str, version: int) -> Response:
     """Show the shares of one question in the population, by what the form says of it."""
     row = reached(name, version, Role.READER)
-    published = services().surveys.published(row)
+    published = asked_of(row)
     form = _form(published)
     answer, chart, refusal, fault = None, None, None, None
     if form["filled"]:
@@ -95,7 +95,7 @@ def weighted(name: str, version: int) -> Response:
 def weighted_file(name: str, version: int, form: str) -> Response:
     """Return the chart of weighted shares, or the numbers behind it, as a file."""
     row = reached(name, version, Role.READER)
-    published = services().surveys.published(row)
+    published = asked_of(row)
     asked = _form(published)
     answer = _answer(row, asked)
     chart = _chart(answer)
@@ -235,7 +235,11 @@ def _people(name: str, text: str) -> float:
 def _answer(row: VersionRow, form: Mapping[str, Any]) -> dict[str, Any]:
     parts = services()
     answer = parts.weighting.weighted_shares(
-        row, form["of"], _design(form), confidence=float(form["confidence"])
+        row,
+        form["of"],
+        _design(form),
+        confidence=float(form["confidence"]),
+        may_export=may_export(row),
     )
     parts.actions.looked(member().actor, "weighted-shares", row.name, row.version)
     return answer

@@ -74,6 +74,7 @@ def _members(kind: type) -> dict[str, Any]:
     }
     if issubclass(kind, Result):  # only an answer about a domain has it
         told = members.pop("where")[1]
+        del members["small_groups"]  # who has a token may export
         members["where"] = (Where, Field(default=None, description=told.description))
     return members
 

@@ -127,7 +127,7 @@ def dependencies(
     It is what the route `dependencies` answers at once where few pairs have rare answers. Of the
     others a pair takes up to a second. To fetch the result, a token needs the scope `read`.
     """
-    source, query = parts.analysis.source(row), Dependencies(**parameters)
+    source, query = parts.analysis.source(row, may_export=True), Dependencies(**parameters)
     found = outcomes_of_pairs(
         query,
         in_domain(query, source),
@@ -146,8 +146,10 @@ def report(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say:
     """
     say(Step("draws the charts", 0, None, "charts"))
     asked = {name: value for name, value in parameters.items() if name != "format"}
-    choices = parts.survey_reports.choices(row, **asked)
-    file = parts.survey_reports.file(row, choices, parameters["format"], at_once=False)
+    choices = parts.survey_reports.choices(row, may_export=True, **asked)
+    file = parts.survey_reports.file(
+        row, choices, parameters["format"], may_export=True, at_once=False
+    )
     return Result(file.name, file.media_type, iter([file.body]))
 
 
@@ -164,7 +166,8 @@ def _check_export(parts: Services, row: VersionRow, parameters: Parameters) -> N
 
 
 def _check_report(parts: Services, row: VersionRow, parameters: ReportParameters) -> None:
-    parts.survey_reports.choices(row, **parameters.model_dump(exclude={"format"}))
+    chosen = parameters.model_dump(exclude={"format"})
+    parts.survey_reports.choices(row, may_export=True, **chosen)
     parts.analysis.release(row)
     parts.survey_reports.require_form(parameters.format)
 
@@ -179,7 +182,7 @@ def _check_dependencies(
 ) -> None:
     query = Dependencies(**parameters.model_dump())
     check_pairs(parts.surveys.published(row), query.rate, query.where or ())
-    in_domain(query, parts.analysis.source(row))
+    in_domain(query, parts.analysis.source(row, may_export=True))
     parts.analysis.require_records(row)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.records.clear_groups import ClearGroups
 from hushpoll_analysis.records.counts import Counts, JointCounts
 from hushpoll_analysis.records.fields import fields_of
 from hushpoll_analysis.records.laws import combinations_of
@@ -35,6 +36,8 @@ class Basis:
     ----------
     published : Published
         The survey.
+    groups : ClearGroups or None
+        Which of its groups in clear may be seen: counts are of these; None: all of them.
     choices : Choices
         What is shown of it.
     n : int
@@ -55,6 +58,17 @@ class Basis:
     support: Mapping[str, Cells]
     joint: Mapping[tuple[str, str], JointCounts]
     facts: Mapping[str, Any]
+    groups: ClearGroups | None = None
+
+    @property
+    def shown(self) -> Published:
+        """The survey with the categories that counts are of."""
+        return self.published if self.groups is None else self.groups.shown
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Which groups in clear are merged or left out, in words."""
+        return () if self.groups is None else self.groups.sentences()
 
     @property
     def counts(self) -> Counts:
@@ -63,11 +77,13 @@ class Basis:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but the survey as JSON: counts as whole numbers."""
+        merged = {} if self.groups is None else {"groups": self.groups.to_dict()}
         return {
             "format": FORMAT,
             "digest": self.published.digest,
             "choices": self.choices.to_dict(),
             "facts": dict(self.facts),
+            **merged,
             "counts": {
                 "n": self.n,
                 "support": {name: self.support[name].tolist() for name in self.support},
@@ -107,7 +123,11 @@ class Basis:
                 "take both from the same bundle",
                 field="digest",
             )
-        choices = Choices.from_dict(published, document["choices"])
+        groups, shown = None, published
+        if "groups" in document:
+            groups = ClearGroups.from_dict(published, document["groups"])
+            shown = groups.shown
+        choices = Choices.from_dict(shown, document["choices"])
         counts = document["counts"]
         n = counts["n"]
         if type(n) is not int or n < 1:
@@ -116,14 +136,14 @@ class Basis:
             )
         support = {
             field.name: _cells(counts["support"].get(field.name), (field.k,), n)
-            for field in fields_of(published, None if choices.results else choices.attributes)
+            for field in fields_of(shown, None if choices.results else choices.attributes)
         }
         held = {(entry["a"], entry["b"]): entry for entry in counts["joint"]}
         joint = {}
         for a, b in [*choices.cross_tables, *(held if choices.results else ())]:
-            entry, rows, columns = held[a, b], published.attribute(a).k, published.attribute(b).k
+            entry, rows, columns = held[a, b], shown.attribute(a).k, shown.attribute(b).k
             # one record counts as often as it supports combinations of a block with the answer
-            own, other = (combinations_of(published.attribute(name)) for name in (a, b))
+            own, other = (combinations_of(shown.attribute(name)) for name in (a, b))
             joint[a, b] = JointCounts(
                 n,
                 _cells(entry["first"], (rows,), n * own),
@@ -137,6 +157,7 @@ class Basis:
             support=support,
             joint=joint,
             facts=document["facts"],
+            groups=groups,
         )
 
 

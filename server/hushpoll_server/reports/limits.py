@@ -46,6 +46,7 @@ def _limits(basis: Basis, results: Mapping[str, Any]) -> Iterator[str]:
         f"Nothing is computed from fewer than {published.minimum_batch:,} reports, the survey’s "
         "minimum batch."
     )
+    yield from basis.sentences
     if basis.facts["state"] != "closed":
         yield (
             "The survey is not over. A later release changes these numbers, and a decision that "

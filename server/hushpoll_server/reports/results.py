@@ -32,7 +32,7 @@ def results_of(basis: Basis) -> dict[str, Any]:
         unbiased estimator alone; ``cross_tables``; ``audits`` as their jobs gave them; where there
         are some, ``results``, each with the address of its ``query``.
     """
-    published, choices = basis.published, basis.choices
+    published, choices = basis.shown, basis.choices
     confidence = choices.confidence
     estimates = frequencies_from_counts(
         published,

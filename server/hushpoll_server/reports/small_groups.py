@@ -14,6 +14,11 @@ SMALL_GROUP: Final = 10
 MOST_NAMED: Final = 8
 
 
+def warnings_of(basis: Basis) -> list[str]:
+    """Return which groups in clear are merged or left out, and which small ones are shown."""
+    return [*basis.sentences, *small_groups(basis)]
+
+
 def small_groups(basis: Basis) -> list[str]:
     """Return a warning for each table with a group in clear of fewer than `SMALL_GROUP` reports.
 
@@ -23,7 +28,7 @@ def small_groups(basis: Basis) -> list[str]:
 
 
 def _warnings(basis: Basis) -> Iterator[str]:
-    published = basis.published
+    published = basis.shown
     categories = {one.name: one.categories for one in published.attributes if not one.perturbed}
     for name in basis.choices.attributes:
         if name in categories:

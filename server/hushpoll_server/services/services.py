@@ -61,7 +61,10 @@ class Services(DeviceServices):
             before=self.sealing.before_question,
         )
         self.analysis = Analysis(
-            surveys=self.surveys, segments=self.segments, releases=self.releases
+            surveys=self.surveys,
+            segments=self.segments,
+            releases=self.releases,
+            smallest_group=settings.smallest_group,
         )
         self.plans = Plans()
         self.drafts = Drafts(

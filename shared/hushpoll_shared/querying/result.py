@@ -22,6 +22,10 @@ from hushpoll_shared.querying.verdict import (
 )
 from hushpoll_shared.tables.result_table import Cell
 
+SMALL_GROUPS: Final = (
+    "In words, which groups in clear were merged or left out for a reader who may not export; "
+    "absent: none."
+)
 WHERE: Final = "By attribute, the categories of the reports that it is about; absent: all reports."
 
 
@@ -131,6 +135,9 @@ class Result:
         Which survey and release; None of a result that was computed in Python.
     where : mapping or None
         The domain that it is about, as the query named it; None: all reports.
+    small_groups : tuple of str or None
+        Which groups in clear were merged or left out for a reader who may not export, in sentences;
+        None: none were.
     verdict : Verdict or None
         Whether it can tell anything; None of a result that was put together by hand.
     """
@@ -140,6 +147,9 @@ class Result:
 
     about: OfRelease | OfFile | None = None
     where: Where | None = field(default=None, metadata={"description": WHERE})
+    small_groups: tuple[str, ...] | None = field(
+        default=None, metadata={"description": SMALL_GROUPS}
+    )
     verdict: Verdict | None = field(
         default=None, metadata={"description": "Whether so many reports can tell what is asked."}
     )
@@ -186,6 +196,8 @@ class Result:
         del members["about"]
         if self.where is None:
             del members["where"]
+        if self.small_groups is None:
+            del members["small_groups"]
         return {**self._about(), **members}
 
     @classmethod
@@ -203,11 +215,12 @@ class Result:
         elif "survey" in document:
             about = OfFile(**read_members(OfFile, document))
         where = checked_where(document["where"]) if "where" in document else None
+        small = tuple(document["small_groups"]) if "small_groups" in document else None
         verdict: Verdict | None = None
         if document.get("verdict") is not None:  # results that were kept before have none
             verdict = Verdict(**read_members(Verdict, document["verdict"]))
-        own = read_members(cls, document, without=("about", "where", "verdict"))
-        return cls(about=about, where=where, verdict=verdict, **own)
+        own = read_members(cls, document, without=("about", "where", "small_groups", "verdict"))
+        return cls(about=about, where=where, small_groups=small, verdict=verdict, **own)
 
     def _about(self) -> dict[str, Any]:
         return {} if self.about is None else dict(to_json(self.about))
@@ -229,5 +242,6 @@ class Result:
             **{f"file: {name}": value for name, value in inputs.items()},
             **self._named("confidence", "simultaneous", "estimator", "method", "alpha", "rate"),
             **self.methods(),
+            "small groups": None if self.small_groups is None else " ".join(self.small_groups),
             "how to read it": getattr(self, "intervals", None),
         }

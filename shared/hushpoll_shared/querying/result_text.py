@@ -39,8 +39,9 @@ def text_of_result(result: Result) -> str:
         if section.lines or not section.folded:
             parts += section.below
     if result.verdict is not None and result.verdict.noisy:
-        return rendered(*parts, *not_shown(folded))
-    return rendered(*parts, *not_shown(folded), *result.notes(), *cut_notes(sections, folded=False))
+        return rendered(*parts, *not_shown(folded), *(result.small_groups or ()))
+    notes = (*result.notes(), *cut_notes(sections, folded=False), *(result.small_groups or ()))
+    return rendered(*parts, *not_shown(folded), *notes)
 
 
 def not_shown(rows: int) -> tuple[str, ...]:

@@ -92,7 +92,7 @@ def open_page(server, browser):
         yield open_page
 
 
-def test_reader_signs_in_reads_estimates_cross_tabulates_and_signs_out(server, open_page):
+def test_user_signs_in_reads_estimates_cross_tabulates_and_signs_out(server, open_page):
     page = open_page(f"{WORK}/estimates")
     page.get_by_label("Name").fill("reader")
     page.get_by_label("Password").fill("not the password")

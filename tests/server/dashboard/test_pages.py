@@ -306,7 +306,7 @@ def shown_ends(row, least=0.0, most=1.0):
 
 
 def test_estimates_of_the_page_are_those_of_the_api(filled, visit):
-    visitor = visit("ada", work="reader")
+    visitor = visit("ada", work="analyst")
     shown = visitor.get(f"{WORK}/estimates?confidence=0.9").text
     answer = filled.get("/api/v1/surveys/work/versions/1/estimates?confidence=0.9").json
     for attribute in answer["attributes"]:
@@ -352,7 +352,7 @@ def test_question_that_few_reports_cannot_tell_says_why(site, visit):
 
 
 def test_state_of_a_view_is_in_its_address(filled, visit):
-    visitor = visit("ada", work="reader")
+    visitor = visit("ada", work="analyst")
     page = visitor.get(f"{WORK}/estimates?attribute=age&sort=share&confidence=0.99").text
     for chosen in (
         '<option value="age" selected>',
@@ -572,7 +572,7 @@ def test_cross_table_has_shares_of_rows_and_of_columns(site, visit, share, query
     site.send_batch(
         published, [encoded(published, {"q": "no", "level": a, "place": b}) for a, b in pairs]
     )
-    visitor, view = visit("ada", work="reader"), f"a=level&b=place&share={share}"
+    visitor, view = visit("ada", work="analyst"), f"a=level&b=place&share={share}"
     page = visitor.get(f"{WORK}/cross-tables?{view}").text
     assert page.count("<svg role") == 1
     answer = site.get(f"/api/v1{WORK}/conditional-shares?{query}").json["shares"]

@@ -38,7 +38,7 @@ def fault_of(page):
 
 
 def test_every_query_has_a_page_a_form_and_files_of_what_the_api_says(filled, visit):
-    visitor = visit("ada", work="reader")
+    visitor = visit("ada", work="analyst")
     listed = visitor.get(PAGES).text
     assert 'aria-current="page">All results</a>' in listed
     for kind in RESULTS:
@@ -68,7 +68,7 @@ def test_every_query_has_a_page_a_form_and_files_of_what_the_api_says(filled, vi
 
 
 def test_a_result_is_put_into_a_report_unless_it_compares_two_versions(filled, visit):
-    visitor = visit("ada", work="reader")
+    visitor = visit("ada", work="analyst")
     page = unescape(visitor.get(address("conditional-shares", confidence="0.9")).text)
     link = re.search(r'href="/dashboard([^"]*/report\?result=[^"]*)"', page)[1]
     report = visitor.get(link).text
@@ -84,7 +84,7 @@ def test_a_result_is_put_into_a_report_unless_it_compares_two_versions(filled, v
 
 
 def test_nothing_is_asked_before_what_is_required_is_chosen(filled, visit):
-    page = visit("ada", work="reader").get(f"{PAGES}/conditional-shares").text
+    page = visit("ada", work="analyst").get(f"{PAGES}/conditional-shares").text
     assert "Choose: Of, Given." in page
     assert 'name="reference"' not in page  # a category of an attribute that is not chosen yet
 
@@ -105,7 +105,7 @@ REFUSED = (
 
 
 def test_what_is_refused_stands_beside_its_field(filled, visit):
-    visitor = visit("ada", work="reader")
+    visitor = visit("ada", work="analyst")
     for name, wrong, words in REFUSED:
         page = visitor.get(address(name, **wrong))
         assert page.status_code == 422
@@ -158,7 +158,7 @@ def test_categories_are_those_of_the_chosen_attribute_and_typed_where_they_are_m
 
 def test_no_release_no_role_and_no_such_query_are_told(site, visit):
     site.publish(version=2)
-    visitor = visit("ada", work="reader")
+    visitor = visit("ada", work="analyst")
     page = visitor.get(address("estimates"))
     assert page.status_code == 200
     assert "There is no result yet" in page.text

@@ -42,7 +42,7 @@ def share_of_all(site, of, category):
 )
 def test_shares_among_a_group_are_those_of_the_api(filled, visit, of, given, group):
     shares = [share for share in shares_of_all(filled, of, given) if share["group"] == group]
-    visitor = visit("ada", work="reader")
+    visitor = visit("ada", work="analyst")
     query = {"attribute": of, "among": given, "group": group}
     text = visitor.get(address(**query)).text
     assert f"among <bdi>{given} {group}</bdi>" in text
@@ -72,7 +72,7 @@ def test_shares_among_a_group_are_those_of_the_api(filled, visit, of, given, gro
 
 
 def test_group_of_all_questions_shows_the_first_other_one(filled, visit):
-    visitor = visit("ada", work="reader")
+    visitor = visit("ada", work="analyst")
     text = visitor.get(address(among="gender")).text
     assert '<option value="gender" selected>groups by gender' in text
     assert "among <bdi>gender " in text
@@ -89,14 +89,14 @@ def test_group_of_all_questions_shows_the_first_other_one(filled, visit):
     ],
 )
 def test_choice_of_another_question_is_as_if_not_made(filled, visit, query, words):
-    page = visit("ada", work="reader").get(address(**query))
+    page = visit("ada", work="analyst").get(address(**query))
     assert page.status_code == 200
     assert words in page.text
     assert "among <bdi>age" not in page.text
 
 
 def test_wrong_question_is_named(filled, visit):
-    page = visit("ada", work="reader").get(address(among="nothing"))
+    page = visit("ada", work="analyst").get(address(among="nothing"))
     assert page.status_code == 422
     assert "nothing" in page.text
 
@@ -107,5 +107,5 @@ def test_group_is_shown_to_nobody_else(filled, visit):
 
 def test_survey_without_a_release_says_when_there_is_one(site, visit):
     site.publish(name="work", version=1)
-    text = visit("ada", work="reader").get(address(attribute="age", among="gender")).text
+    text = visit("ada", work="analyst").get(address(attribute="age", among="gender")).text
     assert "There are no estimates yet" in text

@@ -15,7 +15,7 @@ MARGIN = f"{WEIGHTED}?of=education&by=income&kind=margins&a0=70&a1=30&confidence
 
 
 @pytest.fixture
-def reader(site, visit):
+def analyst(site, visit):
     published = site.publish()
     people = [("poor", "low", 60), ("poor", "high", 30), ("rich", "low", 30), ("rich", "high", 80)]
     site.send_batch(
@@ -27,14 +27,14 @@ def reader(site, visit):
         ],
     )
     site.seal()
-    return visit("eve", work="reader")
+    return visit("eve", work="analyst")
 
 
-def test_known_shares_in_the_address_give_what_the_api_gives(site, reader):
+def test_known_shares_in_the_address_give_what_the_api_gives(site, analyst):
     design = {"margins": [{"attributes": ["income"], "shares": {"poor": 0.7, "rich": 0.3}}]}
     body = {"attribute": "education", "design": design, "confidence": 0.9}
     answer = site.post(f"{VERSION}/weighted-shares", json=body).json
-    page = reader.get(MARGIN).text
+    page = analyst.get(MARGIN).text
     for share in answer["shares"]:
         assert f"{100 * share['value']:.1f}&nbsp;%" in page
     assert "Weighting moves " in page
@@ -42,7 +42,7 @@ def test_known_shares_in_the_address_give_what_the_api_gives(site, reader):
     assert answer["verdict"]["sentence"] in unescape(page)
     assert "data-folded" not in page
     assert f"worth {answer['effective_n']:,.0f} of a sample" in page
-    lines = reader.get(MARGIN.replace("weighted?", "weighted/shares.csv?")).text.splitlines()
+    lines = analyst.get(MARGIN.replace("weighted?", "weighted/shares.csv?")).text.splitlines()
     assert "unweighted_lower" in lines[0]
     assert len(lines) == 4
 
@@ -68,8 +68,8 @@ def test_shares_that_weights_make_too_noisy_are_folded_below_the_verdict(reader)
         ("of=education&by=income", "Fill in what is known"),
     ],
 )
-def test_every_kind_of_knowledge_is_answered(reader, query, words):
-    page = reader.get(f"{WEIGHTED}?{query}")
+def test_every_kind_of_knowledge_is_answered(analyst, query, words):
+    page = analyst.get(f"{WEIGHTED}?{query}")
     assert page.status_code == 200, page.text
     assert words in page.text
 
@@ -95,8 +95,8 @@ def test_every_kind_of_knowledge_is_answered(reader, query, words):
         ),
     ],
 )
-def test_fault_of_a_number_stands_beside_its_field(reader, query, field, words):
-    page = reader.get(f"{WEIGHTED}?{query}")
+def test_fault_of_a_number_stands_beside_its_field(analyst, query, field, words):
+    page = analyst.get(f"{WEIGHTED}?{query}")
     assert page.status_code == 422
     (tag,) = re.findall(r"<input[^>]* aria-invalid=\"true\"[^>]*>", page.text)
     assert f' name="{field}"' in tag
@@ -111,23 +111,23 @@ def test_fault_of_a_number_stands_beside_its_field(reader, query, field, words):
     assert dict(part.split("=") for part in query.split("&")).items() <= filled.items()
 
 
-def test_strangers_and_wrong_choices_get_no_shares(reader, visit):
+def test_strangers_and_wrong_choices_get_no_shares(analyst, visit):
     assert visit("bob", home="admin").get(MARGIN).status_code == 404
-    assert reader.get(f"{WEIGHTED}?of=nothing").status_code == 422
+    assert analyst.get(f"{WEIGHTED}?of=nothing").status_code == 422
 
 
-def test_question_that_a_kind_of_knowledge_cannot_use_is_chosen_anew(reader):
-    page = reader.get(f"{WEIGHTED}?of=education&by=gender&second=age&kind=strata&a0=40&a1=60")
+def test_question_that_a_kind_of_knowledge_cannot_use_is_chosen_anew(analyst):
+    page = analyst.get(f"{WEIGHTED}?of=education&by=gender&second=age&kind=strata&a0=40&a1=60")
     assert page.status_code == 200
     assert "Choose a question whose answers are sent in clear" in page.text
     assert "in the population" not in page.text
 
 
-def test_numbers_for_another_question_are_not_taken_for_this_one(reader):
+def test_numbers_for_another_question_are_not_taken_for_this_one(analyst):
     form = f"{MARGIN}&a_are=margins+by+income"
-    assert "Weighting moves " in reader.get(form).text
+    assert "Weighting moves " in analyst.get(form).text
     for changed in ("by=gender", "by=income&kind=strata"):
-        page = reader.get(form.replace("by=income", changed, 1).replace("&kind=margins", ""))
+        page = analyst.get(form.replace("by=income", changed, 1).replace("&kind=margins", ""))
         assert page.status_code == 200
         assert "Fill in what is known" in page.text
         assert 'value="70"' not in page.text

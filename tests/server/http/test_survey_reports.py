@@ -21,7 +21,8 @@ ADDRESS = "/results/work/versions/1"
 def over(site):
     """A survey that is closed, and all of whose reports are released."""
     published = site.publish()
-    site.fill(published, 9)
+    site.fill(published, 12)
+    site.fill(published, 12, income="poor")
     site.close()
     site.clock.advance(1)
     site.services.sealing.sweep(site.services.surveys.now())
@@ -183,7 +184,29 @@ def test_audit_is_shown_only_with_all_questions_that_it_is_about(site):
         assert (b'"SPD"' in basis) == shown
 
 
-def test_small_groups_in_clear_are_warned_of(site):
+def test_attribute_of_which_only_small_groups_are_left_is_in_no_public_result(site):
+    published = site.publish()
+    site.fill(published, 12, income="rich")
+    site.fill(published, 9, income="poor")
+    site.close()
+    site.clock.advance(1)
+    site.services.sealing.sweep(site.services.surveys.now())
+    body = {"attributes": ["income"], "cross_tables": [["income", "age"]]}
+    refused = site.post(PUBLIC, json=body)
+    assert site.problem(refused) == (422, "invalid-request", "attributes")
+    assert "tell of no fewer than 10 reports; leave it out" in refused.json["detail"]
+    assert site.post(PUBLIC, json={"attributes": ["gender"]}).json["warnings"] == []
+    answer = site.post(PUBLIC, json={}).json
+    assert answer["attributes"] == ["gender", "age", "country"]
+    assert [words.split(",")[0] for words in answer["warnings"]] == [
+        "education is left out",
+        "income is left out",
+    ]
+    assert "income is left out" in visit(site).text
+
+
+def test_smaller_groups_that_an_operator_allows_are_warned_of(make_site):
+    site = make_site(SMALLEST_GROUP=9)
     published = site.publish()
     site.fill(published, 12, income="rich")
     site.fill(published, 9, income="poor")
@@ -195,4 +218,3 @@ def test_small_groups_in_clear_are_warned_of(site):
     first, second = answer.json["warnings"]
     assert first.startswith(f"the table of income {said}")
     assert second.startswith(f"the cross-table of income by age {said}")
-    assert site.post(PUBLIC, json={"attributes": ["gender"]}).json["warnings"] == []

@@ -22,7 +22,7 @@ from hushpoll_server.dashboard.frame import (
     private,
     see,
 )
-from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.jobs.learners import learners as learners_of
@@ -51,7 +51,7 @@ def fairness(name: str, version: int) -> Response:
     """List the audits of a version; an analyst has a form to start one."""
     row = reached(name, version, Role.READER)
     parts = services()
-    audits = parts.audits.history(row)
+    audits = [_without_what_is_withheld(row, one) for one in parts.audits.history(row)]
     parts.actions.looked(member().actor, "audits", row.name, row.version)
     return page(
         "fairness.html",
@@ -139,8 +139,29 @@ def _shown(row: VersionRow, audit_id: str) -> tuple[JobRow, dict[str, Any], Figu
     """Return an audit, its report, and the figure that the address chooses."""
     job = _of_version(row, audit_id)
     report = services().audits.report(job)
+    withheld = _why_withheld(row, report["protected"]["attribute"], report["n"])
+    if withheld:
+        raise Refused("forbidden", withheld)
     metric = choice("metric", METRICS, "SPD") if "groups" in report else None
     return job, report, figure_of(report, metric)
+
+
+def _why_withheld(row: VersionRow, attribute: str, n: int) -> str | None:
+    """Return why an audit of the groups of an attribute is not shown to the user."""
+    parts = services()
+    groups = parts.analysis.seen(row, may_export=may_export(row))
+    if groups is None:
+        return None
+    target = parts.surveys.published(row).target
+    names = {attribute} if target is None else {attribute, target.name}
+    return groups.why_not_kept(names, complete=n == parts.releases.reports(row))
+
+
+def _without_what_is_withheld(row: VersionRow, entry: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry of the list of audits, without numbers that the user may not see."""
+    audit = entry["audit"]
+    withheld = audit and _why_withheld(row, audit["attribute"], audit["n"])
+    return {**entry, "audit": None if withheld else audit, "withheld": withheld}
 
 
 def _form(row: VersionRow) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from hushpoll_server.charts.specifications import Chart, refusals_chart
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.asking import ask_for
 from hushpoll_server.dashboard.frame import dashboard, finished, member, page, private, see
-from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.http.tables import table_file
@@ -137,7 +137,7 @@ def _why_no_days(row: VersionRow) -> str:
 def _fakes(row: VersionRow) -> tuple[list[dict[str, Any]], str | None]:
     """Return what fake reports can do to each attribute's estimates, or why that is not said."""
     try:
-        answer = services().analysis.result(row, Estimates()).to_dict()
+        answer = services().analysis.result(row, Estimates(), may_export=may_export(row)).to_dict()
     except Refused as refusal:
         if refusal.code not in NOTHING:
             raise

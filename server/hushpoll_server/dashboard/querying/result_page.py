@@ -22,7 +22,7 @@ from hushpoll_server.dashboard.frame import (
 )
 from hushpoll_server.dashboard.querying.fields import fields_of, missing, texts_of
 from hushpoll_server.dashboard.results import NOTHING_YET
-from hushpoll_server.dashboard.surveys import answered, of_survey, reached
+from hushpoll_server.dashboard.surveys import answered, of_survey, reached, seen
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.http.tables import Format, result_answer
@@ -67,7 +67,7 @@ def result(name: str, version: int, query: str) -> Response:
         if error.code not in NOTHING_YET:
             raise
         refusal = words_of_refusal(error)
-    published = services().surveys.published(row)
+    published = seen(row)
     domain = None if found is None or found.where is None else domain_line(found.where)
     # A report is about all reports of one version.
     whole = found is not None and not kind.compares and domain is None

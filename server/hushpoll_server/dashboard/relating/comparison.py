@@ -27,7 +27,7 @@ from hushpoll_server.dashboard.frame import (
 )
 from hushpoll_server.dashboard.relating.subgroups import shares_in_groups
 from hushpoll_server.dashboard.results import NOTHING_YET
-from hushpoll_server.dashboard.surveys import answered, of_survey, reached
+from hushpoll_server.dashboard.surveys import answered, asked_of, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -104,7 +104,7 @@ def comparison_file(name: str, version: int, form: str) -> Response:
 def _chosen(row: VersionRow) -> tuple[dict[str, str], dict[str, Any]]:
     """Return what the address chooses, and what there is to choose from."""
     parts = services()
-    published = parts.surveys.published(row)
+    published = asked_of(row)
     names = [attribute.name for attribute in published.attributes]
     of = choice("of", names)
     waves = {

@@ -17,7 +17,7 @@ from hushpoll_server.charts.specifications import (
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import choice, dashboard, member, page, private
 from hushpoll_server.dashboard.results import grid
-from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -73,6 +73,12 @@ def _answer(row: VersionRow, job_id: str) -> dict[str, Any]:
     if job.version_id != row.id or job.kind != "table":
         raise Refused("not-found", f"there is no table {job_id[:32]!r} of this version")
     answer: dict[str, Any] = json.loads(b"".join(parts.jobs.result(job)))
+    groups = parts.analysis.seen(row, may_export=may_export(row))
+    if groups is not None:
+        complete = answer["n"] == parts.releases.reports(row)
+        withheld = groups.why_not_kept(answer["attributes"], complete=complete)
+        if withheld:
+            raise Refused("forbidden", withheld)
     parts.actions.looked(member().actor, "joint-tables", row.name, row.version)
     return answer
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from flask import request
 
 from hushpoll_server.dashboard.frame import choice
-from hushpoll_server.dashboard.surveys import answered
+from hushpoll_server.dashboard.surveys import answered, may_export
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import UNBIASED
@@ -98,7 +98,7 @@ def size_of_group(row: VersionRow, chosen: dict[str, str]) -> dict[str, Any]:
     As ``noisy`` it has whether the reports cannot tell it.
     """
     query = Estimates(confidence=float(chosen["confidence"]))
-    answer = services().analysis.result(row, query).to_dict()
+    answer = services().analysis.result(row, query, may_export=may_export(row)).to_dict()
     (question,) = (entry for entry in answer["attributes"] if entry["name"] == chosen["among"])
     (size,) = (one for one in question["categories"] if one["category"] == chosen["group"])
     return dict(size) | {"noisy": part_is_noisy(answer["verdict"], chosen["among"])}

@@ -21,7 +21,7 @@ from hushpoll_server.dashboard.frame import (
     see,
 )
 from hushpoll_server.dashboard.results import ESTIMATORS, NOTHING_YET
-from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.dashboard.surveys import may_export, of_survey, reached, seen
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.page import style_hash
@@ -59,7 +59,7 @@ def report(name: str, version: int) -> Response:
     """Let the user choose what a report shows; an editor may publish it once all is over."""
     row = reached(name, version, Role.READER)
     parts = services()
-    published = parts.surveys.published(row)
+    published = seen(row)
     refusal: Refused | None = None
     try:
         parts.analysis.release(row)
@@ -115,8 +115,9 @@ def report_file(name: str, version: int) -> Response:
             field="format",
         )
     results = request.args.getlist("result")
-    choices = parts.survey_reports.choices(row, **_chosen(request.args), results=results)
-    file = parts.survey_reports.file(row, choices, form)
+    chosen, export = _chosen(request.args), may_export(row)
+    choices = parts.survey_reports.choices(row, may_export=export, **chosen, results=results)
+    file = parts.survey_reports.file(row, choices, form, may_export=export)
     parts.actions.looked(member().actor, "report", row.name, row.version)
     answer = finished(Response(file.body, mimetype=file.media_type))
     if form == "html":
@@ -145,7 +146,7 @@ def publish_results(name: str, version: int) -> Response:
             "the results were not published, because no question was chosen; choose one or more",
             field="attribute",
         )
-    choices = parts.survey_reports.choices(row, **_chosen(request.form))
+    choices = parts.survey_reports.choices(row, may_export=False, **_chosen(request.form))
     parts.public_results.publish(row, choices, actor=member().actor)
     parts.actions.record(member().actor, "published-results", survey=row.name, version=row.version)
     return see(url_for("dashboard.report", name=name, version=version) + "#public")
@@ -167,7 +168,7 @@ def _warnings(row: VersionRow, choices: Mapping[str, Any]) -> list[str]:
     reports = services().survey_reports
     shown = {name: choices[name] for name in ("attributes", "cross_tables")}
     try:
-        return reports.warnings(row, reports.choices(row, **shown))
+        return reports.warnings(row, reports.choices(row, may_export=False, **shown))
     except HushpollError:
         return []
 

@@ -40,7 +40,7 @@ def _add_route(kind: type[Query[Any]]) -> None:
         row = parts.surveys.version(path.name, path.version)
         before = parts.surveys.version(other, given["since_version"]) if kind.compares else None
         asked = kind.read(given)
-        result = parts.analysis.result(row, asked, before)
+        result = parts.analysis.result(row, asked, before, may_export=True)
         domain = None if asked.where is None else where_words(asked.where)
         for seen in filter(None, (before, row)):
             parts.actions.looked(current_grant().actor, kind.name, seen.name, seen.version, domain)

@@ -50,8 +50,8 @@ def report(path: VersionPath, query: ReportQuery) -> Response:
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
-    choices = parts.survey_reports.choices(row, **query.asked())
-    file = parts.survey_reports.file(row, choices, query.format)
+    choices = parts.survey_reports.choices(row, may_export=True, **query.asked())
+    file = parts.survey_reports.file(row, choices, query.format, may_export=True)
     parts.actions.looked(current_grant().actor, "report", row.name, row.version)
     answer = Response(file.body, mimetype=file.media_type)
     answer.headers["Content-Disposition"] = f'attachment; filename="{file.name}"'
@@ -71,12 +71,12 @@ def publish_results(path: VersionPath, body: ReportChoices) -> Response:
     """Publish chosen results of a closed version, for everybody and without sign-in.
 
     The page and its files are kept as they are now, until they are taken back or published again.
-    They have audits of the chosen questions alone. `warnings` names tables with small groups. The
-    token needs the scope `read` as well.
+    They have audits of the chosen questions alone. Small groups by answers in clear are merged, as
+    `warnings` says. The token needs the scope `read` as well.
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
-    choices = parts.survey_reports.choices(row, **body.model_dump())
+    choices = parts.survey_reports.choices(row, may_export=False, **body.model_dump())
     parts.public_results.require_over(row)
     if not current_grant().allows("read"):
         raise Refused(

@@ -42,7 +42,7 @@ def weighted_shares(path: VersionPath, query: TableQuery, body: WeightedSharesBo
     row = parts.surveys.version(path.name, path.version)
     design = SurveyDesign.from_dict(body.design.model_dump(exclude_none=True))
     answer = parts.weighting.weighted_shares(
-        row, body.attribute, design, confidence=body.confidence
+        row, body.attribute, design, confidence=body.confidence, may_export=True
     )
     parts.actions.looked(current_grant().actor, "weighted-shares", row.name, row.version)
     return statistic_answer(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final, TypeVar
@@ -18,7 +18,9 @@ import numpy as np
 
 from hushpoll_analysis.estimates.cross_table import CrossTable, joint_shares
 from hushpoll_analysis.multiplicity.dependencies import check_pairs, rare_pairs
+from hushpoll_analysis.records.clear_groups import SMALLEST, ClearGroups
 from hushpoll_analysis.records.counts import count_pairs
+from hushpoll_analysis.records.grouped_source import OfGroups
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import Source
@@ -27,7 +29,7 @@ from hushpoll_protocols import InvalidParameter, SecureBits
 from hushpoll_protocols.estimation.likelihood import NotConverged
 from hushpoll_protocols.registry import PROTOCOLS
 from hushpoll_server.errors import Refused
-from hushpoll_server.services.results.release_source import ReleaseSource
+from hushpoll_server.services.results.release_source import GroupedRelease, ReleaseSource
 from hushpoll_server.services.results.releases import Release, Releases
 from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
@@ -115,6 +117,11 @@ class Analysis:
     Questions that need the records themselves are worked on one at a time: each takes every core
     and holds blocks of records. A few may wait; more are refused with ``unavailable``, so that
     analysts never keep reports out. Questions that counts answer do not queue.
+
+    Every question says whether it is asked for a person who may export the records. For all others,
+    and for public results, groups in clear of fewer than `smallest_group` reports are merged, and
+    no attribute in clear is shown before the end of collection: `source` is the one place that
+    decides it, so that no statistic knows.
     """
 
     def __init__(
@@ -123,7 +130,10 @@ class Analysis:
         surveys: SurveyService,
         segments: SegmentStore,
         releases: Releases,
+        smallest_group: int = SMALLEST,
     ) -> None:
+        self._smallest_group = smallest_group
+        self._groups: dict[int, ClearGroups] = {}
         self._surveys = surveys
         self._segments = segments
         self._releases = releases
@@ -133,13 +143,14 @@ class Analysis:
         self._tables_lock = threading.Lock()
 
     def table(
-        self, row: VersionRow, a: str, b: str, *, confidence: float
+        self, row: VersionRow, a: str, b: str, *, confidence: float, may_export: bool
     ) -> tuple[OfRelease, CrossTable]:
         """Return the cross-table of two attributes as arrays; raises as `result`.
 
         The newest tables are kept, as an analyst looks at one as a page, a picture and a file.
         """
-        source = self.source(row)
+        source = self.source(row, may_export=may_export)
+        _require_shown(source, {a: "a", b: "b"})
         pair(source.published, a, b)
         counts = source.pair(a, b)
         arrays = (counts.first, counts.second, counts.both)
@@ -156,8 +167,17 @@ class Analysis:
                     del self._tables[next(iter(self._tables))]
         return self.about(row, source.release), table
 
-    def result(self, row: VersionRow, query: Query[R], before: VersionRow | None = None) -> R:
+    def result(
+        self,
+        row: VersionRow,
+        query: Query[R],
+        before: VersionRow | None = None,
+        *,
+        may_export: bool,
+    ) -> R:
         """Return the result of a query about a version, or about it and an earlier one.
+
+        Without `may_export`, small groups in clear are merged in it; it says which.
 
         Raises
         ------
@@ -167,10 +187,14 @@ class Analysis:
             ``not-released``, ``not-enough-reports``; where counts are not kept, or do not suffice,
             also ``unavailable`` and ``records-deleted``.
         """
-        source = self.source(row)
+        source = self.source(row, may_export=may_export)
+        asked = query.names() | dict.fromkeys(query.where or (), "where")
+        _require_shown(source, asked)
         if before is not None:
             require_two_versions(before, row)
-            return result_of(query, source, self.source(before))
+            earlier = self.source(before, may_export=may_export)
+            _require_shown(earlier, asked)
+            return _explained(result_of(query, source, earlier), source, earlier)
         inside = in_domain(query, source)
         if isinstance(query, Dependencies):
             require_few_rare_pairs(query, inside)
@@ -180,19 +204,52 @@ class Analysis:
             raise InvalidParameter(
                 f"estimator is 'likelihood': {error}; choose another estimator", field="estimator"
             ) from error
+        within = (inside,) if query.where is not None else ()
+        result = _explained(result, source, *within)
         return replace(result, about=self.about(row, source.release))
 
     def about(self, row: VersionRow, release: Release) -> OfRelease:
         """Return what every result says of its version and release."""
         return OfRelease(**self.heading(row, release))
 
-    def source(self, row: VersionRow) -> ReleaseSource:
-        """Return the counts of a version's release, as queries ask for them."""
-        return ReleaseSource(
+    def source(self, row: VersionRow, *, may_export: bool) -> ReleaseSource | GroupedRelease:
+        """Return the counts of a version's release, as queries ask for them.
+
+        Without `may_export` they are of the groups in clear that may be seen; raises as `groups`.
+        """
+        whole = ReleaseSource(
             self._surveys.published(row),
             lambda: self.release(row),
             lambda release: self.scanning(row, release),
         )
+        if may_export or self._smallest_group <= 1 or not whole.published.clear:
+            return whole
+        return GroupedRelease(whole, self._groups_of(row, whole))
+
+    def seen(self, row: VersionRow, *, may_export: bool) -> ClearGroups | None:
+        """Return what may be seen of a version's attributes in clear; None: all of it.
+
+        Before there is a release, or where records are gone that it takes, no attribute in clear.
+        """
+        try:
+            source = self.source(row, may_export=may_export)
+        except Refused:
+            return ClearGroups.before_the_end(self._surveys.published(row), self._smallest_group)
+        return source.groups if isinstance(source, OfGroups) else None
+
+    def _groups_of(self, row: VersionRow, whole: ReleaseSource) -> ClearGroups:
+        """Return the groups in clear that may be seen.
+
+        They are made once, of all reports that will ever be: figures of a group would otherwise
+        change from one release to the next by what few respondents sent.
+        """
+        if not row.ended:
+            return ClearGroups.before_the_end(whole.published, self._smallest_group)
+        groups = self._groups.get(row.id)
+        if groups is None:
+            groups = ClearGroups.of(whole.published, whole.pairs(), self._smallest_group)
+            self._groups[row.id] = groups
+        return groups
 
     def heading(self, row: VersionRow, release: Release) -> dict[str, Any]:
         """Return what every answer says of its version and release."""
@@ -247,6 +304,24 @@ class Analysis:
                 yield RecordStream.trusted(self._surveys.published(row), blocks)
         finally:
             self._places.release()
+
+
+def _require_shown(source: Source, asked: Mapping[str, str]) -> None:
+    """Refuse attributes that are not shown, each with the parameter that names it."""
+    if isinstance(source, OfGroups):
+        for name, field in asked.items():
+            source.groups.require(name, field=field)
+
+
+def _explained(result: R, *sources: Source) -> R:
+    """Return a result that says which groups in clear were merged or left out."""
+    words = [
+        words
+        for source in sources
+        if isinstance(source, OfGroups)
+        for words in source.groups.sentences()
+    ]
+    return replace(result, small_groups=tuple(dict.fromkeys(words))) if words else result
 
 
 def require_two_versions(before: VersionRow, after: VersionRow) -> None:

@@ -20,7 +20,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.reports.choices import Choices
 from hushpoll_server.reports.page import page_of
-from hushpoll_server.reports.small_groups import small_groups
+from hushpoll_server.reports.small_groups import warnings_of
 from hushpoll_server.services.results.survey_reports import RETRY_AFTER_SECONDS, SurveyReports
 from hushpoll_server.services.surveys.surveys import State, SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
@@ -116,7 +116,7 @@ class PublicResults:
         """
         self.require_over(row)
         self._reports.require_short(choices)
-        report = self._reports.report(row, choices)
+        report = self._reports.report(row, choices, may_export=False)
         try:
             page = page_of(
                 report.basis,
@@ -144,7 +144,7 @@ class PublicResults:
         )
         self._store.add(publication, page=page, bundle=bundle)
         log.info("results-published", survey=row.name, version=row.version)
-        return {**self._describe(publication), "warnings": small_groups(report.basis)}
+        return {**self._describe(publication), "warnings": warnings_of(report.basis)}
 
     def take_back(self, row: VersionRow) -> None:
         """End the publication of a version; its files are deleted.

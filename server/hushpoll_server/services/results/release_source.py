@@ -10,6 +10,7 @@ from typing import Final
 
 from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, count, count_pairs
 from hushpoll_analysis.records.domains import Domain
+from hushpoll_analysis.records.grouped_source import OfGroups
 from hushpoll_analysis.records.pairs import joint_counts
 from hushpoll_analysis.records.records import RecordStream
 from hushpoll_analysis.records.source import Held, counts_of
@@ -81,6 +82,18 @@ class ReleaseSource:
     def scanning(self) -> AbstractContextManager[RecordStream]:
         """Let the block read the release's records, when it is its turn."""
         return self.scan(self.release)
+
+
+@dataclass(frozen=True)
+class GroupedRelease(OfGroups):
+    """The counts of one release, of the groups in clear that may be seen without exporting."""
+
+    whole: ReleaseSource
+
+    @property
+    def release(self) -> Release:
+        """What analysts may learn of the version now."""
+        return self.whole.release
 
 
 @dataclass(frozen=True)

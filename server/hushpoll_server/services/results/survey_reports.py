@@ -11,8 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from hushpoll_analysis.records.clear_groups import ClearGroups
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.fields import fields_of
+from hushpoll_analysis.records.grouped_source import OfGroups
 from hushpoll_analysis.results import result_of
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_server.charts.drawing import Drawing, NotDrawn
@@ -22,7 +24,7 @@ from hushpoll_server.reports.choices import MOST_CELLS, Choices
 from hushpoll_server.reports.needed import Needed
 from hushpoll_server.reports.pdf import NotPrinted, require_pdf
 from hushpoll_server.reports.report import FORMS, Report
-from hushpoll_server.reports.small_groups import small_groups
+from hushpoll_server.reports.small_groups import warnings_of
 from hushpoll_server.services.results.analysis import Analysis, require_few_rare_pairs
 from hushpoll_server.services.results.jobs import Jobs
 from hushpoll_server.services.results.releases import Release, Releases
@@ -65,12 +67,25 @@ class SurveyReports:
         self._jobs = jobs
         self._drawing = drawing
 
-    def choices(self, row: VersionRow, **asked: Any) -> Choices:
-        """Return what a report shows; raises as ``Choices.of``."""
-        return Choices.of(self._surveys.published(row), **asked)
+    def choices(self, row: VersionRow, *, may_export: bool, **asked: Any) -> Choices:
+        """Return what a report shows; raises as ``Choices.of``, and for what may not be seen."""
+        groups = self._analysis.seen(row, may_export=may_export)
+        if groups is None:
+            return Choices.of(self._surveys.published(row), **asked)
+        for name in asked.get("attributes", ()):
+            groups.require(name, field="attributes")
+        for name in (name for names in asked.get("cross_tables", ()) for name in names):
+            groups.require(name, field="cross")
+        choices = Choices.of(groups.shown, **asked)
+        for query in choices.results:
+            for name in query.names():
+                groups.require(name, field="results")
+        return choices
 
-    def report(self, row: VersionRow, choices: Choices) -> Report:
+    def report(self, row: VersionRow, choices: Choices, *, may_export: bool) -> Report:
         """Return the report of a version's last release.
+
+        Without `may_export`, as of public results, small groups in clear are merged in it.
 
         Raises
         ------
@@ -78,11 +93,11 @@ class SurveyReports:
             ``not-released``, ``not-enough-reports``; where counts are not kept also
             ``unavailable`` and ``records-deleted``.
         """
-        return Report(self._basis(row, choices), self._draw)
+        return Report(self._basis(row, choices, may_export=may_export), self._draw)
 
     def warnings(self, row: VersionRow, choices: Choices) -> list[str]:
         """Return what an editor should know before a report is public; raises as `report`."""
-        return small_groups(self._basis(row, replace(choices, fairness=False)))
+        return warnings_of(self._basis(row, replace(choices, fairness=False), may_export=False))
 
     def require_short(self, choices: Choices) -> None:
         """Refuse a report for which a request does not wait.
@@ -101,7 +116,13 @@ class SurveyReports:
             )
 
     def file(
-        self, row: VersionRow, choices: Choices, form: str, *, at_once: bool = True
+        self,
+        row: VersionRow,
+        choices: Choices,
+        form: str,
+        *,
+        may_export: bool,
+        at_once: bool = True,
     ) -> ReportFile:
         """Return a report as a file.
 
@@ -111,6 +132,8 @@ class SurveyReports:
             The version, and what is shown.
         form : str
             Of ``FORMS``.
+        may_export : bool
+            Whether it is for a person who may export; for others small groups are merged.
         at_once : bool
             Whether a request waits for it: then it has at most `MOST_FIGURES_AT_ONCE` charts.
 
@@ -125,7 +148,7 @@ class SurveyReports:
         if at_once:
             self.require_short(choices)
         self.require_form(form)
-        report = self.report(row, choices)
+        report = self.report(row, choices, may_export=may_export)
         kind = FORMS[form]
         try:
             body = kind.make(report)
@@ -148,12 +171,18 @@ class SurveyReports:
     def _draw(self, specification: Mapping[str, Any]) -> bytes:
         return self._drawing.draw(specification, "svg")
 
-    def _basis(self, row: VersionRow, choices: Choices) -> Basis:
-        source = self._analysis.source(row)
+    def _basis(self, row: VersionRow, choices: Choices, *, may_export: bool) -> Basis:
+        source = self._analysis.source(row, may_export=may_export)
+        groups = source.groups if isinstance(source, OfGroups) else None
         shown = None if choices.results else choices.attributes
+        named = {*choices.attributes, *(name for pair in choices.cross_tables for name in pair)}
+        everything = choices.results or named >= {one.name for one in source.published.attributes}
         counts = source.questions(shown)
         needed = Needed(
-            source.published, counts, partial(self._joint, row, source.release), source.pairs
+            source.published,
+            counts,
+            partial(self._joint, row, source.release, may_export),
+            source.pairs,
         )
         for names in choices.cross_tables:
             needed.pair(*names)
@@ -169,7 +198,8 @@ class SurveyReports:
                 field="results",
             )
         return Basis(
-            published=source.published,
+            published=self._surveys.published(row),
+            groups=groups if groups is None or everything else groups.only(named),
             choices=choices,
             n=counts.n,
             support={
@@ -177,11 +207,13 @@ class SurveyReports:
                 for field in fields_of(source.published, shown)
             },
             joint=needed.joint,
-            facts=self._facts(row, choices),
+            facts=self._facts(row, choices, groups),
         )
 
-    def _joint(self, row: VersionRow, release: Release, a: str, b: str) -> JointCounts:
-        source = self._analysis.source(row)
+    def _joint(
+        self, row: VersionRow, release: Release, may_export: bool, a: str, b: str
+    ) -> JointCounts:
+        source = self._analysis.source(row, may_export=may_export)
         later, counts = source.release, source.pair(a, b)
         if later.reports != release.reports or later.released_at != release.released_at:
             raise Refused(
@@ -191,7 +223,9 @@ class SurveyReports:
             )
         return JointCounts(counts.n, counts.first, counts.second, np.ascontiguousarray(counts.both))
 
-    def _facts(self, row: VersionRow, choices: Choices) -> dict[str, Any]:
+    def _facts(
+        self, row: VersionRow, choices: Choices, groups: ClearGroups | None
+    ) -> dict[str, Any]:
         account = self._releases.account(row)
         closes = self._surveys.closes_at(row)
         facts = {
@@ -202,7 +236,7 @@ class SurveyReports:
             "closes": None if closes is None else timestamp(closes),
             "duplicate": account["duplicate"],
             "rejected": dict(account["rejected"]),
-            "audits": self._audits(row, choices) if choices.fairness else [],
+            "audits": self._audits(row, choices, groups) if choices.fairness else [],
             "made_with": {
                 "hushpoll": version("hushpoll"),
                 "numpy": version("numpy"),
@@ -213,19 +247,24 @@ class SurveyReports:
         read: dict[str, Any] = parse_json(canonical_json(facts))
         return read
 
-    def _audits(self, row: VersionRow, choices: Choices) -> list[dict[str, Any]]:
+    def _audits(
+        self, row: VersionRow, choices: Choices, groups: ClearGroups | None
+    ) -> list[dict[str, Any]]:
         """Return the newest finished audits of questions that are shown, by their parameters.
 
         An audit has shares of the target's answers within the groups of another question: it is
-        shown only where both are.
+        shown only where both are, and its groups may be seen.
         """
+        reports = self._releases.reports(row)
         target = self._surveys.published(row).target
         audits: dict[str, dict[str, Any]] = {}
         for job in self._jobs.newest_of(row, AUDITS):
             if job.state == DONE and job.parameters not in audits:
                 result = json.loads(b"".join(self._jobs.result(job)))
                 concerned = {result["protected"]["attribute"], target.name if target else None}
-                if concerned <= set(choices.attributes):
+                complete = result["n"] == reports
+                withheld = groups and groups.why_not_kept(concerned, complete=complete)
+                if concerned <= set(choices.attributes) and not withheld:
                     audits[job.parameters] = {
                         "parameters": json.loads(job.parameters),
                         "result": result,

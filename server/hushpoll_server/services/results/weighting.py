@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any, Final
 
+from hushpoll_analysis.records.clear_groups import ClearGroups
 from hushpoll_analysis.survey_design.design import CheckedDesign, SurveyDesign, checked
 from hushpoll_analysis.survey_design.estimation import (
     needs_records,
@@ -33,9 +35,17 @@ class Weighting:
         self._analysis = analysis
 
     def weighted_shares(
-        self, row: VersionRow, attribute: str, design: SurveyDesign, *, confidence: float
+        self,
+        row: VersionRow,
+        attribute: str,
+        design: SurveyDesign,
+        *,
+        confidence: float,
+        may_export: bool,
     ) -> dict[str, Any]:
         """Estimate shares of the population; several attributes of a design need the records.
+
+        Without `may_export` there are margins alone, of groups in clear that may be seen.
 
         Raises
         ------
@@ -44,11 +54,16 @@ class Weighting:
         Refused
             As ``Analysis.cross_table``.
         """
-        published = self._surveys.published(row)
+        groups = self._analysis.seen(row, may_export=may_export)
+        published = self._surveys.published(row) if groups is None else groups.shown
+        if groups is not None:
+            _require_margins(groups, attribute, design)
         plan = checked(design, published, attribute)
         names = plan.attributes()
-        source = self._analysis.source(row)
+        source = self._analysis.source(row, may_export=may_export)
         if needs_records(plan, attribute):
+            if groups is not None:
+                _refuse_clear(groups, (attribute, *names))
             release = source.release
             scores = _scores_of_a_record(published, plan, attribute)
             size = row.record_size
@@ -76,6 +91,39 @@ class Weighting:
             )
         heading = self._analysis.heading(row, source.release)
         return {**heading, **shares.to_dict()}
+
+
+def _require_margins(groups: ClearGroups, attribute: str, design: SurveyDesign) -> None:
+    """Refuse weights that a reader chooses, and attributes that are not shown.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the part of the design.
+    """
+    for field, given in (("weights", design.weights), ("strata", design.strata)):
+        if given is not None:
+            raise InvalidParameter(
+                f"{field} gives respondents weights by their answers in clear, which needs the "
+                "right to export, because weights that are 0, or nearly equal, single few reports "
+                f"out; give margins, or {groups.remedy}",
+                field=field,
+            )
+    groups.require(attribute, field="attribute")
+    for place, margin in enumerate(design.margins):
+        for name in margin.attributes:
+            groups.require(name, field=f"margins[{place}]")
+
+
+def _refuse_clear(groups: ClearGroups, names: Collection[str]) -> None:
+    clear = [one.name for one in groups.published.clear if one.name in names]
+    if clear:
+        raise InvalidParameter(
+            f"the design weighs by several attributes, and {', '.join(clear)} is answered in "
+            "clear, which needs the right to export, because groups by several attributes can be "
+            f"of few reports; give a margin of one attribute, or {groups.remedy}",
+            field="margins",
+        )
 
 
 def _scores_of_a_record(published: Published, plan: CheckedDesign, outcome: str) -> int:

@@ -1,0 +1,144 @@
+"""A source for readers who may not export: it has the counts of groups that they may see.
+
+Every query goes through it, and none knows of it. What cannot be answered of such groups is refused
+here, in words that say what a reader can do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NoReturn
+
+from hushpoll_analysis.records.clear_groups import ClearGroups
+from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, paired_fields
+from hushpoll_analysis.records.domains import FIELD, Domain
+from hushpoll_analysis.records.merging import merged_cells, merged_support
+from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.records.source import Held, Source
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.published import Published
+
+
+@dataclass(frozen=True)
+class OfGroups:
+    """The counts of another source, of the groups in clear that may be seen.
+
+    Parameters
+    ----------
+    whole : Source
+        Of all reports, or of those of a domain, with all categories.
+    groups : ClearGroups
+        What may be seen of them.
+    """
+
+    whole: Source
+    groups: ClearGroups
+
+    @property
+    def published(self) -> Published:
+        """The survey as it may be seen."""
+        return self.groups.shown
+
+    def questions(self, only: Collection[str] | None = None) -> Counts:
+        """Return the support counts of questions; raises as the other source."""
+        asked = None if only is None else [name for name in only if name not in self.groups.hidden]
+        return self._counts(self.whole.questions(asked))
+
+    def pair(self, a: str, b: str) -> JointCounts:
+        """Return the joint counts of two questions, in blocks or not.
+
+        Raises
+        ------
+        InvalidParameter
+            If both are in clear, and a cell has too few reports.
+        """
+        for name in (a, b):
+            self.groups.require(name, field="attribute")
+        if not self.groups.meets(a, b):
+            raise InvalidParameter(
+                f"{self.groups.no_table(a, b)}; {self.groups.remedy}", field="attribute"
+            )
+        counts = self.whole.pair(a, b)
+        rows, columns = self.groups.places.get(a), self.groups.places.get(b)
+        return JointCounts(
+            counts.n,
+            counts.first if rows is None else merged_support(counts.first, rows),
+            counts.second if columns is None else merged_support(counts.second, columns),
+            merged_cells(counts.both, rows, columns),
+        )
+
+    def pairs(self) -> PairCounts:
+        """Return the counts of all pairs.
+
+        Raises
+        ------
+        InvalidParameter
+            If one of them is of two attributes in clear, and a cell has too few reports.
+        """
+        kept = self.whole.pairs()
+        joint = {}
+        for first, second in combinations(paired_fields(self.published), 2):
+            a, b = first.name, second.name
+            if not self.groups.meets(a, b):
+                raise InvalidParameter(
+                    f"all pairs are asked for, and {self.groups.no_table(a, b)}; ask for single "
+                    "pairs, or ask an administrator for the role analyst in "
+                    f"{self.published.name}, which may export the records",
+                    field="where",
+                )
+            counts = kept.of_pair(a, b)
+            if counts is not None:
+                places = self.groups.places
+                joint[a, b] = merged_cells(counts.both, places.get(a), places.get(b))
+        return PairCounts(self._counts(kept.counts), joint)
+
+    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+        """Refuse: a record has the answers in clear as they were given.
+
+        Raises
+        ------
+        InvalidParameter
+            Always.
+        """
+        raise InvalidParameter(
+            f"{held.field} is {held.value!r}, which reads the records themselves, and records of "
+            f"{self.published.name} have answers in clear; {self.groups.remedy}, or choose another "
+            f"{held.field}",
+            field=held.field,
+        )
+
+    def within(self, domain: Domain) -> OfGroups:
+        """Return the source of the reports of a domain: some of the groups of one attribute.
+
+        Raises
+        ------
+        InvalidParameter
+            If conditions on several attributes make it.
+        """
+        if len(domain.codes) > 1:
+            self._refuse_several(domain)
+        ((name, mask),) = domain.codes.items()
+        inside = self.whole.within(Domain(domain.words, {name: self.groups.codes_of(name, mask)}))
+        return OfGroups(inside, self.groups.within())
+
+    def _refuse_several(self, domain: Domain) -> NoReturn:
+        raise InvalidParameter(
+            f"{FIELD} has conditions on {', '.join(domain.codes)}; readers without the right to "
+            "export have conditions on one attribute, because several together can leave few "
+            f"reports: give one, or {self.groups.remedy}",
+            field=FIELD,
+        )
+
+    def _counts(self, counts: Counts) -> Counts:
+        places = self.groups.places
+        return Counts(
+            counts.n,
+            {
+                name: merged_support(support, places[name]) if name in places else support
+                for name, support in counts.support.items()
+                if name not in self.groups.hidden
+            },
+        )
