@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
+from hushpoll_server.charts.rows import CurveMean, CurvePoint, Specification
 from hushpoll_server.charts.specifications import MEASURED, Chart, base
 
 COLUMNS: Final = 4
 PANEL_PIXELS: Final = 165
 
 
-def curves_chart(
-    metric: str, points: Sequence[Mapping[str, Any]], without: Mapping[str, Any] | None
-) -> Chart:
+def curves_chart(metric: str, points: Sequence[CurvePoint], without: CurvePoint | None) -> Chart:
     """Return the chart of one metric.
 
     Parameters
@@ -26,8 +25,17 @@ def curves_chart(
     without : mapping or None
         The point of NonDP, drawn as a rule.
     """
-    keys = ("line", "epsilon", "mean", "lower", "upper")
-    values = [{key: point[key] for key in keys} for point in points if point["mean"] is not None]
+    values = [
+        CurveMean(
+            line=one["line"],
+            epsilon=one["epsilon"],
+            mean=one["mean"],
+            lower=one["lower"],
+            upper=one["upper"],
+        )
+        for one in points
+        if one["mean"] is not None
+    ]
     epsilons = sorted({value["epsilon"] for value in values})
     x = {
         "field": "epsilon",
@@ -42,7 +50,7 @@ def curves_chart(
         "scale": {"zero": False},
         "axis": {"format": ".2~f", "tickCount": 5},
     }
-    rule: list[dict[str, Any]] = []
+    rule: list[Specification] = []
     if without is not None and without["mean"] is not None:
         rule = [
             {
@@ -71,9 +79,7 @@ def curves_chart(
     return Chart(specification, _sentence(metric, values, without), len(values), len(values))
 
 
-def _sentence(
-    metric: str, values: Sequence[Mapping[str, Any]], without: Mapping[str, Any] | None
-) -> str:
+def _sentence(metric: str, values: Sequence[CurveMean], without: CurvePoint | None) -> str:
     last = max(value["epsilon"] for value in values)
     there = [value for value in values if value["epsilon"] == last]
     low, high = (choose(there, key=lambda value: value["mean"]) for choose in (min, max))

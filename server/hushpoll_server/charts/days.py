@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
+from hushpoll_server.charts.rows import ReleasedDay, Specification
 from hushpoll_server.charts.specifications import Chart, base
 
 MOST_DAYS: Final = 90
@@ -13,7 +14,7 @@ CHART_PIXELS: Final = 640
 DAY_PIXELS: Final = 90
 
 
-def releases_chart(days: Sequence[Mapping[str, Any]]) -> Chart:
+def releases_chart(days: Sequence[ReleasedDay]) -> Chart:
     """Return the chart of the newest days.
 
     Parameters
@@ -22,7 +23,9 @@ def releases_chart(days: Sequence[Mapping[str, Any]]) -> Chart:
         ``day`` (YYYY-MM-DD), ``added`` and ``reports`` (the total), the oldest first; at least one.
     """
     drawn = days[-MOST_DAYS:]
-    values = [{"day": entry["day"], "added": entry["added"]} for entry in drawn]
+    values: list[Specification] = [
+        {"day": entry["day"], "added": entry["added"]} for entry in drawn
+    ]
     x = {
         "field": "day",
         "type": "ordinal",

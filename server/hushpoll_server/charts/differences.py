@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
+from hushpoll_server.charts.rows import BoundedShare, Difference, Share
 from hushpoll_server.charts.sentences import of_differences
 from hushpoll_server.charts.specifications import Chart, estimates_chart
 from hushpoll_shared.querying.possible import DIFFERENCES
 
 
 def differences_chart(
-    rows: Sequence[Mapping[str, Any]], *, minuend: str, subtrahend: str, confidence: float
+    rows: Sequence[Difference], *, minuend: str, subtrahend: str, confidence: float
 ) -> Chart:
     """Return the chart of differences beside zero.
 
@@ -27,15 +27,18 @@ def differences_chart(
         Of the intervals, in (0, 1).
     """
     known = [
-        {
-            "category": row["label"],
-            "frequency": row["value"],
-            "lower": row["lower"],
-            "upper": row["upper"],
-        }
+        BoundedShare(
+            category=row["label"], frequency=row["value"], lower=row["lower"], upper=row["upper"]
+        )
         for row in rows
-        if None not in (row["value"], row["lower"], row["upper"])
+        if row["value"] is not None and row["lower"] is not None and row["upper"] is not None
     ]
-    chart = estimates_chart("", known, confidence=confidence, total=len(rows), possible=DIFFERENCES)
+    chart = estimates_chart(
+        "",
+        [Share(**row) for row in known],
+        confidence=confidence,
+        total=len(rows),
+        possible=DIFFERENCES,
+    )
     sentence = of_differences(known, minuend, subtrahend, confidence)
     return replace(chart, sentence=sentence)

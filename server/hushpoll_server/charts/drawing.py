@@ -10,10 +10,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from hushpoll_protocols.errors import HushpollError
+from hushpoll_server.charts.rows import Specification
 from hushpoll_server.logs import get_logger
 
 log = get_logger(__name__)
@@ -61,7 +61,7 @@ class Drawing:
         self._expected = True
         threading.Thread(target=self._prepare, name="hushpoll-drawing", daemon=True).start()
 
-    def draw(self, specification: Mapping[str, Any], media: Media) -> bytes:
+    def draw(self, specification: Specification, media: Media) -> bytes:
         """Return the picture of a Vega-Lite specification.
 
         Raises

@@ -6,9 +6,10 @@ A set without a bound reaches to the edge of the picture and ends there in an ar
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
+from hushpoll_server.charts.rows import Metric, Specification
 from hushpoll_server.charts.specifications import LABEL_PIXELS, MOST_ROWS, Chart, base
 
 WIDTH: Final = 400
@@ -17,9 +18,7 @@ STEP: Final = 32
 LARGEST_RATIO: Final = 3.0
 
 
-def fairness_chart(
-    panels: Sequence[tuple[float, Sequence[Mapping[str, Any]]]], sentence: str
-) -> Chart:
+def fairness_chart(panels: Sequence[tuple[float, Sequence[Metric]]], sentence: str) -> Chart:
     """Return the chart of metrics, in a panel for each fair value.
 
     Parameters
@@ -46,7 +45,7 @@ def fairness_chart(
     return Chart(specification, sentence, shown, total)
 
 
-def _panel(fair: float, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _panel(fair: float, rows: Sequence[Metric]) -> Specification:
     low, high = _domain(fair, rows)
     values = []
     for row in rows:
@@ -137,11 +136,11 @@ def _panel(fair: float, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _domain(fair: float, rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+def _domain(fair: float, rows: Sequence[Metric]) -> tuple[float, float]:
     """Return the values between which most of all lies, the fair one within, in tenths."""
     ends = [fair]
     for row in rows:
-        ends += [row[key] for key in ("value", "lower", "upper") if row[key] is not None]
+        ends += [one for one in (row["value"], row["lower"], row["upper"]) if one is not None]
     least, most = (0.0, LARGEST_RATIO) if fair else (-1.0, 1.0)
     low = max(least, math.floor(10 * min(ends) - 0.5) / 10)
     high = min(most, math.ceil(10 * max(ends) + 0.5) / 10)

@@ -11,12 +11,11 @@ import json
 import os
 import signal
 import sys
-from typing import Any
 
 import vl_convert
 
 
-def draw(specification: dict[str, Any], media: str) -> bytes:
+def draw(specification: dict[str, object], media: str) -> bytes:
     """Return the picture of a Vega-Lite specification: ``svg``, or ``png`` at twice the size."""
     # A specification carries its data; nothing is loaded from anywhere.
     if media == "png":

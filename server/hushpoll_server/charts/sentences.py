@@ -8,10 +8,11 @@ intervals that reach into the largest one's.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Final
 
-from hushpoll_shared.querying.possible import shown_difference, shown_share
+from hushpoll_server.charts.rows import BoundedShare, Share
+from hushpoll_shared.querying.possible import DIFFERENCES, SHARES, cut_ends
 from hushpoll_shared.spelling.text import isolated
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def percent(share: float) -> str:
     return f"{round(100 * share, 1) + 0.0:.1f}\u00a0%"
 
 
-def of_estimates(attribute: str, rows: Sequence[Mapping[str, Any]], confidence: float) -> str:
+def of_estimates(attribute: str, rows: Sequence[Share], confidence: float) -> str:
     """Return the sentence under the shares of one question's categories."""
     largest = max(row["frequency"] for row in rows)
     tied = [row for row in rows if row["frequency"] == largest]
@@ -41,11 +42,12 @@ def of_estimates(attribute: str, rows: Sequence[Mapping[str, Any]], confidence: 
         return f"{words}: {percent(largest)}.{_widest(rows)}"
     name = isolated(top["category"])
     words = f"The largest estimate of {attribute} is that of {name}: {percent(largest)}"
-    if top["lower"] is None:
+    if top["lower"] is None or top["upper"] is None:
         return f"{words}. This estimate has no interval."
-    shown = shown_share(top)
+    lower, upper = cut_ends(top["lower"], top["upper"], SHARES)
     others = [row for row in rows if row is not top]
-    reach = sum(row["upper"] >= top["lower"] for row in others)
+    low = top["lower"]
+    reach = sum(row["upper"] is not None and row["upper"] >= low for row in others)
     if reach:
         interval, verb = ("interval", "reaches") if reach == 1 else ("intervals", "reach")
         left_open = (
@@ -60,8 +62,8 @@ def of_estimates(attribute: str, rows: Sequence[Mapping[str, Any]], confidence: 
     else:
         left_open = " No other interval reaches so high." if others else ""
     return (
-        f"{words}, with a {confidence:g} interval from {percent(shown['lower'])} to "
-        f"{percent(shown['upper'])}.{left_open}{_widest(rows)}"
+        f"{words}, with a {confidence:g} interval from {percent(lower)} to "
+        f"{percent(upper)}.{left_open}{_widest(rows)}"
     )
 
 
@@ -81,19 +83,19 @@ def of_cells(
     unknown = facts.rows * facts.columns - facts.known
     rest = f" Of {unknown} the reports cannot tell the share." if unknown else ""
     hidden = "" if top["a"] in drawn[0] and top["b"] in drawn[1] else ", which is not drawn"
-    shown = shown_share(top)
+    lower, upper = cut_ends(top["lower"], top["upper"], SHARES)
     row, column = isolated(top["a"]), isolated(top["b"])
     return (
         f"The largest {estimate} is that of {names[0]} {row} and {names[1]} {column}"
         f"{hidden}: {percent(top['frequency'])}, with a {confidence:g} interval from "
-        f"{percent(shown['lower'])} to {percent(shown['upper'])}. {facts.above} of {facts.known} "
+        f"{percent(lower)} to {percent(upper)}. {facts.above} of {facts.known} "
         f"intervals {'lies' if facts.above == 1 else 'lie'} above zero; of those of shares that "
         f"are zero, about 1 in {round(2 / (1 - confidence))} does.{rest}"
     )
 
 
 def of_differences(
-    rows: Sequence[Mapping[str, Any]], minuend: str, subtrahend: str, confidence: float
+    rows: Sequence[BoundedShare], minuend: str, subtrahend: str, confidence: float
 ) -> str:
     """Return the sentence under differences, each with both ends of its interval."""
     apart = sum(row["lower"] > 0 or row["upper"] < 0 for row in rows)
@@ -101,7 +103,7 @@ def of_differences(
     tied = [row for row in rows if math.isclose(abs(row["frequency"]), size, abs_tol=1e-12)]
     points = "{:+.1f} percentage points".format
     top, name = tied[0], isolated(tied[0]["category"])
-    shown = shown_difference(top)
+    lower, upper = cut_ends(top["lower"], top["upper"], DIFFERENCES)
     largest = "The largest estimated difference is that of"
     if len(tied) > 1:
         largest = f"{len(tied)} estimated differences are equally large, among them that of"
@@ -109,14 +111,19 @@ def of_differences(
         f"{isolated(minuend)} minus {isolated(subtrahend)}: {apart} of {len(rows)} intervals "
         f"{'does' if apart == 1 else 'do'} not contain zero. {largest} {name}: "
         f"{points(100 * top['frequency'])}, with a {confidence:g} interval from "
-        f"{points(100 * shown['lower'])} to {points(100 * shown['upper'])}."
+        f"{points(100 * lower)} to {points(100 * upper)}."
     )
 
 
-def _widest(rows: Sequence[Mapping[str, Any]]) -> str:
+def _widest(rows: Sequence[Share]) -> str:
     """Return how wide the widest interval is, rounded up; nothing where there are none."""
-    if any(row["lower"] is None for row in rows):
+    halves = [
+        (row["upper"] - row["lower"]) / 2
+        for row in rows
+        if row["lower"] is not None and row["upper"] is not None
+    ]
+    if len(halves) < len(rows):
         return ""
-    widest = max((row["upper"] - row["lower"]) / 2 for row in rows)
+    widest = max(halves)
     points = math.ceil(round(1000 * widest, 6)) / 10
     return f" No interval is wider than plus or minus {points:.1f} percentage points."

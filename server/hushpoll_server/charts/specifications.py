@@ -11,9 +11,10 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_server.charts.labels import short_labels
+from hushpoll_server.charts.rows import BoundedCell, Cell, RefusedDay, Share, Specification
 from hushpoll_server.charts.sentences import TOO_NOISY_WORDS, of_cells, of_estimates
 from hushpoll_shared.querying.possible import SHARES, Possible, cut_ends
 
@@ -55,7 +56,7 @@ class Chart:
     ``full_names`` has the whole name of each label that is cut.
     """
 
-    specification: Mapping[str, Any]
+    specification: Specification
     sentence: str
     shown: int
     total: int
@@ -69,7 +70,7 @@ class Chart:
 
 def estimates_chart(
     attribute: str,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Share],
     *,
     confidence: float,
     total: int,
@@ -92,14 +93,20 @@ def estimates_chart(
         What the values can be; None: intervals are not cut.
     """
     drawn = rows[:MOST_ROWS]
-    limits = () if drawn[0]["lower"] is None else ("lower", "upper")
+    limits = drawn[0]["lower"] is not None
+    ends = [cut_ends(row["lower"], row["upper"], possible) for row in drawn]
     labels = short_labels([row["category"] for row in drawn], LABEL_CHARACTERS)
-    values = [
-        {"label": labels[row["category"]]}
-        | {key: row[key] for key in ("category", "frequency")}
-        | dict(zip(limits, cut_ends(row["lower"], row["upper"], possible), strict=False))
-        for row in drawn
+    values: list[Specification] = [
+        {
+            "label": labels[row["category"]],
+            "category": row["category"],
+            "frequency": row["frequency"],
+            **({"lower": lower, "upper": upper} if limits else {}),
+        }
+        for row, (lower, upper) in zip(drawn, ends, strict=True)
     ]
+    reached = [row["frequency"] for row in drawn]
+    reached += [end for both in ends for end in both if end is not None]
     y = {
         "field": "label",
         "type": "nominal",
@@ -116,7 +123,7 @@ def estimates_chart(
     # Flush with the ends of the axis, labels would touch those beside them.
     axis = {"format": "~%", "tickCount": 6, "labelFlush": False}
     x = {"type": "quantitative", "title": None, "axis": axis}
-    x |= {"scale": {"domain": _domain(values), "nice": False}}
+    x |= {"scale": {"domain": _domain(reached), "nice": False}}
     interval = {
         "mark": {
             "type": "bar",
@@ -166,12 +173,22 @@ class TableFacts:
     columns: int
     known: int
     above: int
-    top: Mapping[str, Any] | None
+    top: BoundedCell | None
 
 
-def facts_of(cells: Sequence[Mapping[str, Any]]) -> TableFacts:
+def facts_of(cells: Sequence[Cell]) -> TableFacts:
     """Return the facts of a table by its cells."""
-    known = [cell for cell in cells if cell["frequency"] is not None]
+    known = [
+        BoundedCell(
+            a=cell["a"],
+            b=cell["b"],
+            frequency=cell["frequency"],
+            lower=cell["lower"],
+            upper=cell["upper"],
+        )
+        for cell in cells
+        if cell["frequency"] is not None and cell["lower"] is not None and cell["upper"] is not None
+    ]
     return TableFacts(
         rows=len({cell["a"] for cell in cells}),
         columns=len({cell["b"] for cell in cells}),
@@ -184,7 +201,7 @@ def facts_of(cells: Sequence[Mapping[str, Any]]) -> TableFacts:
 def cross_table_chart(
     a: str,
     b: str,
-    cells: Sequence[Mapping[str, Any]],
+    cells: Sequence[Cell],
     *,
     confidence: float,
     within: str | None = None,
@@ -211,16 +228,13 @@ def cross_table_chart(
     drawn_rows, drawn_columns = rows[:MOST_CELLS_A_SIDE], columns[:MOST_CELLS_A_SIDE]
     of_rows = short_labels(drawn_rows, LABEL_CHARACTERS)
     of_columns = short_labels(drawn_columns, COLUMN_CHARACTERS)
-    values = [
-        {
-            "row": of_rows[cell["a"]],
-            "column": of_columns[cell["b"]],
-            "share": max(0.0, cell["frequency"]),
-        }
+    drawn = [
+        (of_rows[cell["a"]], of_columns[cell["b"]], max(0.0, cell["frequency"]))
         for cell in cells
         if cell["a"] in of_rows and cell["b"] in of_columns and cell["frequency"] is not None
     ]
-    largest = max((value["share"] for value in values), default=0.0) or 1.0
+    values = [{"row": row, "column": column, "share": share} for row, column, share in drawn]
+    largest = max((share for *_, share in drawn), default=0.0) or 1.0
     axis = {"ticks": False, "domain": False, "labelPadding": 6, "titleAnchor": "start"}
     specification = base(values) | {
         "width": {"step": 34 if len(drawn_columns) > 12 else 46},
@@ -265,10 +279,10 @@ def cross_table_chart(
     )
 
 
-def refusals_chart(days: Sequence[Mapping[str, Any]]) -> Chart:
+def refusals_chart(days: Sequence[RefusedDay]) -> Chart:
     """Return the chart of refused reports; each day has ``day`` (YYYY-MM-DD) and ``reports``."""
     drawn = days[-MOST_ROWS:]
-    specification = base([{key: day[key] for key in ("day", "reports")} for day in drawn]) | {
+    specification = base([{"day": day["day"], "reports": day["reports"]} for day in drawn]) | {
         "width": 520,
         "height": 140,
         "mark": {"type": "bar", "color": "var(--accent)", "cornerRadiusEnd": 3},
@@ -300,13 +314,13 @@ def as_too_noisy(chart: Chart) -> Chart:
 
     Its sentence names no estimate and counts no interval.
     """
-    title: dict[str, Any] = {"text": "Too noisy to tell", "anchor": "start"}
+    title: dict[str, object] = {"text": "Too noisy to tell", "anchor": "start"}
     title |= {"color": "var(--ink)", "font": MEASURED, "fontSize": 13}
     specification = {**chart.specification, "title": title}
     return replace(chart, specification=specification, sentence=TOO_NOISY_WORDS)
 
 
-def with_light_colours(specification: Mapping[str, Any]) -> dict[str, Any]:
+def with_light_colours(specification: Specification) -> dict[str, object]:
     """Return a specification that stands alone, in the colours of the light theme."""
     text = json.dumps(specification["config"]) + "\n"
     rest = {key: value for key, value in specification.items() if key not in ("config", "data")}
@@ -330,7 +344,7 @@ def as_one_image(svg: str) -> str:
     return plain.replace(f'font-family="{MEASURED}"', f'font-family="{SHOWN}"')
 
 
-def base(values: list[dict[str, Any]]) -> dict[str, Any]:
+def base(values: Sequence[Mapping[str, object]]) -> dict[str, object]:
     """Return what every chart has: its data, fonts and the colours of the style sheet."""
     font = {"labelFontSize": 13, "titleFontSize": 13, "labelFont": MEASURED, "titleFont": MEASURED}
     colours = {"labelColor": "var(--ink)", "titleColor": "var(--soft)"}
@@ -359,10 +373,9 @@ def base(values: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _domain(rows: Iterable[Mapping[str, Any]]) -> list[float]:
+def _domain(values: Iterable[float]) -> list[float]:
     """Return the shares between which all values lie, zero among them, in steps of 5 points."""
-    keys = ("frequency", "lower", "upper")
-    ends = [0.0, *(row[key] for row in rows for key in keys if key in row)]
+    ends = [0.0, *values]
     low, high = math.floor(20 * min(ends)) / 20, math.ceil(20 * max(ends)) / 20
     return [low, max(high, low + 0.05)]
 

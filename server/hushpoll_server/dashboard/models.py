@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from flask import Response, request, url_for
 
+from hushpoll_server.charts.rows import BoundedShare, Share
 from hushpoll_server.charts.sentences import percent
 from hushpoll_server.charts.specifications import Chart, estimates_chart
 from hushpoll_server.dashboard.figures import download, inline
@@ -230,7 +231,7 @@ def _seen(row: VersionRow, measured: dict[str, Any] | None) -> dict[str, Any] | 
     return {**measured, "fairness": None, "withheld": withheld}
 
 
-def _settings(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _settings(runs: Sequence[Mapping[str, Any]]) -> list[_Setting]:
     """Return a line for each setting, with its value in each model and whether they differ."""
     every = [
         {
@@ -247,9 +248,11 @@ def _settings(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         for run in runs
     ]
     names = dict.fromkeys(name for settings in every for name in settings)
-    lines = [{"name": name, "values": [one.get(name) for one in every]} for name in names]
-    for line in lines:
-        line["differs"] = any(value != line["values"][0] for value in line["values"])
+    lines = []
+    for name in names:
+        values: list[object] = [one.get(name) for one in every]
+        differs = any(value != values[0] for value in values)
+        lines.append(_Setting(name=name, values=values, differs=differs))
     return sorted(lines, key=lambda line: not line["differs"])
 
 
@@ -263,6 +266,24 @@ def _measured(run: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
         "accuracy": found["accuracy"],
         **{name: fairness[name] for name in METRICS if "value" in fairness.get(name, {})},
     }
+
+
+class _MetricRow(TypedDict):
+    """A metric of one model, measured on perturbed records."""
+
+    model: str
+    metric: str
+    value: float
+    lower: float
+    upper: float
+
+
+class _Setting(TypedDict):
+    """A setting with its value in each model."""
+
+    name: str
+    values: list[object]
+    differs: bool
 
 
 def _metrics(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -293,33 +314,33 @@ def _difference(
     }
 
 
-def _metric_rows(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _metric_rows(runs: Sequence[Mapping[str, Any]]) -> list[_MetricRow]:
     return [
         {
             "model": f"{place + 1}: {run['job']['parameters'].get('learner', 'lightgbm')}",
             "metric": name,
-            **{key: found[key] for key in ("value", "lower", "upper")},
+            "value": found["value"],
+            "lower": found["lower"],
+            "upper": found["upper"],
         }
         for place, run in enumerate(runs)
         for name, found in _measured(run).items()
     ]
 
 
-def _accuracy_chart(rows: Sequence[Mapping[str, Any]]) -> Chart | None:
+def _accuracy_chart(rows: Sequence[_MetricRow]) -> Chart | None:
     """Return the chart of the models' accuracies, None where none was measured."""
     drawn = [
-        {
-            "category": row["model"],
-            "frequency": row["value"],
-            "lower": row["lower"],
-            "upper": row["upper"],
-        }
+        BoundedShare(
+            category=row["model"], frequency=row["value"], lower=row["lower"], upper=row["upper"]
+        )
         for row in rows
         if row["metric"] == "accuracy"
     ]
     if not drawn:
         return None
-    chart = estimates_chart("accuracy", drawn, confidence=0.95, total=len(drawn), possible=None)
+    shares = [Share(**row) for row in drawn]
+    chart = estimates_chart("accuracy", shares, confidence=0.95, total=len(drawn), possible=None)
     best = max(drawn, key=lambda row: row["frequency"])
     apart = all(best["lower"] > row["upper"] for row in drawn if row is not best)
     sentence = (

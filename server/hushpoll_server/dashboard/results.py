@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 
 import numpy as np
 from flask import Response
@@ -12,6 +12,7 @@ from flask import Response
 from hushpoll_analysis.estimates.cross_table import CrossTable
 from hushpoll_analysis.ordered.scales import is_ordered
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.charts.rows import Cell, Share
 from hushpoll_server.charts.specifications import (
     MOST_CELLS_A_SIDE,
     Chart,
@@ -50,7 +51,7 @@ from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.independence import Independence
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.querying.documents import to_json
-from hushpoll_shared.querying.possible import CUT, cut_words
+from hushpoll_shared.querying.possible import CUT, Ends, cut_words
 from hushpoll_shared.querying.result import Result, Section
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.querying.verdict import part_is_noisy
@@ -74,6 +75,7 @@ MOST_TABLES: Final = 10
 # Refusals that say that there is nothing to show yet, or any more.
 NOTHING_YET: Final = ("not-released", "not-enough-reports", "records-deleted")
 
+C = TypeVar("C", bound=Cell)
 _CHOICES: Final[dict[str, Any]] = {
     "confidences": CONFIDENCES,
     "sorts": SORTS,
@@ -369,14 +371,18 @@ def _facts(table: CrossTable) -> TableFacts:
     """Return what is said of a whole table, without an entry for each of its cells."""
     place = int(np.argmax(table.frequency))
     row, column = np.unravel_index(place, table.frequency.shape)
-    names = ("frequency", "lower", "upper")
-    numbers = {name: float(getattr(table, name)[row, column]) for name in names}
     return TableFacts(
         rows=len(table.categories_a),
         columns=len(table.categories_b),
         known=table.frequency.size,
         above=int((table.lower > 0).sum()),
-        top={"a": table.categories_a[row], "b": table.categories_b[column], **numbers},
+        top={
+            "a": table.categories_a[row],
+            "b": table.categories_b[column],
+            "frequency": float(table.frequency[row, column]),
+            "lower": float(table.lower[row, column]),
+            "upper": float(table.upper[row, column]),
+        },
     )
 
 
@@ -394,16 +400,33 @@ def _heat_map(chosen: Mapping[str, str], table: Mapping[str, Any]) -> Chart:
     return as_too_noisy(chart) if part_is_noisy(table["verdict"], part) else chart
 
 
+class _Row(Ends):
+    """The share of a category in the page's table; None where the reports cannot tell it."""
+
+    category: str
+    frequency: float | None
+    standard_error: float | None
+
+
 def _figure(
     attribute: Mapping[str, Any], answer: Mapping[str, Any], chosen: Mapping[str, str]
 ) -> dict[str, Any]:
     sort = chosen["sort"]
-    rows: Sequence[Mapping[str, Any]] = attribute["categories"]
+    rows: Sequence[_Row] = attribute["categories"]
     if sort == "share":  # those that are not known come last
         rows = sorted(rows, key=lambda row: (row["frequency"] is None, -(row["frequency"] or 0.0)))
     elif sort == "name":
         rows = sorted(rows, key=lambda row: row["category"].casefold())
-    known = [row for row in rows if row["frequency"] is not None]
+    known = [
+        Share(
+            category=row["category"],
+            frequency=row["frequency"],
+            lower=row["lower"],
+            upper=row["upper"],
+        )
+        for row in rows
+        if row["frequency"] is not None
+    ]
     chart: Chart | None = None
     part = "shares" if chosen["among"] else attribute["name"]
     noisy = part_is_noisy(answer["verdict"], part)
@@ -416,19 +439,21 @@ def _figure(
     return {**found, **beside_shares(None, None)}
 
 
-def _cut(figures: Sequence[Mapping[str, Any]], size: Mapping[str, Any] | None) -> str:
+def _cut(figures: Sequence[Mapping[str, Any]], size: Ends | None) -> str:
     """Return the sentence about intervals that the page shows cut; empty if none is."""
     if any(figure["summary_cut"] for figure in figures):
         return CUT
-    rows = [row for one in figures for row in one["rows"] if row["frequency"] is not None]
+    rows: list[Ends] = [
+        row for one in figures for row in one["rows"] if row["frequency"] is not None
+    ]
     for one in filter(None, (figure["answered"] for figure in figures)):
         rows += [row for row in (one["answered"], *one["categories"]) if row["value"] is not None]
     return cut_words(rows if size is None else [*rows, size])
 
 
-def grid(cells: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
+def grid(cells: Sequence[C]) -> list[tuple[str, list[C]]]:
     """Return the cells of the picture row by row, each row with its category."""
-    rows: dict[str, list[Mapping[str, Any]]] = {}
+    rows: dict[str, list[C]] = {}
     for cell in cells:
         rows.setdefault(cell["a"], []).append(cell)
     drawn = list(rows.items())[:MOST_CELLS_A_SIDE]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypedDict, TypeVar
 
 from flask import Response, request, url_for
+from markupsafe import Markup
 
 from hushpoll_server.charts.days import releases_chart
+from hushpoll_server.charts.rows import ReleasedDay
+from hushpoll_server.charts.specifications import Chart
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.refusing import comes_back
 from hushpoll_server.dashboard.frame import (
@@ -149,7 +152,15 @@ def _look_again(overview: Mapping[str, Any]) -> int | None:
     return LOOK_AGAIN_SECONDS if live else None
 
 
-def _days(days: list[dict[str, Any]]) -> dict[str, Any] | None:
+class _DaysFigure(TypedDict):
+    """The chart of released reports by day, its picture, and its rows, the newest first."""
+
+    chart: Chart
+    svg: Markup | None
+    rows: list[ReleasedDay]
+
+
+def _days(days: list[ReleasedDay]) -> _DaysFigure | None:
     """Return the figure of released reports by day; None before the first release."""
     if not days:
         return None

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from flask import Response, request
 
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.charts.rows import Share
 from hushpoll_server.charts.sentences import percent
 from hushpoll_server.charts.specifications import Chart, as_too_noisy, estimates_chart
 from hushpoll_server.dashboard.figures import download, inline
@@ -51,6 +52,44 @@ KINDS: Final = {
 MOST_FIELDS: Final = 100
 # Parameters of the statistic that have another name in the form.
 _FIELDS: Final = {"attribute": "of", "design": "by"}
+
+
+class _Field(TypedDict):
+    """A field for what is known of one category, with its text."""
+
+    name: str
+    category: str
+    text: str
+
+
+class _Named(TypedDict):
+    """A hidden field with its text."""
+
+    name: str
+    text: str
+
+
+class _Group(TypedDict):
+    """The fields of one question; ``are`` says what their numbers are of."""
+
+    attribute: str
+    are: _Named
+    fields: list[_Field]
+
+
+class _Form(TypedDict):
+    """What the address says, and what there is to choose from."""
+
+    of: str
+    by: str
+    second: str
+    kind: str
+    confidence: str
+    population: str
+    groups: list[_Group]
+    names: list[str]
+    allowed: list[str]
+    filled: bool
 
 
 @dashboard.get(SURVEY)
@@ -106,7 +145,7 @@ def weighted_file(name: str, version: int, form: str) -> Response:
     return download(form, file_name, chart or Chart({}, "", 0, 0), table, published)
 
 
-def _fault(refusal: str, field: str, form: Mapping[str, Any]) -> Fault:
+def _fault(refusal: str, field: str, form: _Form) -> Fault:
     """Return what is wrong with a number of the form, or with those of a question together.
 
     A refusal of a margin names it by its place among those with numbers, and one of a category
@@ -125,12 +164,12 @@ def _fault(refusal: str, field: str, form: Mapping[str, Any]) -> Fault:
     return Fault((_FIELDS.get(field, field),), sentence(refusal, *categories))
 
 
-def _with_numbers(form: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _with_numbers(form: _Form) -> list[_Group]:
     """Return the questions of the form of which it has numbers."""
     return [group for group in form["groups"] if any(one["text"] for one in group["fields"])]
 
 
-def _form(published: Published) -> dict[str, Any]:
+def _form(published: Published) -> _Form:
     """Return what the address says: the question, what is known, and the fields with their text."""
     names = [attribute.name for attribute in published.attributes]
     kind = choice("kind", KINDS)
@@ -145,7 +184,7 @@ def _form(published: Published) -> dict[str, Any]:
     # A choice that is no longer possible, such as the same question twice, is as if not made.
     by = "" if by == of or by not in allowed else by
     second = "" if second in (of, by) or second not in allowed else second
-    groups: list[dict[str, Any]] = [
+    groups = [
         _group(published.attribute(name), prefix, kind)
         for name, prefix in ((by, "a"), (second, "b"))
         if name
@@ -166,7 +205,7 @@ def _form(published: Published) -> dict[str, Any]:
     }
 
 
-def _group(attribute: PublishedAttribute, prefix: str, kind: str) -> dict[str, Any]:
+def _group(attribute: PublishedAttribute, prefix: str, kind: str) -> _Group:
     """Return the fields of one question, with the numbers that the address has for it.
 
     The form says what its numbers are of. They are left out where another question, or another
@@ -188,7 +227,7 @@ def _group(attribute: PublishedAttribute, prefix: str, kind: str) -> dict[str, A
     }
 
 
-def _design(form: Mapping[str, Any]) -> SurveyDesign:
+def _design(form: _Form) -> SurveyDesign:
     """Return the design that the form says; a field without a number is left out."""
     kind = form["kind"]
     parts = []
@@ -200,7 +239,7 @@ def _design(form: Mapping[str, Any]) -> SurveyDesign:
         }
         inside = {"margins": "shares", "strata": "sizes"}.get(kind, "weights")
         parts.append({"attributes": [group["attribute"]], inside: values})
-    document: dict[str, Any] = {}
+    document: dict[str, object] = {}
     if parts:
         document[kind] = parts if kind == "margins" else parts[0]
     if form["population"]:
@@ -208,7 +247,7 @@ def _design(form: Mapping[str, Any]) -> SurveyDesign:
     return SurveyDesign.from_dict(document)
 
 
-def _percent(field: Mapping[str, str]) -> float:
+def _percent(field: _Field) -> float:
     """Return the number of a field; a refusal names the category, and the form's field."""
     try:
         return float(number_in(field["category"], field["text"], float))
@@ -216,7 +255,7 @@ def _percent(field: Mapping[str, str]) -> float:
         raise Refused(refusal.code, refusal.detail, field=field["name"]) from None
 
 
-def _number(field: Mapping[str, str]) -> float:
+def _number(field: _Field) -> float:
     """Return the people of a field; raises as :func:`_percent`."""
     try:
         return _people(field["category"], field["text"])
@@ -232,7 +271,7 @@ def _people(name: str, text: str) -> float:
     return number
 
 
-def _answer(row: VersionRow, form: Mapping[str, Any]) -> dict[str, Any]:
+def _answer(row: VersionRow, form: _Form) -> dict[str, Any]:
     parts = services()
     answer = parts.weighting.weighted_shares(
         row,
@@ -254,7 +293,7 @@ def _cut(answer: Mapping[str, Any]) -> str:
 
 def _chart(answer: Mapping[str, Any]) -> Chart | None:
     """Return the chart of the shares that have an interval; None where none has."""
-    rows = [
+    rows: list[Share] = [
         {
             "category": share["category"],
             "frequency": share["value"],

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hushpoll_server.charts.fairness import fairness_chart
+from hushpoll_server.charts.rows import Metric, Specification
 from hushpoll_server.charts.specifications import (
     LIGHT,
     Chart,
@@ -25,7 +26,7 @@ from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.statistics import table_of
 
-Draw = Callable[[Mapping[str, Any]], bytes]
+Draw = Callable[[Specification], bytes]
 """Returns the SVG of a Vega-Lite specification."""
 
 # No text of the data has a < in SVG, so that only attributes of elements are changed.
@@ -135,15 +136,21 @@ def audit_chart(audit: Mapping[str, Any]) -> Chart | None:
     audit : mapping
         As the API gives it, of two groups or of several.
     """
-    panels: dict[float, list[dict[str, Any]]] = {}
+    panels: dict[float, list[Metric]] = {}
     found = []
     for pair in audit.get("groups") or [{"group": None, "metrics": audit["metrics"]}]:
         for name, number in pair["metrics"].items():
             if name not in METRICS or "conclusion" not in number:
                 continue
             label = name if pair["group"] is None else f"{name}, {pair['group']}"
-            row = {key: number[key] for key in ("value", "lower", "upper", "conclusion")}
-            panels.setdefault(METRICS[name].fair, []).append({"label": label, **row})
+            row: Metric = {
+                "label": label,
+                "value": number["value"],
+                "lower": number["lower"],
+                "upper": number["upper"],
+                "conclusion": number["conclusion"],
+            }
+            panels.setdefault(METRICS[name].fair, []).append(row)
             found += [isolated(label)] if number["conclusion"] == "disparity" else []
     if not panels:
         return None

@@ -22,7 +22,7 @@ from hushpoll_training.learners.cluster import connected, require_versions
 
 def run_on_cluster(
     tasks: Iterable[AnyCell], setup: Setup, address: str
-) -> Generator[tuple[AnyCell, dict[str, Any]]]:
+) -> Generator[tuple[AnyCell, dict[str, object]]]:
     """Run cells on the workers of a cluster, and yield each as it is done.
 
     A worker runs as many cells at a time as it has threads, each cell with one thread. Closing
@@ -72,13 +72,13 @@ def run_on_cluster(
             client.cancel([unpacked, *cells])
 
 
-def _result(future: Any) -> dict[str, Any]:
+def _result(future: Any) -> dict[str, object]:
     try:
         # Waits once more where a worker has died with a result that was not
         # fetched: the scheduler has it computed again.
         error = future.exception()
         if error is None:
-            result: dict[str, Any] = future.result()
+            result: dict[str, object] = future.result()
             return result
     except CancelledError:
         raise HushpollError(

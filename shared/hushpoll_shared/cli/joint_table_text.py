@@ -13,7 +13,7 @@ from rich.table import Table
 
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.querying.headings import heading
-from hushpoll_shared.querying.possible import cut_words, shown_share
+from hushpoll_shared.querying.possible import Ends, cut_words, shown_share
 from hushpoll_shared.querying.result_text import not_shown
 from hushpoll_shared.querying.verdict import part_is_noisy
 
@@ -50,6 +50,6 @@ def joint_table_text(answer: Mapping[str, Any]) -> str:
     return rendered(*parts, *filter(None, [cut_words(answer["cells"])]))
 
 
-def _limits(cell: Mapping[str, Any]) -> str:
+def _limits(cell: Ends) -> str:
     shown = shown_share(cell)
     return f"{shown['lower']:.4f} to {shown['upper']:.4f}"

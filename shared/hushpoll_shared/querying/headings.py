@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from hushpoll_shared.estimators import UNBIASED
 
 
-def heading(answer: Mapping[str, Any]) -> str:
+def heading(answer: Mapping[str, object]) -> str:
     """Return the line that says which reports an answer is about."""
     estimator = answer.get("estimator", UNBIASED)
     return (
@@ -19,7 +18,7 @@ def heading(answer: Mapping[str, Any]) -> str:
     )
 
 
-def _released(answer: Mapping[str, Any]) -> str:
+def _released(answer: Mapping[str, object]) -> str:
     """Say which release it is, of a survey that releases on a schedule."""
     if not answer.get("released_at"):
         return ""

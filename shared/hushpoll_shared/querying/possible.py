@@ -7,9 +7,9 @@ be, and is told so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypedDict, overload
 
 Possible = tuple[float, float]
 """The least and the largest value that there can be."""
@@ -27,6 +27,31 @@ CUT: Final = (
 
 _CLOSE: Final = 1e-9
 """Relative to the possible range: what is so near to an end is the end, and nothing was cut."""
+
+
+class Ends(TypedDict):
+    """The ends of an interval, as rows of JSON have them; None where there is no bound."""
+
+    lower: float | None
+    upper: float | None
+
+
+class BoundedRow(Ends):
+    """An estimate with its set, as rows of JSON have it; None where nothing is known."""
+
+    value: float | None
+    standard_error: float | None
+    bound: str
+
+
+@overload
+def cut_ends(lower: float, upper: float, possible: Possible | None) -> tuple[float, float]: ...
+
+
+@overload
+def cut_ends(
+    lower: float | None, upper: float | None, possible: Possible | None
+) -> tuple[float | None, float | None]: ...
 
 
 def cut_ends(
@@ -92,22 +117,22 @@ def cut_row(row: Any, possible: Possible | None, member: str = "") -> tuple[Any,
     return replace(row, lower=lower, upper=upper), True
 
 
-def shown_within(row: Mapping[str, Any], possible: Possible) -> dict[str, Any]:
-    """Return an estimate of JSON, with the ends of its interval as they are shown."""
+def shown_within(row: Ends, possible: Possible) -> Ends:
+    """Return the ends of the interval of a row of JSON as they are shown."""
     lower, upper = cut_ends(row["lower"], row["upper"], possible)
-    return {**row, "lower": lower, "upper": upper}
+    return {"lower": lower, "upper": upper}
 
 
-def shown_share(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a share of JSON as :func:`shown_within` does."""
+def shown_share(row: Ends) -> Ends:
+    """Return the ends of a share as :func:`shown_within` does."""
     return shown_within(row, SHARES)
 
 
-def shown_difference(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a difference of shares of JSON as :func:`shown_within` does."""
+def shown_difference(row: Ends) -> Ends:
+    """Return the ends of a difference of shares as :func:`shown_within` does."""
     return shown_within(row, DIFFERENCES)
 
 
-def cut_words(rows: Iterable[Mapping[str, Any]], possible: Possible = SHARES) -> str:
+def cut_words(rows: Iterable[Ends], possible: Possible = SHARES) -> str:
     """Return the sentence about intervals of JSON, if one of them is shown cut; empty if none."""
     return CUT if any(is_cut(row["lower"], row["upper"], possible) for row in rows) else ""

@@ -225,7 +225,7 @@ def _float(value: float) -> str:
     return f"{sign}{digits[0]}{tail}e{'+' if point > 0 else '-'}{abs(point - 1)}"
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) != len(pairs):
         raise InvalidJson("a JSON object has the same key twice; keep one of them")

@@ -6,7 +6,7 @@ Results say it of all their intervals. A command that shows only some of them sa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 HOLD_TOGETHER: Final = (
     "All of these intervals hold together with this confidence. They hold for one look at the "
@@ -27,7 +27,7 @@ CANNOT_CONCLUDE: Final = (
 )
 
 
-def cannot_conclude(rows: Iterable[Mapping[str, Any] | None]) -> bool:
+def cannot_conclude(rows: Iterable[Mapping[str, object] | None]) -> bool:
     """Return whether one of the estimates, each as JSON, is none or says nothing."""
     return any(
         row is not None and (row["value"] is None or row.get("says_nothing", False)) for row in rows

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_protocols import K_MAX, FrequencyOracle, InvalidParameter
 from hushpoll_shared.spelling.canonical import check_keys
@@ -57,9 +57,9 @@ class Together:
         if self.protocol is not None:
             check_protocol(self.protocol, field=f"together[{self.name}].protocol")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the declaration as JSON, without what is absent."""
-        document: dict[str, Any] = {"name": self.name, "attributes": list(self.attributes)}
+        document: dict[str, object] = {"name": self.name, "attributes": list(self.attributes)}
         if self.protocol is not None:
             document["protocol"] = self.protocol
         return document

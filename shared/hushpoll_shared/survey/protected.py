@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared.spelling.text import show
@@ -27,7 +27,7 @@ class Protected:
     privileged: tuple[str, ...]
     unprivileged: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the groups as JSON."""
         return {
             "attribute": self.attribute,

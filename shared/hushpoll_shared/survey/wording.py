@@ -56,9 +56,9 @@ class Question:
     categories: tuple[str, ...] | None = None
     missing: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the words as JSON, without the name and without what is absent."""
-        document: dict[str, Any] = {}
+        document: dict[str, object] = {}
         if self.question is not None:
             document["question"] = self.question
         if self.categories is not None:
@@ -93,9 +93,9 @@ class Translation:
     sections: tuple[tuple[str, str], ...] = ()
     questions: tuple[Question, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the translation as JSON, without its language and without what is absent."""
-        document: dict[str, Any] = {"title": self.title}
+        document: dict[str, object] = {"title": self.title}
         for key in ("description", "purpose"):
             value = getattr(self, key)
             if value is not None:
@@ -212,7 +212,7 @@ def _read_question(name: str, value: object, where: str) -> Question:
     )
 
 
-def _mapping(value: object, where: str) -> Mapping[str, Any]:
+def _mapping(value: object, where: str) -> Mapping[str, object]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise InvalidParameter(f"{where} is {show(value)}; it must be a mapping", field=where)
     return value

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Final, Literal, NoReturn
+from typing import Final, Literal, NoReturn
 
 from hushpoll_protocols.errors import TransportError
 from hushpoll_shared.wire.problems import (
@@ -31,7 +31,7 @@ DEPTH: Final = 16
 _EXACT_DIGITS: Final = 15
 
 
-def own_problem(status: int, media_type: str | None, content: bytes) -> dict[str, Any] | None:
+def own_problem(status: int, media_type: str | None, content: bytes) -> dict[str, object] | None:
     """Return the problem document of an answer outside 2xx, if it is one of the table's.
 
     Its media type, its type and the status have to fit; ``code`` is the table's.
@@ -94,7 +94,7 @@ def _is(wanted: str, media_type: str | None) -> bool:
     return given.strip(" \t").lower() == wanted
 
 
-def _object(wanted: str, media_type: str | None, content: bytes) -> dict[str, Any] | None:
+def _object(wanted: str, media_type: str | None, content: bytes) -> dict[str, object] | None:
     """Return a body of the wanted type as an object; None if it is another or nests too deep."""
     if not _is(wanted, media_type):
         return None

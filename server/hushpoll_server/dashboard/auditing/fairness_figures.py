@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hushpoll_server.charts.fairness import fairness_chart
+from hushpoll_server.charts.rows import Metric
 from hushpoll_server.charts.specifications import Chart
 from hushpoll_shared.group_metrics import METRICS, RATES, GroupMetric
 from hushpoll_shared.spelling.text import isolated
@@ -73,7 +74,7 @@ def figure_of(report: Mapping[str, Any], metric: str | None) -> Figure:
         sentence = _of_groups(shown, pairs, report, reference)
     withheld = dict.fromkeys(one["reason"] for _, _, one, *_ in pairs if "withheld" in one)
     pairs = [pair for pair in pairs if "withheld" not in pair[2]]
-    by_fair: dict[float, list[dict[str, Any]]] = {}
+    by_fair: dict[float, list[Metric]] = {}
     for compared, label, number, *_ in pairs:
         name = label if metric is not None else compared.name
         by_fair.setdefault(compared.fair, []).append(_drawn(name, number))
@@ -120,12 +121,13 @@ def _known(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]
     yield from ((name, one) for name, one in report["metrics"].items() if name in METRICS)
 
 
-def _drawn(label: str, number: Mapping[str, Any]) -> dict[str, Any]:
-    keys = ("value", "lower", "upper")
+def _drawn(label: str, number: Mapping[str, Any]) -> Metric:
     return {
         "label": label,
         "conclusion": number.get("conclusion", ""),
-        **{key: number[key] for key in keys},
+        "value": number["value"],
+        "lower": number["lower"],
+        "upper": number["upper"],
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from flask import Response, url_for
 
+from hushpoll_server.charts.rows import RefusedDay
 from hushpoll_server.charts.specifications import Chart, refusals_chart
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.asking import ask_for
@@ -109,7 +110,7 @@ def shape_file(name: str, version: int, job_id: str, form: str) -> Response:
 
 def _chart(days: Sequence[Mapping[str, Any]]) -> Chart | None:
     """Return the chart of all that was refused or repeated on each day; None without any."""
-    totals = [
+    totals: list[RefusedDay] = [
         {"day": day["day"], "reports": day["duplicate"] + sum(day["rejected"].values())}
         for day in days
     ]

@@ -7,7 +7,7 @@ protocol where it names one: ``habits: smokes, drinks | SS``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_server.dashboard.drafts.fields import Fields, lines
 
@@ -15,7 +15,7 @@ _MEMBERS: Final = frozenset({"name", "attributes", "protocol"})
 _MARKS: Final = frozenset(",|:\n\r")
 
 
-def take_blocks(rest: dict[str, Any], survey: Fields) -> None:
+def take_blocks(rest: dict[str, object], survey: Fields) -> None:
     """Move the blocks of a manifest into the field, if it can show each of them."""
     blocks = rest.get("together")
     if not isinstance(blocks, list) or not blocks:
@@ -29,17 +29,17 @@ def take_blocks(rest: dict[str, Any], survey: Fields) -> None:
         del rest["together"]
 
 
-def blocks_of(text: str) -> list[dict[str, Any]]:
+def blocks_of(text: str) -> list[dict[str, object]]:
     """Return the blocks that the lines of the field give."""
     return [block_of(line) for line in lines(text)]
 
 
-def block_of(line: str) -> dict[str, Any]:
+def block_of(line: str) -> dict[str, object]:
     """Return the block that a line gives; what it lacks is empty, and refused as in YAML."""
     rest, _, protocol = line.partition("|")
     name, _, questions = rest.partition(":")
     names = [one.strip() for one in questions.split(",")]
-    block: dict[str, Any] = {
+    block: dict[str, object] = {
         "name": name.strip(),
         "attributes": [one for one in names if one],
     }

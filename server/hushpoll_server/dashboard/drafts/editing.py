@@ -35,7 +35,7 @@ def name_of(title: str) -> str:
     return name
 
 
-def new_question(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def new_question(manifest: Mapping[str, object]) -> dict[str, object]:
     """Return a question that a form adds, under a name that no other has."""
     attributes = manifest.get("attributes")
     questions = attributes if isinstance(attributes, list) else []
@@ -48,8 +48,8 @@ def new_question(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def changed(
-    manifest: dict[str, Any], act: str, given: Mapping[str, str] | None = None
-) -> tuple[dict[str, Any], str]:
+    manifest: dict[str, object], act: str, given: Mapping[str, str] | None = None
+) -> tuple[dict[str, object], str]:
     """Add, remove or move a question, or add or remove a language.
 
     Parameters
@@ -109,14 +109,15 @@ def language_of(act: str, given: Mapping[str, str]) -> str:
     return tag if word == "open" else ""
 
 
-def _place_of(manifest: Mapping[str, Any], tag: str) -> str:
+def _place_of(manifest: Mapping[str, object], tag: str) -> str:
     """Return the id of a language on the page; empty if there is none of this tag."""
     translations = manifest.get("translations")
-    known = isinstance(translations, dict) and tag in translations
-    return f"t{list(translations or {}).index(tag)}" if known else ""
+    if not isinstance(translations, dict) or tag not in translations:
+        return ""
+    return f"t{list(translations).index(tag)}"
 
 
-def _with_language(manifest: dict[str, Any], tag: str) -> tuple[dict[str, Any], str]:
+def _with_language(manifest: dict[str, object], tag: str) -> tuple[dict[str, object], str]:
     translations = manifest.get("translations") or {}
     own = manifest.get("language")
     if not tag:
@@ -136,7 +137,7 @@ def _with_language(manifest: dict[str, Any], tag: str) -> tuple[dict[str, Any], 
     raise InvalidParameter(fault, field=NEW_LANGUAGE)
 
 
-def _without_language(manifest: dict[str, Any], gone: str) -> tuple[dict[str, Any], str]:
+def _without_language(manifest: dict[str, object], gone: str) -> tuple[dict[str, object], str]:
     translations = manifest.get("translations")
     if not isinstance(translations, dict) or gone not in translations:
         return manifest, ""
@@ -146,8 +147,8 @@ def _without_language(manifest: dict[str, Any], gone: str) -> tuple[dict[str, An
 
 
 def _without_words_of(
-    manifest: dict[str, Any], removed: object, questions: list[Any]
-) -> dict[str, Any]:
+    manifest: dict[str, object], removed: object, questions: list[Any]
+) -> dict[str, object]:
     """Return a manifest whose weights, pairs and translations no longer name a removed question."""
     name = removed.get("name") if isinstance(removed, Mapping) else None
     if not isinstance(name, str) or any(
@@ -156,9 +157,9 @@ def _without_words_of(
         return manifest
     manifest = dict(manifest)
     match manifest.get("split"):
-        case {"weights": {**weights}}:
+        case {"weights": {**weights}, **rest}:
             weights.pop(name, None)
-            manifest["split"] = {**manifest["split"], "weights": weights}
+            manifest["split"] = {**rest, "weights": weights}
     pairs = manifest.get("pairs")
     if isinstance(pairs, list):
         left = [one for one in pairs if not (isinstance(one, list) and name in one)]

@@ -26,7 +26,7 @@ class Fields:
     """The texts of a form's fields by name, and the members that it cannot show."""
 
     texts: dict[str, str] = field(default_factory=dict)
-    kept: dict[str, Any] = field(default_factory=dict)
+    kept: dict[str, object] = field(default_factory=dict)
 
     @property
     def kept_text(self) -> str:
@@ -51,7 +51,7 @@ def shown_lines(values: object, most: int) -> str | None:
     return "\n".join(map(str, texts))
 
 
-def take_texts(rest: dict[str, Any], fields: Fields, names: tuple[str, ...]) -> None:
+def take_texts(rest: dict[str, object], fields: Fields, names: tuple[str, ...]) -> None:
     """Move members that a field can show from a document into fields."""
     for name in names:
         text = shown(rest.get(name))
@@ -61,7 +61,7 @@ def take_texts(rest: dict[str, Any], fields: Fields, names: tuple[str, ...]) -> 
 
 
 def take_choices(
-    rest: dict[str, Any], fields: Fields, choices: Mapping[str, tuple[str, ...]]
+    rest: dict[str, object], fields: Fields, choices: Mapping[str, tuple[str, ...]]
 ) -> None:
     """Move members that are one of a field's words; an absent one has the first."""
     for name, words in choices.items():
@@ -69,7 +69,8 @@ def take_choices(
         if word is None:
             fields.texts.setdefault(name, words[0])
         elif isinstance(word, str) and word in words:
-            fields.texts[name] = rest.pop(name)
+            fields.texts[name] = word
+            del rest[name]
 
 
 def reader(given: Mapping[str, str], prefix: str) -> Read:
@@ -102,7 +103,7 @@ def lines(text: str) -> list[str]:
     return [line for line in map(trimmed, text.split("\n")) if line]
 
 
-def kept_members(text: str) -> dict[str, Any]:
+def kept_members(text: str) -> dict[str, object]:
     """Return the members that a form could not show; none where it was tampered with."""
     document = json_of(text)
     return document if isinstance(document, dict) else {}

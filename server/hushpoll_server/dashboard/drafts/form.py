@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_server.dashboard.drafts.block_fields import blocks_of, take_blocks
@@ -82,7 +82,7 @@ class Form:
         return next(language.code for language in self.languages if language.open)
 
 
-def form_of(manifest: Mapping[str, Any]) -> Form:
+def form_of(manifest: Mapping[str, object]) -> Form:
     """Return the fields that show a manifest.
 
     Parameters
@@ -112,8 +112,8 @@ def form_of(manifest: Mapping[str, Any]) -> Form:
 
 
 def manifest_of(
-    given: Mapping[str, str], before: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+    given: Mapping[str, str], before: Mapping[str, object] | None = None
+) -> dict[str, object]:
     """Return the manifest that the fields of a form give.
 
     Parameters
@@ -159,8 +159,9 @@ def manifest_of(
     }
     if translations:
         manifest["translations"] = translations
-        if isinstance(kept.get("translations"), dict):
-            kept["translations"] = translations | kept["translations"]
+        others = kept.get("translations")
+        if isinstance(others, dict):
+            kept["translations"] = translations | others
     manifest |= kept
     if before is not None and form_of(manifest) == form_of(before):
         return dict(before)
@@ -179,9 +180,9 @@ def moment_of(text: str) -> str | None:
     return moment
 
 
-def _terms_from(survey: Read) -> dict[str, Any]:
+def _terms_from(survey: Read) -> dict[str, object]:
     """Return the members of the survey itself that are texts, numbers and choices."""
-    manifest: dict[str, Any] = {}
+    manifest: dict[str, object] = {}
 
     def put(*names: str) -> None:
         for name in names:
@@ -204,7 +205,7 @@ def _terms_from(survey: Read) -> dict[str, Any]:
     return manifest
 
 
-def _take_weights(rest: dict[str, Any], survey: Fields, questions: list[Fields]) -> None:
+def _take_weights(rest: dict[str, object], survey: Fields, questions: list[Fields]) -> None:
     """Put the weights of a split beside the questions, if each is of one of them."""
     match rest.get("split"):
         case {"weights": dict(weights), **more} if not more:
@@ -216,7 +217,7 @@ def _take_weights(rest: dict[str, Any], survey: Fields, questions: list[Fields])
                 del rest["split"]
 
 
-def _take_groups(rest: dict[str, Any], fields: Fields) -> None:
+def _take_groups(rest: dict[str, object], fields: Fields) -> None:
     protected = rest.get("protected")
     if not isinstance(protected, Mapping) or not set(protected) <= {"attribute", *GROUPS}:
         return

@@ -22,7 +22,7 @@ MOST_VALUES: Final = 2**18
 """Most values of a document; in YAML, a short text can stand for very many."""
 
 
-def given_manifest() -> dict[str, Any]:
+def given_manifest() -> dict[str, object]:
     """Return the manifest of the form's file, or of its text where no file was chosen.
 
     Raises
@@ -59,7 +59,7 @@ def given_manifest() -> dict[str, Any]:
             field="manifest",
         )
     _require_few_values(document, services().settings.max_manifest_bytes)
-    manifest: dict[str, Any] = json.loads(json.dumps(document))
+    manifest: dict[str, object] = json.loads(json.dumps(document))
     return manifest
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from flask import request
 
@@ -19,7 +19,7 @@ from hushpoll_server.dashboard.drafts.translation_fields import Cell
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.pages.survey import rendered
-from hushpoll_server.services.surveys.launch import WIDTH, launch_plan
+from hushpoll_server.services.surveys.launch import WIDTH, LaunchPlan, launch_plan
 from hushpoll_server.services.surveys.validation import Validation, validate
 from hushpoll_server.services.surveys.warnings import PublishingWarning, publishing_warnings
 from hushpoll_shared.drafts.manifest_problems import ManifestProblem
@@ -49,7 +49,7 @@ class Outlook:
     width: str
     validation: Validation | None = None
     warnings: tuple[PublishingWarning, ...] = ()
-    plan: dict[str, Any] | None = None
+    plan: LaunchPlan | None = None
     plan_fault: str | None = None
     plan_field: str | None = None
     page: str | None = None
@@ -64,7 +64,7 @@ class Outlook:
         return self.validation is not None and not self.validation.problems
 
 
-def outlook_of(manifest: Mapping[str, Any], form: Form, *, patient: bool = False) -> Outlook:
+def outlook_of(manifest: Mapping[str, object], form: Form, *, patient: bool = False) -> Outlook:
     """Check a draft, plan it, and render the page that its respondents would see.
 
     Where other drafts are looked at for longer than `LOOK_SECONDS` (`patient`: than a turn is
@@ -109,20 +109,22 @@ def _only_words_are_wrong(validation: Validation) -> bool:
     )
 
 
-def _without_wrong_words(manifest: Mapping[str, Any], validation: Validation) -> dict[str, Any]:
+def _without_wrong_words(
+    manifest: Mapping[str, object], validation: Validation
+) -> dict[str, object]:
     """Return a manifest with those of its translations that have no problem."""
     rest = {key: manifest[key] for key in manifest if key not in _WORDS}
     wrong = {language_at_fault(problem) for problem in validation.problems}
-    if None in wrong:
+    words = manifest["translations"]
+    if None in wrong or not isinstance(words, Mapping):
         return rest
-    words = manifest["translations"].items()
     translations = {
-        language: translation for language, translation in words if language not in wrong
+        language: translation for language, translation in words.items() if language not in wrong
     }
     return rest | {"language": manifest["language"], "translations": translations or None}
 
 
-def _plan(seen: Outlook, manifest: Mapping[str, Any], published: Published) -> None:
+def _plan(seen: Outlook, manifest: Mapping[str, object], published: Published) -> None:
     try:
         n = _number(seen.n, "n", whole=True)
         width = _number(seen.width, "width", whole=False)

@@ -5,7 +5,7 @@ A line has the two questions with a comma between them: ``smokes, gender``.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_server.dashboard.drafts.fields import Fields, lines
 
@@ -13,7 +13,7 @@ PAIRS: Final = "pairs"
 _MARKS: Final = frozenset(",\n\r")
 
 
-def take_pairs(rest: dict[str, Any], survey: Fields) -> None:
+def take_pairs(rest: dict[str, object], survey: Fields) -> None:
     """Move the pairs of a manifest into the field, if it can show each of them."""
     pairs = rest.get(PAIRS)
     if not isinstance(pairs, list):

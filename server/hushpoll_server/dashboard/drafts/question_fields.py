@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_server.dashboard.drafts.fields import (
@@ -32,7 +32,7 @@ _ALWAYS: Final = frozenset({"role"})
 """Written also where the word is the first."""
 
 
-def question_of(question: Mapping[str, Any]) -> Fields:
+def question_of(question: Mapping[str, object]) -> Fields:
     """Return the fields that show a question."""
     fields, rest = Fields(), dict(question)
     take_texts(rest, fields, TEXTS)
@@ -43,13 +43,14 @@ def question_of(question: Mapping[str, Any]) -> Fields:
         del rest["categories"]
     bounds = rest.get("range")
     if isinstance(bounds, list) and [type(bound) for bound in bounds] == [int, int]:
-        fields.texts["low"], fields.texts["high"] = map(str, rest.pop("range"))
+        fields.texts["low"], fields.texts["high"] = map(str, bounds)
+        del rest["range"]
     _take_router(rest, fields)
     fields.kept = {key: value for key, value in rest.items() if value is not None}
     return fields
 
 
-def _take_router(rest: dict[str, Any], fields: Fields) -> None:
+def _take_router(rest: dict[str, object], fields: Fields) -> None:
     """Move the router of a follow-up and its answers into fields, if these can show them."""
     match rest.get("ask_if"):
         case dict(condition) if len(condition) == 1:
@@ -61,9 +62,9 @@ def _take_router(rest: dict[str, Any], fields: Fields) -> None:
                 del rest["ask_if"]
 
 
-def question_from(read: Read) -> dict[str, Any]:
+def question_from(read: Read) -> dict[str, object]:
     """Return the question that the fields of a form give."""
-    question: dict[str, Any] = {}
+    question: dict[str, object] = {}
     if name := read("name"):
         question["name"] = name
     for key, words in CHOICES.items():

@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_server.dashboard.drafts.fields import (
     Fields,
@@ -145,7 +145,7 @@ def words_of(given: Mapping[str, str], place: int) -> Read:
     return reader(given, f"t{place}-")
 
 
-def sections_of(questions: Sequence[Mapping[str, Any]]) -> list[str]:
+def sections_of(questions: Sequence[Mapping[str, object]]) -> list[str]:
     """Return the sections of a survey, each once, in order."""
     sections = [question.get("section") for question in questions]
     return list(dict.fromkeys(section for section in sections if isinstance(section, str)))
@@ -173,7 +173,7 @@ def _is_mapping(value: object) -> bool:
 
 
 def _language_of(
-    code: str, words: Mapping[str, Any], survey: Fields, questions: Sequence[Fields]
+    code: str, words: Mapping[str, object], survey: Fields, questions: Sequence[Fields]
 ) -> Language:
     language, rest = Language(code=code), copy.deepcopy(dict(words))
     take_texts(rest, language, TEXTS)
@@ -197,7 +197,7 @@ def _language_of(
     return language
 
 
-def _take_sections(rest: dict[str, Any], language: Language, sections: list[str]) -> None:
+def _take_sections(rest: dict[str, object], language: Language, sections: list[str]) -> None:
     words = rest.get("sections")
     for place, section in enumerate(sections):
         language.cells.append(Cell(f"section-{place}", "Section", section))
@@ -206,12 +206,14 @@ def _take_sections(rest: dict[str, Any], language: Language, sections: list[str]
 
 
 def _take_question(
-    words: dict[str, Any], language: Language, position: int, question: Fields
+    words: dict[str, object], language: Language, position: int, question: Fields
 ) -> None:
     def take(name: str, label: str) -> None:
         original = question.texts.get(name, "")
-        if isinstance(words.get(name), str):
-            language.texts[f"q{position}-{name}"] = words.pop(name)
+        translated = words.get(name)
+        if isinstance(translated, str):
+            language.texts[f"q{position}-{name}"] = translated
+            del words[name]
         elif not original:
             return
         language.cells.append(Cell(f"q{position}-{name}", label, original, group=position))
@@ -220,7 +222,7 @@ def _take_question(
     own = question.texts.get("categories")
     answers = words.get("categories") or []
     text = shown_lines(answers, MOST_LINES)
-    if own and text is not None:
+    if own and text is not None and isinstance(answers, list):
         words.pop("categories", None)
         originals = own.split("\n")
         if len(originals) <= MOST_ROWS and len(answers) in (0, len(originals)):
@@ -241,11 +243,11 @@ def _take_question(
 
 def translation_from(
     read: Read,
-    questions: Sequence[Mapping[str, Any]],
+    questions: Sequence[Mapping[str, object]],
     *,
     sections_were: object,
     answers_were: Sequence[object],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the translation that the table of one language gives.
 
     Parameters
@@ -259,14 +261,14 @@ def translation_from(
     answers_were : sequence of JSON value
         Of each question the answers beside which its cells stand.
     """
-    words: dict[str, Any] = {name: text for name in TEXTS if (text := read(name))}
+    words: dict[str, object] = {name: text for name in TEXTS if (text := read(name))}
     were = _texts(sections_were)
     cells = [read(f"section-{place}") for place in range(len(were))]
     now = sections_of(questions)
     sections = zip(now, _beside(now, were, cells), strict=False)
     if named := {section: text for section, text in sections if text}:
         words["sections"] = named
-    attributes: dict[str, Any] = {}
+    attributes: dict[str, object] = {}
     for position, question in enumerate(questions):
         answers = _texts(answers_were[position] if position < len(answers_were) else None)
         of_question = _question_from(read, f"q{position}-", question, answers)
@@ -279,9 +281,9 @@ def translation_from(
 
 
 def _question_from(
-    read: Read, at: str, question: Mapping[str, Any], were: list[str]
-) -> dict[str, Any]:
-    words: dict[str, Any] = {}
+    read: Read, at: str, question: Mapping[str, object], were: list[str]
+) -> dict[str, object]:
+    words: dict[str, object] = {}
     if text := read(f"{at}question"):
         words["question"] = text
     listed = read(f"{at}answers")
@@ -323,7 +325,7 @@ def _texts(value: object) -> list[str]:
     return value if isinstance(value, list) and all(isinstance(one, str) for one in value) else []
 
 
-def _merged(words: dict[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(words: dict[str, object], kept: Mapping[str, object]) -> dict[str, object]:
     """Return what a table shows with what it does not."""
     for key, value in kept.items():
         own = words.get(key)

@@ -191,7 +191,7 @@ def _change_yaml(kept: Draft) -> Response:
     return see(_address(kept, ""))
 
 
-def _save(kept: Draft, manifest: Mapping[str, Any]) -> HushpollError | None:
+def _save(kept: Draft, manifest: Mapping[str, object]) -> HushpollError | None:
     """Save a manifest; return why it was not, if the form has to be shown again."""
     try:
         _require(manifest.get("name"))
@@ -207,7 +207,7 @@ def _save(kept: Draft, manifest: Mapping[str, Any]) -> HushpollError | None:
 
 def _as_form(
     kept: Draft,
-    manifest: Mapping[str, Any],
+    manifest: Mapping[str, object],
     *,
     revision: int | None = None,
     refusal: HushpollError | None = None,
@@ -287,7 +287,7 @@ def _publishing(
     )
 
 
-def _frame(kept: Draft) -> dict[str, Any]:
+def _frame(kept: Draft) -> dict[str, object]:
     described = services().drafts.describe(kept)
     numbers = {key: request.values.get(key, "").strip() for key in ("n", "width")}
     return {
@@ -297,7 +297,7 @@ def _frame(kept: Draft) -> dict[str, Any]:
     }
 
 
-def _form(manifest: Mapping[str, Any]) -> Form:
+def _form(manifest: Mapping[str, object]) -> Form:
     """Return the form that shows a manifest, with the table of translations that is asked for."""
     form = form_of(manifest)
     open_tables(form.languages, request.values.get(OPEN_LANGUAGE, ""))
@@ -310,17 +310,16 @@ def _in_apostrophes(text: str) -> Markup:
     return escaped.replace(Markup("&gt;"), Markup(">"))
 
 
-def _empty(name: str, title: str) -> dict[str, Any]:
+def _empty(name: str, title: str) -> dict[str, object]:
     """Return a manifest to begin with."""
-    manifest: dict[str, Any] = {
+    manifest: dict[str, object] = {
         "name": name,
         "version": services().surveys.next_version(name),
         "title": title,
         "epsilon": "2",
         "protocol": "SS",
-        "attributes": [],
+        "attributes": [new_question({})],
     }
-    manifest["attributes"].append(new_question(manifest))
     return {key: value for key, value in manifest.items() if value != ""}
 
 

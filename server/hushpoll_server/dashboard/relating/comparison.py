@@ -5,13 +5,14 @@ The form is sent by GET, so that the address has all of it and can be shared.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NotRequired, TypedDict
 
 from flask import Response, request
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.differences import differences_chart
+from hushpoll_server.charts.rows import Difference
 from hushpoll_server.charts.specifications import Chart, as_too_noisy
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.filled import Fault
@@ -33,7 +34,7 @@ from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.queries.changes import Change
-from hushpoll_shared.querying.possible import DIFFERENCES, cut_words
+from hushpoll_shared.querying.possible import DIFFERENCES, BoundedRow, cut_words
 from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.tables.statistics import table_of
 
@@ -48,6 +49,35 @@ _FIELDS: Final = {
     "since": "beside",
     "since_version": "beside",
 }
+
+
+class _Compared(TypedDict):
+    """The shares of one answer on both sides, and their difference."""
+
+    label: str
+    first: BoundedRow
+    second: BoundedRow
+    difference: BoundedRow
+
+
+class _Comparison(TypedDict):
+    """What the page shows of a statistic, and its JSON form, of which its table is made.
+
+    Of waves it says what is assumed, and what a person in both has spent.
+    """
+
+    statistic: str
+    document: Mapping[str, Any]
+    cut: str
+    verdict: Mapping[str, Any]
+    noisy: bool
+    rows: list[_Compared]
+    first: str
+    second: str
+    confidence: float
+    intervals: str
+    assumption: NotRequired[str]
+    epsilon_of_both: NotRequired[Mapping[str, str]]
 
 
 @dashboard.get(PAGE)
@@ -136,7 +166,7 @@ def _chosen(row: VersionRow) -> tuple[dict[str, str], dict[str, Any]]:
     }
 
 
-def _answer(row: VersionRow, chosen: Mapping[str, str]) -> dict[str, Any]:
+def _answer(row: VersionRow, chosen: Mapping[str, str]) -> _Comparison:
     """Return the statistic that was asked for, with the rows of its table."""
     beside = chosen["beside"]
     if beside.startswith(GROUPS):
@@ -145,7 +175,7 @@ def _answer(row: VersionRow, chosen: Mapping[str, str]) -> dict[str, Any]:
     return _of_waves(row, chosen, reached(name, int(version), Role.READER))
 
 
-def _of_groups(row: VersionRow, chosen: Mapping[str, str], given: str) -> dict[str, Any]:
+def _of_groups(row: VersionRow, chosen: Mapping[str, str], given: str) -> _Comparison:
     group, reference = chosen["group"], chosen["reference"]
     if group == reference:
         raise InvalidParameter("the two groups are the same one; choose another", field="reference")
@@ -157,7 +187,7 @@ def _of_groups(row: VersionRow, chosen: Mapping[str, str], given: str) -> dict[s
     )
     document = answered(row, query).to_dict()
     shares = {(one["group"], one["category"]): one for one in document["shares"]}
-    rows = [
+    rows: list[_Compared] = [
         {
             "label": one["category"],
             "first": shares[group, one["category"]],
@@ -182,7 +212,7 @@ def _of_groups(row: VersionRow, chosen: Mapping[str, str], given: str) -> dict[s
     }
 
 
-def _of_waves(row: VersionRow, chosen: Mapping[str, str], since: VersionRow) -> dict[str, Any]:
+def _of_waves(row: VersionRow, chosen: Mapping[str, str], since: VersionRow) -> _Comparison:
     query = Change(
         attribute=chosen["of"],
         since_version=since.version,
@@ -190,7 +220,7 @@ def _of_waves(row: VersionRow, chosen: Mapping[str, str], since: VersionRow) -> 
         confidence=float(chosen["confidence"]),
     )
     document = answered(row, query, since).to_dict()
-    rows = [
+    rows: list[_Compared] = [
         {
             "label": one["label"],
             "first": one["after"],
@@ -215,19 +245,28 @@ def _of_waves(row: VersionRow, chosen: Mapping[str, str], since: VersionRow) -> 
     }
 
 
-def _cut(rows: Sequence[Mapping[str, Any]]) -> str:
+def _cut(rows: Sequence[_Compared]) -> str:
     """Return the sentence about intervals that are shown cut; empty if none is."""
-    known = {
-        name: [row[name] for row in rows if row[name]["bound"] == "bounded"]
-        for name in ("first", "second", "difference")
-    }
-    of_shares = cut_words([*known["first"], *known["second"]])
-    return of_shares or cut_words(known["difference"], DIFFERENCES)
+    shares = [one for row in rows for one in (row["first"], row["second"])]
+    apart = [row["difference"] for row in rows]
+    return cut_words(_bounded(shares)) or cut_words(_bounded(apart), DIFFERENCES)
 
 
-def _chart(answer: Mapping[str, Any]) -> Chart | None:
+def _bounded(rows: Iterable[BoundedRow]) -> Iterator[BoundedRow]:
+    return (row for row in rows if row["bound"] == "bounded")
+
+
+def _chart(answer: _Comparison) -> Chart | None:
     """Return the chart of the differences; None where the reports can tell none of them."""
-    rows = [{**row["difference"], "label": row["label"]} for row in answer["rows"]]
+    rows = [
+        Difference(
+            label=row["label"],
+            value=row["difference"]["value"],
+            lower=row["difference"]["lower"],
+            upper=row["difference"]["upper"],
+        )
+        for row in answer["rows"]
+    ]
     if all(None in (row["value"], row["lower"], row["upper"]) for row in rows):
         return None
     chart = differences_chart(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from flask import Response
 
+from hushpoll_server.charts.rows import Cell
 from hushpoll_server.charts.specifications import (
     MOST_CELLS_A_SIDE,
     Chart,
@@ -27,6 +28,26 @@ from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.tables.statistics import table_of
 
 PAGE: Final = "/surveys/<name>/versions/<int:version>/tables/<job_id>"
+
+
+class _Cell(Cell):
+    """A cell with its share by maximum likelihood, where that was asked for."""
+
+    likelihood: float | None
+
+
+class _Part(TypedDict):
+    """The cells of the first two questions, a and b, for the chosen category of the third."""
+
+    a: str
+    b: str
+    third: str | None
+    categories: list[str]
+    chosen: str | None
+    cells: list[_Cell]
+    cut: str
+    confidence: float
+    noisy: bool
 
 
 @dashboard.get(PAGE)
@@ -83,13 +104,20 @@ def _answer(row: VersionRow, job_id: str) -> dict[str, Any]:
     return answer
 
 
-def _part(answer: Mapping[str, Any]) -> dict[str, Any]:
+def _part(answer: Mapping[str, Any]) -> _Part:
     """Return the cells in which the third question has the category that the address chooses."""
     a, b, *third = answer["attributes"]
     categories = list(dict.fromkeys(cell["categories"][-1] for cell in answer["cells"]))
     chosen = choice("third", categories) if third else None
-    cells = [
-        {**cell, "a": cell["categories"][0], "b": cell["categories"][1]}
+    cells: list[_Cell] = [
+        {
+            "a": cell["categories"][0],
+            "b": cell["categories"][1],
+            "frequency": cell["frequency"],
+            "lower": cell["lower"],
+            "upper": cell["upper"],
+            "likelihood": cell.get("likelihood"),
+        }
         for cell in answer["cells"]
         if chosen is None or cell["categories"][2] == chosen
     ]
@@ -107,6 +135,6 @@ def _part(answer: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _chart(part: Mapping[str, Any]) -> Chart:
+def _chart(part: _Part) -> Chart:
     chart = cross_table_chart(part["a"], part["b"], part["cells"], confidence=part["confidence"])
     return as_too_noisy(chart) if part["noisy"] else chart

@@ -16,6 +16,7 @@ from hushpoll_server.http.endpoint import services
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import UNBIASED
 from hushpoll_shared.queries.estimates import Estimates
+from hushpoll_shared.querying.possible import Ends
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.registry import query_that_serves
 from hushpoll_shared.querying.table import table_of_result
@@ -92,7 +93,14 @@ def shares_among(
     return as_estimates, {**document, "shares": shares}
 
 
-def size_of_group(row: VersionRow, chosen: dict[str, str]) -> dict[str, Any]:
+class Size(Ends):
+    """The share of all people that a group is, and whether the reports cannot tell it."""
+
+    frequency: float
+    noisy: bool
+
+
+def size_of_group(row: VersionRow, chosen: dict[str, str]) -> Size:
     """Return the group's share of all people, as the API estimates that of a category.
 
     As ``noisy`` it has whether the reports cannot tell it.
@@ -101,4 +109,9 @@ def size_of_group(row: VersionRow, chosen: dict[str, str]) -> dict[str, Any]:
     answer = services().analysis.result(row, query, may_export=may_export(row)).to_dict()
     (question,) = (entry for entry in answer["attributes"] if entry["name"] == chosen["among"])
     (size,) = (one for one in question["categories"] if one["category"] == chosen["group"])
-    return dict(size) | {"noisy": part_is_noisy(answer["verdict"], chosen["among"])}
+    return {
+        "frequency": size["frequency"],
+        "lower": size["lower"],
+        "upper": size["upper"],
+        "noisy": part_is_noisy(answer["verdict"], chosen["among"]),
+    }

@@ -6,8 +6,6 @@ editors do not overwrite each other.
 
 from __future__ import annotations
 
-from typing import Any
-
 from flask import Response, request
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
@@ -44,7 +42,7 @@ from hushpoll_shared.survey.manifest import Manifest
 api = APIBlueprint(
     "drafts", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="drafts")], abp_security=BEARER
 )
-IF_MATCH: dict[str, Any] = {
+IF_MATCH: dict[str, object] = {
     "parameters": [
         {
             "name": "If-Match",

@@ -10,9 +10,10 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.charts.rows import CurvePoint
 from hushpoll_server.errors import Refused
 from hushpoll_shared.reading.table_reader import Row, TableReader, open_table
 
@@ -27,6 +28,22 @@ CONFIDENCE: Final = 0.95
 OF_A_LINE: Final = ("method", "protocol", "split", "accountant")
 NONE: Final = "none"
 GAP_IS: Final = "the size of SPD, the difference in shares of positive predictions"
+
+
+class _Mean(TypedDict):
+    """A mean over so many runs, with its interval."""
+
+    mean: float | None
+    lower: float | None
+    upper: float | None
+    runs: int
+
+
+class Point(CurvePoint):
+    """A point with its metric, ``accuracy`` or ``gap``, and how many runs it is a mean of."""
+
+    metric: str
+    runs: int
 
 
 @dataclass(frozen=True)
@@ -44,8 +61,8 @@ class Curves:
         What the gap is, in words; None where the file has none.
     """
 
-    points: Sequence[Mapping[str, Any]]
-    without: Mapping[str, Mapping[str, Any]]
+    points: Sequence[Point]
+    without: Mapping[str, Point]
     gap_is: str | None
 
 
@@ -100,7 +117,7 @@ def _curves(table: TableReader, given: Sequence[tuple[Row, Mapping[str, str]]]) 
             f"it has {len(values)} points to draw, one for each epsilon of a line and of a metric; "
             f"draw at most {MOST_POINTS}"
         )
-    points = [
+    points: list[Point] = [
         {"line": line, "metric": metric, "epsilon": epsilon, **_mean(found)}
         for (line, metric, epsilon), found in sorted(values.items())
     ]
@@ -159,7 +176,7 @@ def _metric(table: TableReader, row: Row, column: str) -> float:
     return value
 
 
-def _mean(values: Sequence[float]) -> dict[str, Any]:
+def _mean(values: Sequence[float]) -> _Mean:
     """Return a mean over seeds, and Student's interval of it, within the metrics' range [0, 1]."""
     known = [value for value in values if math.isfinite(value)]
     mean, runs = statistics.fmean(known) if known else None, len(known)

@@ -13,6 +13,7 @@ from typing import Any
 
 from hushpoll_analysis.records.counts import PairCounts
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.charts.rows import ReleasedDay
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.surveys.surveys import State, SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
@@ -149,12 +150,13 @@ class Releases:
             "next_release": None if following is None else timestamp(following),
         }
 
-    def by_day(self, row: VersionRow) -> list[dict[str, Any]]:
+    def by_day(self, row: VersionRow) -> list[ReleasedDay]:
         """Return how many reports were released on each day, as the API gives it.
 
         Of a version that releases immediately these are the days on which reports were sealed.
         """
-        before, days = 0, []
+        before = 0
+        days: list[ReleasedDay] = []
         for day, reports in self._store.days(row.id):
             days.append({"day": day, "reports": reports, "added": reports - before})
             before = reports

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from hushpoll_analysis.planning.asked_pairs import pair_outlooks
 from hushpoll_analysis.planning.needed import N_MAX, POWER
@@ -19,9 +19,43 @@ WIDTH: Final = 0.1
 """Width of an interval that is wanted where none is named: plus or minus five points of 100."""
 
 
+class QuestionPrecision(TypedDict):
+    """How precise the shares of a question will be."""
+
+    name: str
+    categories: int
+    protocol: str | None
+    epsilon: str | None
+    width: float
+    detectable: float | None
+
+
+class ExpectedAudit(TypedDict):
+    """What an audit from the records alone will find; a power is None where it cannot be."""
+
+    attribute: str
+    gap: float
+    powers: dict[str, float | None]
+    sentence: str
+
+
+class LaunchPlan(TypedDict):
+    """What a survey will be able to say; see :func:`launch_plan`."""
+
+    n: int
+    confidence: float
+    power: float
+    wanted: float
+    questions: list[QuestionPrecision]
+    verdict: Mapping[str, Any]
+    together: Mapping[str, Any] | None
+    pairs: list[Mapping[str, Any]]
+    audit: ExpectedAudit | None
+
+
 def launch_plan(
     plans: Plans, draft: Mapping[str, Any], published: Published, *, n: int, width: float = WIDTH
-) -> dict[str, Any]:
+) -> LaunchPlan:
     """Return what a survey will be able to say, before anybody has answered.
 
     Parameters
@@ -39,7 +73,7 @@ def launch_plan(
 
     Returns
     -------
-    dict
+    LaunchPlan
         JSON. ``questions``: for each the mean width of a category's 0.95 interval where all
         categories are equally frequent, and the smallest difference of a category's share between
         two halves of the respondents that is found with a power of 0.8 (None: no difference is).
@@ -58,7 +92,7 @@ def launch_plan(
     """
     if not 1 <= n <= N_MAX:
         raise InvalidParameter(f"n is {n}; give from 1 to {N_MAX:,} respondents", field="n")
-    questions: list[dict[str, Any]] = [
+    questions: list[QuestionPrecision] = [
         {
             "name": attribute.name,
             "categories": attribute.k,
@@ -77,6 +111,9 @@ def launch_plan(
         goals.append({"kind": "audit", "subject": "SPD", "value": None})
     planned = plans.plan(draft, goals, {}, n=n)
     told = planned["goals"]
+    audit = None
+    if published.protected is not None:
+        audit = _audit(published, published.protected.attribute, n, told[1])
     return {
         "n": n,
         "confidence": LEVEL,
@@ -86,7 +123,7 @@ def launch_plan(
         "verdict": told[0],
         "together": planned["together"],
         "pairs": to_json(pair_outlooks(published, _pairs(draft), n)),
-        "audit": None if published.protected is None else _audit(published, n, told[1]),
+        "audit": audit,
     }
 
 
@@ -94,11 +131,13 @@ def _pairs(draft: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(a, b) for a, b in draft.get("pairs") or ()]
 
 
-def _audit(published: Published, n: int, smallest: Mapping[str, Any]) -> dict[str, Any]:
+def _audit(
+    published: Published, attribute: str, n: int, smallest: Mapping[str, Any]
+) -> ExpectedAudit:
     assumed = AuditAssumptions()
     powers = audit_powers(published, n, assumed)
     return {
-        "attribute": published.protected.attribute if published.protected else None,
+        "attribute": attribute,
         "gap": assumed.gap,
         "powers": dict(powers),
         "sentence": smallest["sentence"],
