@@ -111,8 +111,10 @@ FOLLOW_UP: dict[str, Any] = {
     ],
 }
 ODD = [
-    {"attributes": [{"name": "a", "ask_if": "b"}, {"name": "c", "ask_if": {"a": ["x"], "b": []}}]},
-    {"attributes": [{"name": "a", "ask_if": {"b": [1]}}, {"name": "c", "ask_if": {"a": []}}]},
+    *(
+        {"attributes": [{"name": "a", "role": "plain", "ask_if": condition}]}
+        for condition in ("b", {"a": ["x"], "b": []}, {"b": [1]})
+    ),
     {"translations": "de"},
     {"translations": {"de": 5, "fr": {"title": ["x"], "later": 1, "sections": {"none": "x"}}}},
     {"translations": {"de": {"attributes": {"none": {"question": "x"}, "a": {"later": None}}}}},

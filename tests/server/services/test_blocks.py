@@ -82,12 +82,12 @@ def test_every_statistic_and_file_takes_questions_of_a_block(site):
     assert next(columns["indicators"])[:2] == ["habits=Female & no", "habits=Female & yes"]
     names, *rows = columns["debiased"]
     means = dict(zip(names, np.array(rows, float).mean(axis=0), strict=True))
-    raw = {
+    estimated = {
         f"{one['name']}={row['category']}": row["frequency"]
-        for one in site.get(f"{VERSION}/estimates?estimator=raw").json["attributes"]
+        for one in site.get(f"{VERSION}/estimates").json["attributes"]
         for row in one["categories"]
     }
-    assert means == pytest.approx(raw)
+    assert means == pytest.approx(estimated)
 
 
 def test_records_of_blocks_go_through_tables_of_arrow_and_back():
