@@ -24,6 +24,8 @@ Flags = npt.NDArray[np.bool_]
 
 CONVERGED: Final = 1e-10
 """Squared length of the step left, in standard errors."""
+CLOSE: Final = 1e-5
+"""The same where each step takes long: within .003 standard errors of the maximum."""
 _STEPS: Final = 200
 _SHORTER: Final = 0.1
 """Share of what is left that a step may leave, for the information to be used again."""
@@ -86,6 +88,7 @@ def maximise(
     *,
     near: Climbed | None = None,
     known: Array | None = None,
+    enough: float | None = None,
 ) -> Maximum:
     """Return the maximum of the likelihood.
 
@@ -99,13 +102,18 @@ def maximise(
         The maximum of a sample of many rows, from which one start is made.
     known : f64[q, q], optional
         About the information there.
+    enough : float, optional
+        Squared length, in standard errors, of the step that may be left; by default `CONVERGED`, or
+        `CLOSE` where there are so many rows and parameters that each step takes long.
     """
-    if near is None:
-        first = climb(likelihood, start)
-    else:
-        first = climb(likelihood, near.parameters, close=True, known=known)
-    best, steps, agreed = first, first.steps, 1
     work = float(len(likelihood.rows.group)) * likelihood.size**2
+    if enough is None:
+        enough = CLOSE if work > LARGE else CONVERGED
+    if near is None:
+        first = climb(likelihood, start, enough=enough)
+    else:
+        first = climb(likelihood, near.parameters, close=True, known=known, enough=enough)
+    best, steps, agreed = first, first.steps, 1
     starts = 1 if likelihood.convex or near is not None or work > LARGE else _STARTS
     rng = np.random.default_rng(20_260)
     complete = _information(likelihood, start)
@@ -115,7 +123,7 @@ def maximise(
         moved = start + _SPREAD * unit * rng.standard_normal(len(start))
         if not np.isfinite(likelihood.value(moved)):
             moved = start
-        other = climb(likelihood, moved)
+        other = climb(likelihood, moved, enough=enough)
         steps += other.steps
         if other.slopes.value > best.slopes.value + _SAME:
             best, agreed = other, 1
@@ -152,6 +160,7 @@ def climb(
     fixed: Flags | None = None,
     close: bool = False,
     known: Array | None = None,
+    enough: float = CONVERGED,
 ) -> Climbed:
     """Climb from a start to a maximum.
 
@@ -170,6 +179,8 @@ def climb(
         Whether the start is near the maximum, so that EM is not needed.
     known : f64[q, q], optional
         About the information at the start.
+    enough : float
+        Squared length, in standard errors, of the step that may be left.
     """
     free: Flags = np.ones(len(start), np.bool_) if fixed is None else ~fixed
     at, steps = np.array(start, np.float64), 0
@@ -187,7 +198,7 @@ def climb(
         gradient = slopes.gradient[free]
         step = solver(gradient)
         left = float(gradient @ step)
-        if left < CONVERGED:
+        if left < enough:
             if slopes.observed is not None:
                 return _polished(likelihood, Climbed(at, slopes, steps, True), step, free)
             solver, expectation = None, 0
