@@ -37,6 +37,8 @@ _STARTS: Final = 3
 """Starts where the likelihood may have several maxima."""
 LARGE: Final = 2e9
 """Products of an information above which a sample of the rows says where to start."""
+_REACH: Final = 20.0
+"""Logits up to which a profile is followed."""
 _SPREAD: Final = 0.5
 """Standard deviation, in logits, of other starts."""
 _SAME: Final = 1e-3
@@ -68,7 +70,9 @@ class Maximum:
     infinite : bool
         Whether it has grown beyond bounds.
     complete : f64[q, q]
-        Information of complete data at the start, without slopes.
+        Information of complete data at the start.
+    origin : f64[q]
+        The start, without slopes.
     """
 
     parameters: Array
@@ -80,6 +84,7 @@ class Maximum:
     flat: int | None
     infinite: bool
     complete: Array
+    origin: Array
 
 
 def maximise(
@@ -140,6 +145,7 @@ def maximise(
         flat,
         infinite,
         complete,
+        start,
     )
 
 
@@ -320,40 +326,46 @@ def profile(
     tell : callable, optional
         Called at each point.
     """
-    from scipy.optimize import brentq
-
-    scale = np.sqrt(np.maximum(np.diag(_information(likelihood, maximum.parameters)), 1e-300))
-    start_scale = np.sqrt(likelihood.total) / 2 / scale[place]
+    complete = maximum.complete
+    scale = np.sqrt(likelihood.total / np.maximum(complete[place, place], 1e-300)) / 2
     fixed = np.zeros(likelihood.size, bool)
     fixed[place] = True
-    top, at = maximum.slopes.value, [maximum.parameters.copy()]
+    top, center = maximum.slopes.value, float(maximum.parameters[place])
+    known: list[Array] = [maximum.parameters.copy()]
 
-    def gap(value: float) -> float:
+    def outside(value: float) -> bool:
         if tell is not None:
             tell()
-        start = at[0].copy()
-        start[place] = value
-        found = climb(likelihood, start, fixed=fixed, close=True)
-        at[0] = found.parameters
-        return top - fall - found.slopes.value
+        best = -np.inf
+        # a start with no other slope finds what a start from the last point may miss
+        for start in (known[0].copy(), np.where(fixed, value, 0.0) + maximum.origin * ~fixed):
+            start[place] = value
+            if not np.isfinite(likelihood.value(start)):
+                continue
+            found = climb(likelihood, start, fixed=fixed, enough=1e-6)
+            if found.slopes.value > best:
+                best, known[0] = found.slopes.value, found.parameters
+        return bool(best < top - fall)
 
-    center = float(maximum.parameters[place])
-    observed = maximum.slopes.observed
-    covariance = None if observed is None else covariance_of(observed)
-    width = 2 * start_scale
+    end = side * _REACH * scale
+    points = [center, *np.arange(-_REACH, _REACH + 1, 2.0) * scale]
+    covariance = None if maximum.slopes.observed is None else covariance_of(maximum.slopes.observed)
     if covariance is not None:
-        width = min(float(np.sqrt(covariance[place, place] * 2 * fall)), 8 * start_scale)
-    low, low_gap, reach = center, -fall, width
-    far = _FAR * 3 * start_scale
-    while True:
-        high = center + side * reach
-        high_gap = gap(high)
-        if high_gap >= 0:
+        width = float(np.sqrt(covariance[place, place] * 2 * fall))
+        points += [center + side * width * times for times in (0.5, 1.0, 1.5, 2.5, 4.0)]
+    # the outermost point that the data allow counts, wherever the set has holes
+    beyond = sorted(
+        (one for one in points if side * (one - center) >= 0), key=lambda one: -side * one
+    )
+    last = None
+    for value in beyond:
+        if value == center or not outside(value):
             break
-        low, low_gap = high, high_gap
-        if reach > far:
-            return None
-        reach *= 1.6
-    if high_gap == 0 or low_gap >= 0:
-        return float(high)
-    return float(brentq(gap, low, high, xtol=1e-4 * start_scale, rtol=1e-6))
+        last = value
+    if last is None or (value == beyond[0] and side * (value - end) >= 0):
+        return None
+    low, high = float(value), float(last)
+    while abs(high - low) > 1e-3 * scale:
+        middle = (low + high) / 2
+        low, high = (low, middle) if outside(middle) else (middle, high)
+    return high
