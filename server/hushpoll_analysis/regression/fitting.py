@@ -24,6 +24,8 @@ Flags = npt.NDArray[np.bool_]
 
 CONVERGED: Final = 1e-10
 """Squared length of the step left, in standard errors."""
+CLOSE: Final = 1e-5
+"""The same where each step takes long: within .003 standard errors of the maximum."""
 _STEPS: Final = 200
 _SHORTER: Final = 0.1
 """Share of what is left that a step may leave, for the information to be used again."""
@@ -35,6 +37,8 @@ _STARTS: Final = 3
 """Starts where the likelihood may have several maxima."""
 LARGE: Final = 2e9
 """Products of an information above which a sample of the rows says where to start."""
+_REACH: Final = 20.0
+"""Logits up to which a profile is followed."""
 _SPREAD: Final = 0.5
 """Standard deviation, in logits, of other starts."""
 _SAME: Final = 1e-3
@@ -66,7 +70,9 @@ class Maximum:
     infinite : bool
         Whether it has grown beyond bounds.
     complete : f64[q, q]
-        Information of complete data at the start, without slopes.
+        Information of complete data at the start.
+    origin : f64[q]
+        The start, without slopes.
     """
 
     parameters: Array
@@ -78,6 +84,7 @@ class Maximum:
     flat: int | None
     infinite: bool
     complete: Array
+    origin: Array
 
 
 def maximise(
@@ -86,6 +93,7 @@ def maximise(
     *,
     near: Climbed | None = None,
     known: Array | None = None,
+    enough: float | None = None,
 ) -> Maximum:
     """Return the maximum of the likelihood.
 
@@ -99,13 +107,18 @@ def maximise(
         The maximum of a sample of many rows, from which one start is made.
     known : f64[q, q], optional
         About the information there.
+    enough : float, optional
+        Squared length, in standard errors, of the step that may be left; by default `CONVERGED`, or
+        `CLOSE` where there are so many rows and parameters that each step takes long.
     """
-    if near is None:
-        first = climb(likelihood, start)
-    else:
-        first = climb(likelihood, near.parameters, close=True, known=known)
-    best, steps, agreed = first, first.steps, 1
     work = float(len(likelihood.rows.group)) * likelihood.size**2
+    if enough is None:
+        enough = CLOSE if work > LARGE else CONVERGED
+    if near is None:
+        first = climb(likelihood, start, enough=enough)
+    else:
+        first = climb(likelihood, near.parameters, close=True, known=known, enough=enough)
+    best, steps, agreed = first, first.steps, 1
     starts = 1 if likelihood.convex or near is not None or work > LARGE else _STARTS
     rng = np.random.default_rng(20_260)
     complete = _information(likelihood, start)
@@ -115,7 +128,7 @@ def maximise(
         moved = start + _SPREAD * unit * rng.standard_normal(len(start))
         if not np.isfinite(likelihood.value(moved)):
             moved = start
-        other = climb(likelihood, moved)
+        other = climb(likelihood, moved, enough=enough)
         steps += other.steps
         if other.slopes.value > best.slopes.value + _SAME:
             best, agreed = other, 1
@@ -132,6 +145,7 @@ def maximise(
         flat,
         infinite,
         complete,
+        start,
     )
 
 
@@ -152,6 +166,7 @@ def climb(
     fixed: Flags | None = None,
     close: bool = False,
     known: Array | None = None,
+    enough: float = CONVERGED,
 ) -> Climbed:
     """Climb from a start to a maximum.
 
@@ -170,6 +185,8 @@ def climb(
         Whether the start is near the maximum, so that EM is not needed.
     known : f64[q, q], optional
         About the information at the start.
+    enough : float
+        Squared length, in standard errors, of the step that may be left.
     """
     free: Flags = np.ones(len(start), np.bool_) if fixed is None else ~fixed
     at, steps = np.array(start, np.float64), 0
@@ -187,7 +204,7 @@ def climb(
         gradient = slopes.gradient[free]
         step = solver(gradient)
         left = float(gradient @ step)
-        if left < CONVERGED:
+        if left < enough:
             if slopes.observed is not None:
                 return _polished(likelihood, Climbed(at, slopes, steps, True), step, free)
             solver, expectation = None, 0
@@ -309,40 +326,46 @@ def profile(
     tell : callable, optional
         Called at each point.
     """
-    from scipy.optimize import brentq
-
-    scale = np.sqrt(np.maximum(np.diag(_information(likelihood, maximum.parameters)), 1e-300))
-    start_scale = np.sqrt(likelihood.total) / 2 / scale[place]
+    complete = maximum.complete
+    scale = np.sqrt(likelihood.total / np.maximum(complete[place, place], 1e-300)) / 2
     fixed = np.zeros(likelihood.size, bool)
     fixed[place] = True
-    top, at = maximum.slopes.value, [maximum.parameters.copy()]
+    top, center = maximum.slopes.value, float(maximum.parameters[place])
+    known: list[Array] = [maximum.parameters.copy()]
 
-    def gap(value: float) -> float:
+    def outside(value: float) -> bool:
         if tell is not None:
             tell()
-        start = at[0].copy()
-        start[place] = value
-        found = climb(likelihood, start, fixed=fixed, close=True)
-        at[0] = found.parameters
-        return top - fall - found.slopes.value
+        best = -np.inf
+        # a start with no other slope finds what a start from the last point may miss
+        for start in (known[0].copy(), np.where(fixed, value, 0.0) + maximum.origin * ~fixed):
+            start[place] = value
+            if not np.isfinite(likelihood.value(start)):
+                continue
+            found = climb(likelihood, start, fixed=fixed, enough=1e-6)
+            if found.slopes.value > best:
+                best, known[0] = found.slopes.value, found.parameters
+        return bool(best < top - fall)
 
-    center = float(maximum.parameters[place])
-    observed = maximum.slopes.observed
-    covariance = None if observed is None else covariance_of(observed)
-    width = 2 * start_scale
+    end = side * _REACH * scale
+    points = [center, *np.arange(-_REACH, _REACH + 1, 2.0) * scale]
+    covariance = None if maximum.slopes.observed is None else covariance_of(maximum.slopes.observed)
     if covariance is not None:
-        width = min(float(np.sqrt(covariance[place, place] * 2 * fall)), 8 * start_scale)
-    low, low_gap, reach = center, -fall, width
-    far = _FAR * 3 * start_scale
-    while True:
-        high = center + side * reach
-        high_gap = gap(high)
-        if high_gap >= 0:
+        width = float(np.sqrt(covariance[place, place] * 2 * fall))
+        points += [center + side * width * times for times in (0.5, 1.0, 1.5, 2.5, 4.0)]
+    # the outermost point that the data allow counts, wherever the set has holes
+    beyond = sorted(
+        (one for one in points if side * (one - center) >= 0), key=lambda one: -side * one
+    )
+    last = None
+    for value in beyond:
+        if value == center or not outside(value):
             break
-        low, low_gap = high, high_gap
-        if reach > far:
-            return None
-        reach *= 1.6
-    if high_gap == 0 or low_gap >= 0:
-        return float(high)
-    return float(brentq(gap, low, high, xtol=1e-4 * start_scale, rtol=1e-6))
+        last = value
+    if last is None or (value == beyond[0] and side * (value - end) >= 0):
+        return None
+    low, high = float(value), float(last)
+    while abs(high - low) > 1e-3 * scale:
+        middle = (low + high) / 2
+        low, high = (low, middle) if outside(middle) else (middle, high)
+    return high

@@ -40,6 +40,8 @@ Places = npt.NDArray[np.int64]
 
 _SAMPLE: Final = 20_000
 """Rows of many that say where to start."""
+_ROUGH: Final = 0.3
+"""Squared length, in standard errors of the sample, of the step that the sample may leave."""
 _CHEAP: Final = 1 << 21
 """Rows times combinations up to which every term gets its likelihood ratio."""
 _MOST_CATEGORIES: Final = 100
@@ -265,7 +267,7 @@ def _maximum(model: _Model) -> tuple[Maximum, Likelihood]:
         likelihood.name,
         model.order,
     )
-    found = maximise(part, model.start)
+    found = maximise(part, model.start, enough=_ROUGH)
     near = Climbed(found.parameters, found.slopes, found.steps, found.converged)
     if not (found.converged and np.isfinite(likelihood.value(near.parameters))):
         return maximise(likelihood, model.start), likelihood

@@ -174,10 +174,9 @@ class Sums:
                 self.complete[two, two] += z.T @ (z * (size * shares[:, c])[:, None])
                 self.lost[two, two] += z.T @ (z * within[:, c][:, None])
         if r:
-            kind = np.float32 if len(self.gradient) >= _WIDE else np.float64
-            root: npt.NDArray[Any] = (np.sqrt(size)[:, None] * shares[:, 1:]).astype(kind)
-            terms: npt.NDArray[Any] = z.astype(kind)
-            wide = root[:, :, None] * terms[:, None, :]
+            kind: Any = np.float32 if len(self.gradient) >= _WIDE else np.float64
+            root: Any = (np.sqrt(size)[:, None] * shares[:, 1:]).astype(kind)
+            wide: Any = root[:, :, None] * z.astype(kind)[:, None, :]
             wide = wide.reshape(len(z), -1)
             self.complete[free:, free:] -= wide.T @ wide
 

@@ -57,6 +57,7 @@ TYPED = {
     "records ordered-change": (
         *("steps", *SCORES, "--since-scores", "1,3,9000", "--since", "2.records"),
     ),
+    "records regress": ("--formula", f"C(steps) ~ `{HOME}` + `{MOOD}`"),
     "records shares": ("--of", HOME, "--given", MOOD, "--reference", LONG[0]),
     "records table": (HOME, MOOD, "steps"),
     "records together": (),
@@ -73,6 +74,7 @@ ELSEWHERE = {
     "fairness model",
     "fairness records",
     "fairness survey",
+    "regress data",
 }
 # What a server answers is shown as what a file gives.
 OF_A_SERVER = ("answered", "cross-table", "estimate", "ordered", "weight")
