@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, get_args
 
 from hushpoll_analysis.ordered.scales import scale_of
 from hushpoll_analysis.planning.expected_means import Means
+from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import CONFIDENCES
@@ -300,7 +301,15 @@ def _check_share(goal: Goal, attribute: PublishedAttribute) -> None:
 def resolved(goal: Goal, published: Published) -> Goal:
     """Return the goal with its share and its group; no share where it follows from a lead."""
     if goal.kind == "audit":
+        for one in (
+            published.target,
+            published.protected and published.attribute(published.protected.attribute),
+        ):
+            if one is not None:
+                law_of(one)
         return goal
+    for name in goal.names:
+        law_of(published.attribute(name))
     attributes = [published.attribute(name) for name in goal.names]
     if goal.kind in GROUPED and goal.group is None:
         goal = replace(goal, group=0.5 if goal.kind == "difference" else 1 / attributes[-1].k)
