@@ -85,11 +85,18 @@ class AuditInputs:
             )
         attribute, groups = protected_of(published), published.protected
         features = features or one_hot_features(published)
+        block = published.block_of(attribute.name)
         if protected_input == "each-value" and groups is not None:
+            if block is not None and not block.alone:
+                raise InvalidParameter(
+                    f"protected input is 'each-value', and {attribute.name} is randomised together "
+                    f"with other questions, in the block {block.name}, whose columns are of all of "
+                    "them; choose dropped",
+                    field="protected_input",
+                )
             members = (*groups.privileged, *groups.unprivileged)
             return cls(features, tuple(attribute.domain.index(member) for member in members))
-        used = tuple(name for name in features.attributes if name != attribute.name)
-        if not used:
+        if not features.without(attribute.name).attributes:
             raise InvalidParameter(
                 f"without {attribute.name} the survey {published.name} has no attribute to predict "
                 "from; evaluate at each value instead (each-value)",

@@ -35,6 +35,7 @@ import numpy.typing as npt
 from hushpoll_analysis.auditing.group_rate import GroupRate, set_of_rate
 from hushpoll_analysis.auditing.moments import Moments, row_terms
 from hushpoll_analysis.metrics.intervals import rate_limits
+from hushpoll_analysis.records.numbers import numbers
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
@@ -329,7 +330,7 @@ def predicted_fold(
         judged = judged.take(answered)
     rows = model.features.from_records(judged)
     chance = model.target.correct(model.fitted.scores(rows, threads=options.threads))
-    codes = judged.indicators(model.target.name).argmax(axis=1)
+    codes = numbers(judged, [model.target.name]).argmax(axis=1)
     return Judged(model.target, chance > THRESHOLD, *model.target.answered_weights(codes))
 
 

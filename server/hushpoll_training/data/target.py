@@ -30,8 +30,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_protocols import FrequencyOracle
+from hushpoll_analysis.records.laws import law_of
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.marginals import Law, Marginal
 from hushpoll_shared.survey.published import Published
 
 THRESHOLD = 0.5
@@ -75,7 +76,7 @@ class Target:
         """
         truth = cls.clear(published)
         attribute = published.attribute(truth.name)
-        p, q = _report_law(attribute.name, attribute.oracle, len(attribute.categories))
+        p, q = _report_law(attribute.name, law_of(attribute), len(attribute.categories))
         return replace(truth, p=p, q=q)
 
     @classmethod
@@ -186,10 +187,11 @@ def corrected(score: npt.NDArray[np.float64], p: float, q: float) -> npt.NDArray
     return np.clip((score - q) / (p - q), 0.0, 1.0)
 
 
-def _report_law(name: str, oracle: FrequencyOracle | None, answers: int) -> tuple[float, float]:
+def _report_law(name: str, oracle: Law | None, answers: int) -> tuple[float, float]:
     if oracle is None:
         return 1.0, 0.0
-    if not oracle.names_one_value:
+    whole = oracle.oracle if isinstance(oracle, Marginal) else oracle
+    if not whole.names_one_value:
         raise InvalidParameter(
             f"the target {name} was collected with {oracle.name}, whose records do not report one "
             "category and so give no label to learn from; collect the target with GRR, or in clear",

@@ -2,7 +2,9 @@
 
 An :class:`Encoding` is a way to turn the record of one perturbed attribute into columns. Fitted to
 training records it gives :class:`Features`: the columns of the whole survey, in manifest order,
-without the target. Attributes in clear and clear rows are one-hot in the same columns, so that a
+without the target. What is randomised together is encoded together: a combination of answers has a
+column, and a question's column is the sum of those of its combinations, unless the encoding keeps
+them apart. Attributes in clear and clear rows are one-hot in the same columns, so that a
 model that was fitted to records can be tested on the truth.
 
 A new encoding is a module with a subclass of :class:`Encoding` and its line in
@@ -21,9 +23,11 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 
 from hushpoll_analysis.records.counts import Counts
+from hushpoll_analysis.records.fields import categories_of, fields_of, over_others
 from hushpoll_analysis.records.records import Records, one_hot, require_layout
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.blocks import Block
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.encodings.priors import (
     Priors,
@@ -55,6 +59,9 @@ class Encoding(ABC):
         What a column holds, as a model card says it.
     needs_prior : bool
         Whether the columns depend on the categories' estimated shares.
+    keeps_combinations : bool
+        Whether questions that are randomised together have a column for each combination of
+        answers, and not one for each answer.
     """
 
     prior: str = "shrinkage"
@@ -62,6 +69,7 @@ class Encoding(ABC):
     name: ClassVar[str]
     description: ClassVar[str]
     needs_prior: ClassVar[bool] = False
+    keeps_combinations: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_prior_method(self.prior)
@@ -78,12 +86,14 @@ class Encoding(ABC):
         Raises
         ------
         InvalidParameter
-            If a prior is needed and there are no records.
+            If a prior is needed and there are no records, or a feature is randomised together with
+            the target.
         NotConverged
             If the maximum of the likelihood is not found.
         """
-        priors = estimate_priors(records, self.prior) if self.needs_prior else {}
         published = records.published
+        refuse_the_target_s_block(published)
+        priors = estimate_priors(records, self.prior) if self.needs_prior else {}
         return Features(published, self, feature_attributes(published), priors)
 
     def fit_counts(self, published: Published, counts: Counts) -> Features:
@@ -92,8 +102,10 @@ class Encoding(ABC):
         Raises
         ------
         InvalidParameter
-            If a prior is needed and no record was counted, or its method needs the records.
+            If a prior is needed and no record was counted, or its method needs the records; or a
+            feature is randomised together with the target.
         """
+        refuse_the_target_s_block(published)
         priors = priors_from_counts(published, counts, self.prior) if self.needs_prior else {}
         return Features(published, self, feature_attributes(published), priors)
 
@@ -108,16 +120,16 @@ class Encoding(ABC):
         indicators: npt.NDArray[np.uint8],
         prior: tuple[float, ...] | None,
     ) -> npt.NDArray[Any]:
-        """Return the columns of a perturbed attribute, n rows.
+        """Return the columns of a perturbed attribute, or of a block's combinations, n rows.
 
         Parameters
         ----------
         attribute : PublishedAttribute
-            With its protocol.
+            With its protocol; of a block one of its questions, whose protocol is the block's.
         indicators : uint8[n, k]
-            1 for each category that a record supports.
+            1 for each category, or combination, that a record supports.
         prior : tuple of float, k, or None
-            The categories' shares, in [0, 1] and summing to 1; None unless `needs_prior`.
+            Their shares, in [0, 1] and summing to 1; None unless `needs_prior`.
         """
 
     def encode_clear(
@@ -140,7 +152,8 @@ class Features:
     attributes : tuple of str
         Names of the attributes that are features, in manifest order.
     priors : mapping of str to tuple of float
-        Shares of the categories of each perturbed feature; empty where none are needed.
+        Shares of the categories of each perturbed feature, or of the combinations of a block that
+        has features, by its name; empty where none are needed.
     """
 
     published: Published
@@ -154,14 +167,18 @@ class Features:
         return tuple(name for attribute in self.attributes for name in self._names(attribute))
 
     def columns_of(self, attribute: str) -> slice:
-        """Return the place of an attribute's columns."""
-        before = self.attributes[: self.attributes.index(attribute)]
+        """Return the place of an attribute's columns, or of those of the block that keeps it."""
+        block = self._joined_block(attribute)
+        first = attribute if block is None else self._first_of(block)
+        before = self.attributes[: self.attributes.index(first)]
         start = sum(len(self._names(name)) for name in before)
-        return slice(start, start + len(self._names(attribute)))
+        return slice(start, start + len(self._names(first)))
 
     def without(self, attribute: str) -> Features:
-        """Return these features less one attribute."""
-        kept = tuple(name for name in self.attributes if name != attribute)
+        """Return these features less one attribute, and less all that its record tells besides."""
+        block = self.published.block_of(attribute)
+        gone = {attribute} if block is None else {one.name for one in block.questions}
+        kept = tuple(name for name in self.attributes if name not in gone)
         return replace(self, attributes=kept)
 
     def from_records(self, records: Records) -> csr_matrix:
@@ -184,7 +201,8 @@ class Features:
         """Encode clear rows, given as codes in [0, k) per attribute, as float32[n, columns]."""
 
         def block(start: int, stop: int) -> list[npt.NDArray[Any]]:
-            return [self.encode_clear(name, codes[name][start:stop]) for name in self.attributes]
+            some = {name: codes[name][start:stop] for name in self.attributes}
+            return [self._clear(some, name) for name in self.attributes]
 
         return self._joined(len(codes[self.attributes[0]]), block)
 
@@ -217,13 +235,48 @@ class Features:
         return features
 
     def _names(self, attribute: str) -> tuple[str, ...]:
-        return self.encoding.column_names(self.published.attribute(attribute))
+        block = self._joined_block(attribute)
+        if block is None:
+            return self.encoding.column_names(self.published.attribute(attribute))
+        if self._first_of(block) != attribute:
+            return ()
+        field = self.published.layout.field(block.name)
+        return tuple(f"{block.name}={answers}" for answers in categories_of(self.published, field))
 
     def _encode(self, records: Records, name: str) -> npt.NDArray[Any]:
         attribute = self.published.attribute(name)
         if attribute.oracle is None:
             return self.encode_clear(name, records.codes(name))
-        return self.encoding.encode(attribute, records.indicators(name), self.priors.get(name))
+        (field,) = fields_of(self.published, [name])
+        if not self._names(name):
+            return np.zeros((len(records), 0), np.uint8)
+        columns = self.encoding.encode(
+            attribute, records.indicators_of(field), self.priors.get(field.name)
+        )
+        block = self.published.block_of(name)
+        if block is None or block.alone or self.encoding.keeps_combinations:
+            return columns
+        kind = np.uint16 if columns.dtype.kind == "u" else columns.dtype
+        return over_others(columns.T.astype(kind), block, [name]).T
+
+    def _clear(self, codes: Mapping[str, npt.NDArray[np.int64]], name: str) -> npt.NDArray[Any]:
+        block = self._joined_block(name)
+        if block is None:
+            return self.encode_clear(name, codes[name])
+        if self._first_of(block) != name:
+            return np.zeros((len(codes[name]), 0), np.uint8)
+        return one_hot(combined(block, codes), block.k)
+
+    def _joined_block(self, name: str) -> Block | None:
+        """Return the block whose combinations have the columns of a question, or None."""
+        block = self.published.block_of(name)
+        joined = self.encoding.keeps_combinations and block is not None and not block.alone
+        return block if joined else None
+
+    def _first_of(self, block: Block) -> str:
+        """Return the question of a block in whose place its columns stand."""
+        names = {one.name for one in block.questions}
+        return next(name for name in self.attributes if name in names)
 
     def _joined(self, n: int, block: Callable[[int, int], list[npt.NDArray[Any]]]) -> csr_matrix:
         columns = len(self.names)
@@ -240,6 +293,36 @@ class Features:
 def feature_attributes(published: Published) -> tuple[str, ...]:
     """Return the names of the attributes that are features: all but the target."""
     return tuple(attribute.name for attribute in published.attributes if attribute.role != "target")
+
+
+def refuse_the_target_s_block(published: Published) -> None:
+    """Refuse features that are randomised together with the target.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the questions and the block.
+    """
+    target = published.target
+    block = None if target is None else published.block_of(target.name)
+    if target is not None and block is not None and not block.alone:
+        others = [one.name for one in block.questions if one.name != target.name]
+        raise InvalidParameter(
+            f"{', '.join(others)}, a feature of the model, is randomised together with "
+            f"{target.name}, the target, in the block {block.name}: one record tells both, so that "
+            "a model learns its noise and not its answers. Train on a version of the survey that "
+            "randomises them apart; audits of other models may use this one",
+            field="target",
+        )
+
+
+def combined(block: Block, codes: Mapping[str, npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """Return the combination of the answers of each row to a block's questions, int64[n]."""
+    columns = [codes[question.name] for question in block.questions]
+    numbers = np.ravel_multi_index(columns, block.sizes)
+    if block.tree is None:
+        return np.asarray(numbers, np.int64)
+    return np.searchsorted(np.asarray(block.tree), numbers).astype(np.int64)
 
 
 def _priors_from_json(

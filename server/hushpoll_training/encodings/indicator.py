@@ -15,12 +15,17 @@ from hushpoll_training.encodings.encoding import Encoding, Features, feature_att
 
 @dataclass(frozen=True)
 class Indicator(Encoding):
-    """1 for each category that the record supports, else 0."""
+    """1 for each category that the record supports, else 0.
+
+    Questions that are randomised together have a column for each combination of answers.
+    """
 
     name: ClassVar[str] = "indicator"
     description: ClassVar[str] = (
-        "one column per category: whether the randomised record supports it"
+        "one column per category, or, of questions that are randomised together, per combination "
+        "of answers: whether the randomised record supports it"
     )
+    keeps_combinations: ClassVar[bool] = True
 
     def encode(
         self,
@@ -34,5 +39,9 @@ class Indicator(Encoding):
 
 
 def one_hot_features(published: Published) -> Features:
-    """Return the features of clear rows: indicators, which need no records to be fitted to."""
-    return Features(published, Indicator(), feature_attributes(published), {})
+    """Return the features of clear rows: a column per category, which needs no records."""
+    # deferred: a question's columns are those of indicators, but for blocks
+    from hushpoll_training.encodings.question import Question
+
+    encoding = Question() if published.together else Indicator()
+    return Features(published, encoding, feature_attributes(published), {})

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.records.counts import Counts, count
+from hushpoll_analysis.records.fields import fields_of
 from hushpoll_analysis.records.records import Channel, Records
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
@@ -22,7 +23,7 @@ from hushpoll_shared.survey.published import Published
 PRIOR_METHODS: Final = ("shrinkage", "projection", "likelihood")
 
 Priors: TypeAlias = Mapping[str, tuple[float, ...]]
-"""Per perturbed attribute that is a feature, the share of each category."""
+"""Per perturbed field that has features, the share of each category, or of each combination."""
 
 
 def check_prior_method(method: str) -> None:
@@ -62,8 +63,9 @@ def estimate_priors(records: Records, method: str = "shrinkage") -> dict[str, tu
     check_prior_method(method)
     require_rows(len(records))
     if method == "likelihood":
+        layout = records.published.layout
         return {
-            name: tuple(maximum_likelihood(oracle, records.column(name)).tolist())
+            name: tuple(maximum_likelihood(oracle, records.of_field(layout.field(name))).tolist())
             for name, oracle in perturbed_features(records.published)
         }
     return priors_from_counts(records.published, count(records), method)
@@ -108,9 +110,10 @@ def priors_from_counts(
 
 
 def perturbed_features(published: Published) -> list[tuple[str, FrequencyOracle]]:
-    """Return name and protocol of each perturbed attribute that is a feature."""
+    """Return name and protocol of each perturbed field of the record that has features."""
+    features = [one.name for one in published.attributes if one.role != "target"]
     return [
-        (attribute.name, attribute.oracle)
-        for attribute in published.attributes
-        if attribute.oracle is not None and attribute.role != "target"
+        (field.name, field.oracle)
+        for field in fields_of(published, features)
+        if field.oracle is not None
     ]

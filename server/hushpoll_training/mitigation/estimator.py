@@ -20,6 +20,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
+from hushpoll_analysis.records.laws import refuse_block
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
@@ -126,6 +127,8 @@ class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
                 field="encoding",
             )
         attributes = compared_attributes(published, grouping)
+        for attribute in attributes:
+            refuse_block(attribute)
         places = [encoder.features_.columns_of(attribute.name) for attribute in attributes]
         target = Target.of(published)
         columns = tuple(tuple(range(place.start, place.stop)) for place in places)

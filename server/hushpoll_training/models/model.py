@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.records.numbers import numbers
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
@@ -197,7 +198,7 @@ def reported_labels(
     """
     target = Target.of(records.published)
     # Target.of admits only reports of exactly one category, whose indicator is one-hot
-    return target.labels(records.indicators(target.name).argmax(axis=1))
+    return target.labels(numbers(records, [target.name]).argmax(axis=1))
 
 
 def fit_clear(published: Published, codes: Codes, learner: Learner, options: FitOptions) -> Model:
