@@ -301,10 +301,9 @@ def _check_share(goal: Goal, attribute: PublishedAttribute) -> None:
 def resolved(goal: Goal, published: Published) -> Goal:
     """Return the goal with its share and its group; no share where it follows from a lead."""
     if goal.kind == "audit":
-        for one in (
-            published.target,
-            published.protected and published.attribute(published.protected.attribute),
-        ):
+        groups = published.protected
+        compared = None if groups is None else published.attribute(groups.attribute)
+        for one in (published.target, compared):
             if one is not None:
                 law_of(one)
         return goal
