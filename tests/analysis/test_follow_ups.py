@@ -7,13 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hushpoll_analysis import Records, frequencies
+from hushpoll_analysis import (
+    Records,
+    conditional_shares,
+    cross_table,
+    frequencies,
+    independence,
+    ordered_summary,
+)
 from hushpoll_analysis.planning.planner import plan
 from hushpoll_analysis.records.counts import count_pairs
 from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.results import result_of
-from hushpoll_protocols import InvalidParameter
+from hushpoll_protocols import InvalidParameter, create
+from hushpoll_protocols.estimation.frequencies import estimate
+from hushpoll_protocols.estimation.marginals import UnevenSets, marginal
 from hushpoll_protocols.kernels import indicators
 from hushpoll_server.services.surveys.launch import launch_plan
 from hushpoll_shared import Manifest
@@ -66,7 +75,7 @@ def test_a_mean_is_about_those_who_were_asked() -> None:
     assert mean["lower"] < true < mean["upper"]
 
 
-def test_counts_of_a_tree_are_those_of_its_combinations_and_its_questions_are_refused() -> None:
+def test_counts_of_a_tree_are_those_of_its_combinations_and_means_are_refused() -> None:
     records, _ = answered(TREE, 300)
     published = records.published
     (block,) = published.blocks
@@ -78,11 +87,73 @@ def test_counts_of_a_tree_are_those_of_its_combinations_and_its_questions_are_re
         expected = [int(supported[:, codes == code].sum()) for code in range(codes.max() + 1)]
         assert kept.counts.of(published, name).tolist() == expected
     with pytest.raises(InvalidParameter, match="smokes is randomised together with a follow-up"):
-        frequencies(records)
+        ordered_summary(records, "smokes", scores=[0, 1])
     # Each age has as many combinations, so its law is that of sets of one size.
     age = law_of(published.attribute("age"))
     assert age is not None
     assert (age.k, published.attribute("age").set_sizes) == (2, (4, 4))
+
+
+def test_shares_and_tables_of_a_tree_are_about_those_who_were_asked() -> None:
+    records, codes = answered({**TREE, "epsilon": "12"}, 4_000)
+    found = {one.name: one for one in frequencies(records)}
+    for name, values in codes.items():
+        true = np.bincount(values, minlength=len(found[name].categories)) / 4_000
+        assert np.abs(found[name].frequency - true).max() < 0.02
+        assert found[name].frequency.sum() == pytest.approx(1)
+    table = cross_table(records, "smokes", "amount")
+    impossible = np.array([[True, True, True, False], [False, False, False, True]])
+    assert not table.frequency[impossible].any()
+    assert not table.upper[impossible].any()
+    assert table.frequency.sum(axis=0) == pytest.approx(found["amount"].frequency)
+    assert table.frequency.sum(axis=1) == pytest.approx(found["smokes"].frequency)
+    shares = conditional_shares(records, "amount", "smokes", reference="no")
+    asked = codes["amount"][codes["smokes"] == 1]
+    true = np.bincount(asked, minlength=4) / len(asked)
+    assert shares.shares.value[1] == pytest.approx(true, abs=0.03)
+    assert shares.shares.value[0] == pytest.approx([0, 0, 0, 1])
+    by_age = conditional_shares(records, "amount", "age").shares
+    assert by_age.value.sum(axis=1) == pytest.approx([1, 1])
+    with pytest.raises(InvalidParameter, match="randomised together with a follow-up"):
+        independence(records, "smokes", "amount")
+
+
+@pytest.mark.parametrize("protocol", ["SS", "OUE", "OLH"])
+def test_intervals_of_a_tree_hold_the_shares(protocol: str) -> None:
+    published = Manifest.from_dict({**TREE, "epsilon": "2", "protocol": protocol}).resolve()
+    shares = np.array([0.15, 0.09, 0.06, 0.7])
+    asked = np.append(shares[:3] / 0.3, 0.0)
+    held, surveys, n = np.zeros((3, 4)), 60, 1_500
+    for seed in range(surveys):
+        rng = np.random.default_rng(seed)
+        amount = rng.choice(4, n, p=shares)
+        codes = {
+            "smokes": (amount < 3).astype(int),
+            "amount": amount,
+            "age": rng.integers(0, 2, n),
+        }
+        records = Records.trusted(published, encode_many(published, codes, rng))
+        found = next(one for one in frequencies(records) if one.name == "amount")
+        assert found.lower is not None
+        assert found.upper is not None
+        held[0] += (found.lower <= shares) & (shares <= found.upper)
+        table = cross_table(records, "amount", "smokes")
+        true = np.append(shares[:3], 0.0)
+        held[1] += (table.lower[:, 1] <= true) & (true <= table.upper[:, 1])
+        sets = conditional_shares(records, "amount", "smokes").shares
+        held[2] += (sets.lower[1] <= asked) & (asked <= sets.upper[1])
+    # at 95 %, three of 60 miss; four standard errors are 7
+    assert held.min() >= surveys - 10, held
+
+
+@pytest.mark.parametrize("protocol", ["GRR", "SS", "OUE", "OLH"])
+def test_sets_of_one_size_have_the_estimates_of_a_marginal(protocol: str) -> None:
+    oracle = create(protocol, k=6, epsilon="1")
+    support = np.array([300, 420, 280])
+    even = estimate(marginal(oracle, 3), support, 1_000)
+    uneven = estimate(UnevenSets(oracle, (2, 2, 2)), support, 1_000)
+    for part in ("frequency", "standard_error", "lower", "upper"):
+        assert getattr(uneven, part) == pytest.approx(getattr(even, part), rel=1e-9)
 
 
 def test_a_plan_of_a_tree_is_refused_by_name() -> None:

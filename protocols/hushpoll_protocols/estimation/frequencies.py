@@ -40,7 +40,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation.marginals import Law, Marginal
+from hushpoll_protocols.estimation.marginals import Law, Marginal, UnevenSets
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import DEGENERATE, WeightLaw
 
@@ -76,7 +76,7 @@ class Estimate:
 
 
 def estimate(
-    oracle: Law,
+    oracle: Law | UnevenSets,
     counts: npt.ArrayLike,
     n: int,
     *,
@@ -87,7 +87,7 @@ def estimate(
 
     Parameters
     ----------
-    oracle : FrequencyOracle or Marginal
+    oracle : FrequencyOracle, Marginal or UnevenSets
         The protocol that made the records; or what it says of sets of values.
     counts : int array, shape (k,)
         Records that support each value, as ``kernels.support_counts`` returns them; of a set the
@@ -122,6 +122,8 @@ def estimate(
             f"({oracle.k},)",
             field="counts",
         )
+    if isinstance(oracle, UnevenSets):
+        return _estimate_uneven(oracle, np.asarray(counts), n, confidence, estimator)
     law = WeightLaw.of(oracle)
     if isinstance(oracle, Marginal) and not oracle.counts_one:
         return _estimate_sets(oracle, law, counts, n, confidence, estimator)
@@ -161,8 +163,64 @@ def weighted(law: WeightLaw, raw: Estimate) -> Estimate:
         Its frequency is read alone.
     """
     frequency = law.frequencies(raw.frequency)
+    return _with_limits(law, frequency, law.mean_excess(raw.frequency), raw)
+
+
+def _estimate_uneven(
+    sets: UnevenSets,
+    counts: npt.NDArray[np.int64],
+    n: int,
+    confidence: float,
+    estimator: Estimator,
+) -> Estimate:
+    """Estimate the frequencies of sets of any sizes; those of one size have one law."""
+    sizes = np.array(sets.sizes)
+    laws = {size: sets.of_size(size) for size in sorted(set(sets.sizes))}
+    debiased = np.empty(len(sizes))
+    for size, law in laws.items():
+        most = min(size, law.support_size or size)
+        alike = sizes == size
+        debiased[alike] = debiased_mean(counts[alike], n, p=law.p, q=law.q, most=most)
+    weights = {
+        size: WeightLaw.of(law)
+        if estimator == "weighted"
+        else WeightLaw.of_sets(law)
+        if isinstance(law, Marginal)
+        else WeightLaw.of_indicator(law.p, law.q)
+        for size, law in laws.items()
+    }
+    varies = next(iter(weights.values())).varies
+    excess = np.array([debiased.sum() - 1.0 if varies else 0.0])
+    none = np.full(len(sizes), np.nan)
+    whole = Estimate(none, none.copy(), none.copy(), none.copy(), n=n, confidence=confidence)
+    for size, law_of_one in weights.items():
+        alike = sizes == size
+        under = 1.0 + law_of_one.slope * excess
+        # records that say nothing: every value is like another
+        even = np.full(int(alike.sum()), size / sets.oracle.k)
+        share = np.where(
+            under > DEGENERATE,
+            (debiased[alike] - law_of_one.base * excess) / np.maximum(under, DEGENERATE),
+            debiased[alike] - even * excess,
+        )
+        found = _with_limits(law_of_one, share, excess, whole)
+        if sets.oracle.support_size == 1:
+            p, q = laws[size].p, laws[size].q
+            found = estimate_proportion(counts[alike], n, p=p, q=q, confidence=confidence)
+        for part in ("frequency", "standard_error", "lower", "upper"):
+            getattr(whole, part)[alike] = getattr(found, part)
+    return whole
+
+
+def _with_limits(
+    law: WeightLaw,
+    frequency: npt.NDArray[np.float64],
+    excess: npt.NDArray[np.float64],
+    raw: Estimate,
+) -> Estimate:
+    """Return estimates of one law with their errors and limits, at the mean excess f64[..., 1]."""
     # estimate - f is this factor smaller than the mean whose law is known
-    scale = np.maximum(1.0 + law.slope * law.mean_excess(raw.frequency), DEGENERATE)
+    scale = np.maximum(1.0 + law.slope * excess, DEGENERATE)
     c0, c1, c2 = law.variance_coefficients()
     lower, upper = score_limits(
         frequency,

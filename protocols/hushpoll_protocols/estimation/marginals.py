@@ -151,6 +151,65 @@ class Marginal:
         return frequency * (1 - frequency) + (noise - shared) / gap
 
 
+@dataclass(frozen=True)
+class UnevenSets:
+    """The law of how many values of each set a record supports, the sets being of any sizes.
+
+    They divide the domain, as the answers to a question do whose follow-up is in its block, where
+    combinations with an answer to a question that was not asked are left out. Of one set all is as
+    if the others had its size: it depends on its values, and on the whole domain.
+
+    Parameters
+    ----------
+    oracle : FrequencyOracle
+        Of the whole domain.
+    sizes : tuple of int
+        Values of each set, at least 1; two sets or more, which have all values together.
+    """
+
+    oracle: FrequencyOracle
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.sizes) < 2 or min(self.sizes) < 1 or sum(self.sizes) != self.oracle.k:
+            raise InvalidParameter(
+                f"sizes are {self.sizes}; two sets or more, of at least one value each, divide a "
+                f"domain of {self.oracle.k}",
+                field="sizes",
+            )
+
+    @property
+    def k(self) -> int:
+        """Number of sets."""
+        return len(self.sizes)
+
+    @property
+    def name(self) -> str:
+        """Name of the protocol."""
+        return self.oracle.name
+
+    @property
+    def epsilon(self) -> Decimal:
+        """What the whole record is charged."""
+        return self.oracle.epsilon
+
+    def of_size(self, size: int) -> Law:
+        """Return the law of a set of this size; its `k` is that of the domain over the size."""
+        return self.oracle if size == 1 else _OneSet(self.oracle, size)
+
+
+@dataclass(frozen=True)
+class _OneSet(Marginal):
+    """What is said of one set, whose size need not divide that of the domain."""
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.members < self.oracle.k:
+            raise InvalidParameter(
+                f"members is {self.members}; a set has from 2 to {self.oracle.k - 1} values",
+                field="members",
+            )
+
+
 Law = FrequencyOracle | Marginal
 """What the records of a perturbed question follow: a protocol, or what it says of sets."""
 

@@ -56,8 +56,9 @@ class WeightLaw:
 
     Attributes
     ----------
-    k : int
-        Domain size; 1 where the support does not vary, since nothing depends on it there.
+    k : float
+        Domain size; 1 where the support does not vary, since nothing depends on it there. Of one
+        set, the size of the domain over its own.
     at_match, elsewhere : float
         M and E, the variance of D_v where v is the truth and where it is not.
     excess : float
@@ -66,7 +67,7 @@ class WeightLaw:
         Third central moment of D_v where v is the truth and where it is not.
     """
 
-    k: int
+    k: float
     at_match: float
     elsewhere: float
     excess: float
@@ -86,7 +87,9 @@ class WeightLaw:
         if oracle.support_size is not None:
             return alone
         excess = oracle.support_variance / (oracle.p - oracle.q) ** 2
-        return replace(alone, k=oracle.k, excess=float(excess))
+        # of a set of m values in a domain of k, as if there were k/m such sets
+        size = oracle.oracle.k / oracle.members if isinstance(oracle, Marginal) else oracle.k
+        return replace(alone, k=size, excess=float(excess))
 
     @classmethod
     def of_indicator(cls, p: Fraction, q: Fraction) -> WeightLaw:

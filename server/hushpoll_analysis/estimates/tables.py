@@ -3,12 +3,14 @@
 Two questions of different blocks have the product of their weights
 (:mod:`hushpoll_analysis.estimates.joint`). In one block that product would be biased, as one record
 answers both: there a cell is a set of the block's combinations, and has the estimate of a set
-(:mod:`hushpoll_protocols.estimation.marginals`).
+(:mod:`hushpoll_protocols.estimation.marginals`). A cell without a combination, such as an answer to
+a question that was not asked, has the share 0.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from hushpoll_analysis.estimates.joint import JointEstimate, Side, estimate_joint
 from hushpoll_analysis.poisoning.influence import (
@@ -19,8 +21,10 @@ from hushpoll_analysis.poisoning.influence import (
     table_influence,
 )
 from hushpoll_analysis.records.counts import JointCounts
-from hushpoll_analysis.records.laws import law_of, law_of_cells
+from hushpoll_analysis.records.fields import over_others
+from hushpoll_analysis.records.laws import law_of
 from hushpoll_protocols.estimation.frequencies import estimate
+from hushpoll_protocols.estimation.marginals import Law, UnevenSets, marginal
 from hushpoll_shared.survey.blocks import Block
 from hushpoll_shared.survey.published import Published
 
@@ -52,25 +56,33 @@ def estimate_table(
     InvalidParameter
         If confidence is outside (0, 1), or there is no record.
     """
-    first, second = (law_of(published.attribute(name)) for name in (a, b))
     block = common_block(published, a, b)
-    if block is None or first is None or second is None:
-        return estimate_joint(counts, Side.of(first), Side.of(second), confidence=confidence)
-    shape = counts.both.shape
-    cells = estimate(
-        law_of_cells(block, counts.both.size),
-        np.ravel(counts.both),
-        counts.n,
-        confidence=confidence,
-    )
+    if block is None:
+        first, second = (Side.of(law_of(published.attribute(name))) for name in (a, b))
+        return estimate_joint(counts, first, second, confidence=confidence)
+    possible, law = _cells_of(block, a, b)
+    cells = estimate(law, counts.both[possible], counts.n, confidence=confidence)
+    # nobody can be in a cell that no combination is in
+    frequency, error, lower, upper = (np.zeros(counts.both.shape) for _ in range(4))
+    for part, found in (
+        (frequency, cells.frequency),
+        (error, cells.standard_error),
+        (lower, cells.lower),
+        (upper, cells.upper),
+    ):
+        part[possible] = found
     return JointEstimate(
-        cells.frequency.reshape(shape),
-        cells.standard_error.reshape(shape),
-        cells.lower.reshape(shape),
-        cells.upper.reshape(shape),
-        estimate(first, counts.first, counts.n).frequency,
-        estimate(second, counts.second, counts.n).frequency,
+        frequency, error, lower, upper, frequency.sum(axis=1), frequency.sum(axis=0)
     )
+
+
+def _cells_of(block: Block, a: str, b: str) -> tuple[npt.NDArray[np.bool_], Law | UnevenSets]:
+    """Return which cells of two questions of a block there are, and the law of these."""
+    sizes = over_others(np.ones(block.k, np.int64), block, [a, b])
+    possible = sizes > 0
+    if (sizes == sizes[0, 0]).all():
+        return possible, marginal(block.oracle, sizes.size)
+    return possible, UnevenSets(block.oracle, tuple(sizes[possible].tolist()))
 
 
 def influence_on_table(
@@ -79,6 +91,7 @@ def influence_on_table(
     """Return what one fake report can count as in a cell of the table of two questions."""
     block = common_block(published, a, b)
     if block is not None:
-        return influence(block.oracle, targets=block.k // joint.frequency.size)
+        sizes = over_others(np.ones(block.k, np.int64), block, [a, b])
+        return influence(block.oracle, targets=int(sizes.max()))
     first, second = (influence_of(published.attribute(name)) for name in (a, b))
     return table_influence(first, second, (joint.first, joint.second))

@@ -299,10 +299,13 @@ def influence(
 def influence_of(attribute: PublishedAttribute) -> Influence:
     """Return what one fake report can count as in a category of a question, in a block or not.
 
-    A category of a question in a block with others is a set of the block's combinations.
+    A category of a question in a block with others is a set of the block's combinations. Of sets of
+    different sizes the largest is meant, in which a fake counts most.
     """
-    oracle = attribute.oracle
-    return influence(oracle, targets=1 if oracle is None else oracle.k // attribute.k)
+    oracle, targets = attribute.oracle, 1
+    if oracle is not None:
+        targets = max(attribute.set_sizes or (oracle.k // attribute.k,))
+    return influence(oracle, targets=targets)
 
 
 _ZEROS = (Fraction(0), Fraction(0))

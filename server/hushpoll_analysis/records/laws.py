@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation.marginals import Law, marginal
+from hushpoll_protocols.estimation.marginals import Law, UnevenSets, marginal
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.blocks import Block
 
@@ -27,6 +27,14 @@ def law_of(attribute: PublishedAttribute) -> Law | None:
     if attribute.oracle is not None and sizes is not None and len(set(sizes)) > 1:
         raise _refused_tree(attribute.name, attribute.block)
     return None if attribute.oracle is None else marginal(attribute.oracle, attribute.k)
+
+
+def sets_of(attribute: PublishedAttribute) -> Law | UnevenSets | None:
+    """Return the law of an attribute's categories, also where they are sets of different sizes."""
+    sizes = attribute.set_sizes
+    if attribute.oracle is None or sizes is None or len(set(sizes)) == 1:
+        return law_of(attribute)
+    return UnevenSets(attribute.oracle, sizes)
 
 
 def law_of_cells(block: Block, cells: int) -> Law:

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.joint import Side, debiased_means
+from hushpoll_analysis.estimates.tables import common_block, estimate_table
 from hushpoll_analysis.ordered.record_law import Measure, RecordLaw, Sums
 from hushpoll_analysis.records.counts import JointCounts
-from hushpoll_analysis.records.laws import law_of_cells
-from hushpoll_shared.survey.blocks import Block
+from hushpoll_analysis.records.fields import over_others
+from hushpoll_shared.survey.published import Published
 
 Array = npt.NDArray[np.float64]
 
@@ -32,30 +32,36 @@ class BlockSharesLaw:
     n : int
         Records.
     law : RecordLaw
-        Of the table's cells.
+        Of the block.
     joint : f64[groups, columns]
         Of all people, in both.
+    sizes : f64[groups, columns]
+        Combinations of the block in each cell; 0 where nobody can be.
     """
 
     n: int
     law: RecordLaw
     joint: Array
+    sizes: Array
 
     @classmethod
-    def of(cls, block: Block, counts: JointCounts) -> BlockSharesLaw:
+    def of(cls, published: Published, counts: JointCounts, of: str, given: str) -> BlockSharesLaw:
         """Return what the sets of one survey are computed from.
 
         Parameters
         ----------
-        block : Block
-            That both questions are in.
+        published : Published
+            The survey.
         counts : JointCounts
             Of the question whose shares are asked for, and of the groups; in this order.
+        of, given : str
+            Both, of one block.
         """
-        law = law_of_cells(block, counts.both.size)
-        side = Side.of(law)
-        cells = side.law.frequencies(debiased_means(counts.both.ravel(), counts.n, side))
-        return cls(counts.n, RecordLaw.of(law, law.k), cells.reshape(counts.both.shape).T)
+        block = common_block(published, of, given)
+        assert block is not None  # noqa: S101  (the caller has found it)
+        cells = estimate_table(published, counts, of, given, confidence=0.95).frequency
+        sizes = over_others(np.ones(block.k), block, [of, given])
+        return cls(counts.n, RecordLaw.of(block.oracle, block.k), cells.T, sizes.T)
 
     @property
     def weight(self) -> Array:
@@ -75,7 +81,8 @@ class BlockSharesLaw:
 
     def correlation(self, r: Array, s: Array, reference: int) -> Array:
         """Return the correlation of each group's N - r W with that of the reference, of s."""
-        (own1, own2, _), (their1, their2, _) = self._sums(r), self._sums(s)
+        own1, own2, _ = self._sums(r)
+        their1, their2 = (part[reference] for part in self._sums(s)[:2])
         people = self._spread(r) + self._spread(s)[reference]
         none = np.zeros(r.shape)
         # A B is a difference of squares, and no combination is in both groups
@@ -101,10 +108,15 @@ class BlockSharesLaw:
         return self.law.moments(self._sums(r), np.zeros_like(r), [people])[0]
 
     def _sums(self, r: Array) -> Sums:
-        """Return sums over the cells of a group, of the number of each, its square and its cube."""
-        others = self.joint.shape[1] - 1
-        own = 1 - r
-        return own - others * r, own**2 + others * r**2, own**3 - others * r**3
+        """Return sums over a group's combinations, of the number of each, its square and cube."""
+        own = self.sizes
+        others = own.sum(axis=1, keepdims=True) - own
+        match = 1 - r
+        return (
+            own * match - others * r,
+            own * match**2 + others * r**2,
+            own * match**3 - others * r**3,
+        )
 
     def _spread(self, r: Array) -> Array:
         """Return the mean square over all people if r is the truth, f64[groups, columns]."""

@@ -191,11 +191,16 @@ def shares_in_groups(query: Query, source: Source) -> ConditionalShares:
         shown = outcome.k * (group.k + (0 if place is None else group.k - 1))
         normal_quantile(level)  # it refuses a confidence outside (0, 1)
         level = 1 - (1 - level) / shown
-    block = common_block(source.published, query.of, query.given)
-    law: LawOfShares = (
-        SharesLaw.of(outcome, group, counts) if block is None else BlockSharesLaw.of(block, counts)
-    )
+    law: LawOfShares
+    if common_block(source.published, query.of, query.given) is None:
+        law, possible = SharesLaw.of(outcome, group, counts), None
+    else:
+        law = BlockSharesLaw.of(source.published, counts, query.of, query.given)
+        possible = law.sizes > 0
     sets = sets_of(law, normal_quantile(level))
+    if possible is not None:
+        # no answer is possible there: the share is 0, and known
+        sets = sets.where(possible)
     return ConditionalShares(
         of=query.of,
         given=query.given,

@@ -45,6 +45,10 @@ class Sets:
         """Return the sets of one column, f64[rows, 1]."""
         return Sets(*(part[:, place : place + 1] for part in self._parts()))
 
+    def where(self, possible: npt.NDArray[np.bool_]) -> Sets:
+        """Return these sets where there can be anything but 0, and the number 0 elsewhere."""
+        return Sets(*(np.where(possible, part, 0.0) for part in self._parts()))
+
     def minus(
         self, other: Sets, correlation: Array | float, itself: npt.NDArray[np.bool_] | bool = False
     ) -> Sets:

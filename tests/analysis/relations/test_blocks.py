@@ -66,8 +66,7 @@ def expected(oracle, values):
 def test_moments_of_shares_in_groups_are_those_of_all_records_of_the_block(protocol):
     oracle = create(protocol, k=8, epsilon="1.5")
     table = PEOPLE.sum(axis=2)  # of the first two questions
-    cells = marginal(oracle, 4)
-    law = BlockSharesLaw(1, RecordLaw.of(cells, 4), table.T)
+    law = BlockSharesLaw(1, RecordLaw.of(oracle, 8), table.T, np.full((2, 2), 2.0))
     share = (table / table.sum(axis=0)).T  # [group, answer]
     v0, v1, v2 = law.variance()
     variance, third = v0 + v1 * share + v2 * share**2, law.third(share)
