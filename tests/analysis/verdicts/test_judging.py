@@ -135,6 +135,9 @@ class _Two:
     def __init__(self, first, second):
         self._both = {"a": first, "b": second}
 
+    def block_of(self, name):
+        del name
+
     def attribute(self, name):
         return self._both[name]
 
