@@ -47,8 +47,8 @@ def test_known_shares_in_the_address_give_what_the_api_gives(site, analyst):
     assert len(lines) == 4
 
 
-def test_shares_that_weights_make_too_noisy_are_folded_below_the_verdict(reader):
-    page = reader.get(f"{WEIGHTED}?of=age&by=income&kind=weights&a0=1&a1=100000").text
+def test_shares_that_weights_make_too_noisy_are_folded_below_the_verdict(analyst):
+    page = analyst.get(f"{WEIGHTED}?of=age&by=income&kind=weights&a0=1&a1=100000").text
     before, _, folded = page.partition("data-folded")
     assert "Too noisy to tell." in before
     assert "the weights make the reports worth" in before

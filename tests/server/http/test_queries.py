@@ -223,11 +223,22 @@ CUT_QUERIES = ("changes", "conditional-shares", "cross-tables", "ordered-answers
 @pytest.mark.parametrize("name", CUT_QUERIES)
 def test_cut_interval_is_said_once_where_it_is_shown(answering, name):
     document = answering.get(f"{SECOND}/{name}", query_string=ASKED[name]).json
-    document |= {"verdict": None}
+    # whatever the records were, each interval reaches beyond what is possible
+    document = widened(document) | {"verdict": None}
     text = text_of_query(QUERIES[name])(document)
     assert " ".join(text.split()).count(CUT) == 1
     page = html_of_result(QUERIES[name].result_of(document), level=2, key="x")
     assert page.count(CUT) == 1
+
+
+def widened(document):
+    """The document with intervals whose upper ends are far up."""
+    if isinstance(document, dict):
+        found = {name: widened(value) for name, value in document.items()}
+        if isinstance(found.get("upper"), float) and isinstance(found.get("lower"), float):
+            found["upper"] += 1000.0
+        return found
+    return [widened(one) for one in document] if isinstance(document, list) else document
 
 
 def changed(document):
