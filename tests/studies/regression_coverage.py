@@ -70,7 +70,7 @@ def fits(case: Case, repeats: int, seed: int) -> Iterator[Regression]:
 
 
 @dataclass
-class Tally:
+class Coverage:
     """How often the intervals of one slope held it, in each region of expected errors."""
 
     fits: int = 0
@@ -79,9 +79,9 @@ class Tally:
     noisy: int = 0
 
 
-def tally(case: Case, repeats: int, seed: int) -> dict[str, Tally]:
+def coverage_of(case: Case, repeats: int, seed: int) -> dict[str, Coverage]:
     """Return, by slope, how often its interval held it."""
-    found = {name: Tally() for name in SLOPES}
+    found = {name: Coverage() for name in SLOPES}
     for result in fits(case, repeats, seed):
         for one in result.coefficients:
             if one.name not in found:
@@ -102,7 +102,7 @@ def main() -> None:
 
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     for number, case in enumerate(CASES):
-        for name, one in tally(case, repeats, 100 + number).items():
+        for name, one in coverage_of(case, repeats, 100 + number).items():
             print(
                 f"{case.protocol:7} k {case.k:3} epsilon {case.epsilon} n {case.n:6} {name:7} "
                 f"held {one.held / one.fits:.3f} unbounded {one.unbounded / one.fits:.3f} "

@@ -11,6 +11,7 @@ import click
 from hushpoll_shared.cli.fairness_options import confidence_option
 from hushpoll_shared.cli.table_out import save_table, table_out_option
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
+from hushpoll_shared.cli.weighting import weights_of_records
 from hushpoll_shared.reading.pairs import read_pair
 from hushpoll_shared.tables.regressions import regression_table
 
@@ -109,18 +110,7 @@ def data(
 
 @click.command("regress")
 @click.argument("file", type=_FILE)
-@click.option(
-    "--weights",
-    "weights_file",
-    type=_FILE,
-    help="CSV or Parquet with a row for each record of FILE, in the same order.",
-)
-@click.option(
-    "--weight-column",
-    default="weight",
-    show_default=True,
-    help="Its column with the weights.",
-)
+@weights_of_records
 @_options
 @reports_errors
 def of_records(

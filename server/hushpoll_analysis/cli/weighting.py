@@ -17,29 +17,17 @@ from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_analysis.survey_design.estimation import weighted_shares
 from hushpoll_analysis.survey_design.several import weighted_shares_of_several
 from hushpoll_shared.cli.statistic_commands import WEIGHTED_SHARES
-from hushpoll_shared.cli.weighting import read_design
+from hushpoll_shared.cli.weighting import read_design, weights_of_records
 from hushpoll_shared.reading.table_reader import NumberColumn, TableReader, column_place, open_table
 from hushpoll_shared.reading.text_files import named
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FIELD = "weights"
 _NAME_ONE = "name one with --weight-column"
 _ROWS = 65_536
 
 
 @click.command()
-@click.option(
-    "--weights",
-    "weights_file",
-    type=_FILE,
-    help="CSV or Parquet with a row for each record of FILE, in the same order.",
-)
-@click.option(
-    "--weight-column",
-    default="weight",
-    show_default=True,
-    help="Its column with the weights.",
-)
+@weights_of_records
 @records_command(WEIGHTED_SHARES)
 def weight(
     records: Records,

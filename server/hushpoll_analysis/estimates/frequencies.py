@@ -22,17 +22,15 @@ from hushpoll_analysis.estimates.estimators import (
     terms_of,
 )
 from hushpoll_analysis.frames.tabular import Found, Tabular
-from hushpoll_analysis.planning.precision import width_at
+from hushpoll_analysis.planning.precision import widest
 from hushpoll_analysis.poisoning.influence import Influence, influence_of
 from hushpoll_analysis.records.counts import Counts, count
-from hushpoll_analysis.records.laws import sets_of
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import Held, OfRecords, Source
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import verdict_of
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation.marginals import UnevenSets
 from hushpoll_shared.estimators import UNBIASED
 from hushpoll_shared.queries.estimates import AttributeEstimates as AttributeRow
 from hushpoll_shared.queries.estimates import EstimatedShares
@@ -264,7 +262,7 @@ def _judged(found: Estimates, published: Published) -> Estimates:
         return [
             reach_of_share(
                 one.name,
-                _widest(one, side.n, confidence) / 2,
+                widest(one, 1 / one.k, side.n, confidence) / 2,
                 one.k,
             )
             for one in asked
@@ -273,13 +271,6 @@ def _judged(found: Estimates, published: Published) -> Estimates:
     query = Query(confidence=confidence)
     found.verdict = verdict_of(query, [Expected(published, found[0].n)], foresee, names)
     return found
-
-
-def _widest(attribute: PublishedAttribute, n: int, confidence: float) -> float:
-    """Return the width of the widest interval of an attribute's categories, if all are even."""
-    law = sets_of(attribute)
-    laws = [law.of_size(size) for size in set(law.sizes)] if isinstance(law, UnevenSets) else [law]
-    return max(width_at(one, 1 / attribute.k, n, confidence=confidence) for one in laws)
 
 
 def require_rows(n: int) -> None:

@@ -60,8 +60,8 @@ def estimate_table(
     if block is None:
         first, second = (Side.of(law_of(published.attribute(name))) for name in (a, b))
         return estimate_joint(counts, first, second, confidence=confidence)
-    possible, law = _cells_of(block, a, b)
-    cells = estimate(law, counts.both[possible], counts.n, confidence=confidence)
+    sizes, law = cells_of(block, a, b)
+    cells = estimate(law, counts.both[sizes > 0], counts.n, confidence=confidence)
     # nobody can be in a cell that no combination is in
     frequency, error, lower, upper = (np.zeros(counts.both.shape) for _ in range(4))
     for part, found in (
@@ -70,19 +70,21 @@ def estimate_table(
         (lower, cells.lower),
         (upper, cells.upper),
     ):
-        part[possible] = found
+        part[sizes > 0] = found
     return JointEstimate(
         frequency, error, lower, upper, frequency.sum(axis=1), frequency.sum(axis=0)
     )
 
 
-def _cells_of(block: Block, a: str, b: str) -> tuple[npt.NDArray[np.bool_], Law | UnevenSets]:
-    """Return which cells of two questions of a block there are, and the law of these."""
+def cells_of(block: Block, a: str, b: str) -> tuple[npt.NDArray[np.int64], Law | UnevenSets]:
+    """Return the combinations in each cell of two questions of a block, and the law of the cells.
+
+    The law is that of the cells which have some, row by row.
+    """
     sizes = over_others(np.ones(block.k, np.int64), block, [a, b])
-    possible = sizes > 0
     if (sizes == sizes[0, 0]).all():
-        return possible, marginal(block.oracle, sizes.size)
-    return possible, UnevenSets(block.oracle, tuple(sizes[possible].tolist()))
+        return sizes, marginal(block.oracle, sizes.size)
+    return sizes, UnevenSets(block.oracle, tuple(sizes[sizes > 0].tolist()))
 
 
 def influence_on_table(
@@ -91,7 +93,6 @@ def influence_on_table(
     """Return what one fake report can count as in a cell of the table of two questions."""
     block = common_block(published, a, b)
     if block is not None:
-        sizes = over_others(np.ones(block.k, np.int64), block, [a, b])
-        return influence(block.oracle, targets=int(sizes.max()))
+        return influence(block.oracle, targets=int(cells_of(block, a, b)[0].max()))
     first, second = (influence_of(published.attribute(name)) for name in (a, b))
     return table_influence(first, second, (joint.first, joint.second))

@@ -11,7 +11,7 @@ from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.multiplicity.discovery import adjusted
 from hushpoll_analysis.records.counts import PairCounts, paired
-from hushpoll_analysis.records.laws import law_of, law_of_cells
+from hushpoll_analysis.records.laws import law_of, law_of_cells, sets_of
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfCounts, OfRecords, Source
 from hushpoll_analysis.relations.block_independence import has_rare_cells
@@ -25,6 +25,7 @@ from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import foreseen
 from hushpoll_analysis.verdicts.powers import dependence
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.marginals import UnevenSets
 from hushpoll_shared.queries.dependencies import Dependencies as Query
 from hushpoll_shared.queries.dependencies import OutcomesOfTests, PairTest
 from hushpoll_shared.queries.independence import Independence
@@ -61,6 +62,8 @@ class Dependencies(Found):
         One per pair, by rising p-value.
     adjusted : tuple of float
         Adjusted p-value of each.
+    left_out : tuple of str
+        A sentence that names the pairs which have no test, where there are some.
     verdict : Verdict or None
         Whether it can tell anything.
     """
@@ -69,6 +72,7 @@ class Dependencies(Found):
     rate: float
     tests: tuple[IndependenceTest, ...]
     adjusted: tuple[float, ...]
+    left_out: tuple[str, ...] = ()
     verdict: Verdict | None = None
 
     def result(self) -> OutcomesOfTests:
@@ -77,7 +81,7 @@ class Dependencies(Found):
             verdict=self.verdict,
             n=self.n,
             rate=self.rate,
-            reading=READING,
+            reading=" ".join([READING, *self.left_out]),
             pairs=tuple(
                 PairTest(
                     a=test.a,
@@ -148,7 +152,33 @@ def outcomes_of_pairs(query: Query, source: Source, on_pair: OnPair | None = Non
             on_pair(number, len(pairs))
     tests.sort(key=lambda test: test.p_value)
     values = adjusted([test.p_value for test in tests])
-    return Dependencies(counts.counts.n, rate, tuple(tests), tuple(map(float, values)))
+    left_out = _left_out(published, query.where or ())
+    return Dependencies(counts.counts.n, rate, tuple(tests), tuple(map(float, values)), left_out)
+
+
+def _left_out(published: Published, but: Collection[str]) -> tuple[str, ...]:
+    names = [one.name for one in paired(published) if one.name not in but]
+    gone = [pair for pair in combinations(names, 2) if not is_tested(published, *pair)]
+    if not gone:
+        return ()
+    words = ", ".join(f"{a} and {b}" for a, b in gone)
+    return (
+        f"{words} are not tested: a follow-up and its router always depend on each other, and of a "
+        "question in their block this version knows no test.",
+    )
+
+
+def is_tested(published: Published, a: str, b: str) -> bool:
+    """Return whether a test of independence knows two attributes.
+
+    A follow-up and its router are never independent; of a question whose answers have different
+    numbers of combinations in its block, a test is not known here.
+    """
+    block = common_block(published, a, b)
+    if block is not None:
+        return block.tree is None
+    laws = (sets_of(published.attribute(name)) for name in (a, b))
+    return not any(isinstance(law, UnevenSets) for law in laws)
 
 
 def tables_for(pairs: int, rate: float) -> int:
@@ -204,11 +234,11 @@ def check_pairs(
             field="rate",
         )
     tested = [one.name for one in paired(published) if one.name not in but]
-    pairs = list(combinations(tested, 2))
+    pairs = [pair for pair in combinations(tested, 2) if is_tested(published, *pair)]
     if not pairs:
         raise InvalidParameter(
-            f"the survey {published.name} has no two attributes whose joint counts are kept; test "
-            "a single pair by independence",
+            f"the survey {published.name} has no two attributes whose joint counts are kept, and "
+            "that are in no block with a follow-up; test a single pair by independence",
             field="name",
         )
     return pairs

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from hushpoll_analysis.auditing.group_shares import group_share
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.frames.tabular import Found
@@ -211,7 +209,7 @@ def _shares(
     support, n = counts.of(published, attribute.name), counts.n
     answers = Answers.alone(attribute, support, n)
     m = answers.categories
-    ratios = Ratios.of_sets(answers, np.ones(m), answers.shares[:m], answers.overall[:m])
+    ratios = Ratios.of_sets(answers, answers.combinations, answers.shares[:m], answers.overall[:m])
     sets = ratios.sets(normal_quantile(confidence))
     answered = group_share(attribute, support, n, range(m), confidence=confidence)
     return AnsweredAttribute(

@@ -8,17 +8,19 @@ group has a weight of its own, and nothing is multiplied.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
+from hushpoll_analysis.estimates.tables import cells_of
 from hushpoll_analysis.ordered.record_law import RecordLaw
 from hushpoll_analysis.records.counts import JointCounts
-from hushpoll_analysis.records.laws import law_of, law_of_cells
-from hushpoll_protocols.estimation.marginals import Law
-from hushpoll_protocols.estimation.weights import DEGENERATE
+from hushpoll_analysis.records.laws import combinations_of, law_of, sets_of
+from hushpoll_protocols.estimation.frequencies import estimate
+from hushpoll_protocols.estimation.marginals import Law, UnevenSets
+from hushpoll_protocols.estimation.weights import DEGENERATE, WeightLaw
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.blocks import Block
 
@@ -53,6 +55,8 @@ class Answers:
         Of the weight in each group, the part of a record's excess that is taken from it.
     together : bool
         Whether answers and groups are in one block.
+    sizes : f64[k, groups] or f64[1, 1]
+        Combinations of the block with each answer, and in each group; 1 of a question alone.
     """
 
     attribute: PublishedAttribute
@@ -69,6 +73,7 @@ class Answers:
     group: PublishedAttribute | None
     excess: Array
     together: bool = False
+    sizes: Array = field(default_factory=lambda: np.ones((1, 1)))
 
     @classmethod
     def alone(
@@ -85,13 +90,12 @@ class Answers:
         n : int
             Records, at least 1.
         """
-        law = law_of(attribute)
-        shares, scale = _estimated(law, support, n)
+        shares, scale = _estimated(sets_of(attribute), support, n)
         one, none = np.ones(1), np.zeros(1)
         return cls(
             attribute,
             n,
-            RecordLaw.of(law, attribute.k),
+            RecordLaw.of(attribute.oracle, attribute.k),
             scale,
             shares[:, None],
             shares,
@@ -102,6 +106,7 @@ class Answers:
             none,
             None,
             none,
+            sizes=_sizes(attribute),
         )
 
     @classmethod
@@ -125,8 +130,7 @@ class Answers:
         """
         if block is not None:
             return cls._in_block(attribute, group, counts, block)
-        law = law_of(attribute)
-        first, second = Side.of(law), Side.of(law_of(group))
+        first, second = Side.of(law_of(attribute)), Side.of(law_of(group))
         # Kept counts may be a transposed view, whose sums would differ in the last digit.
         counts = replace(counts, both=np.ascontiguousarray(counts.both))
         cells, overall, mass = joint_frequencies(counts, first, second)
@@ -140,7 +144,7 @@ class Answers:
         return cls(
             attribute,
             counts.n,
-            RecordLaw.of(law, attribute.k),
+            RecordLaw.of(attribute.oracle, attribute.k),
             1.0,
             cells,
             overall,
@@ -151,6 +155,7 @@ class Answers:
             other_third,
             group,
             np.broadcast_to(excess, mass.shape),
+            sizes=_sizes(attribute),
         )
 
     @classmethod
@@ -161,14 +166,14 @@ class Answers:
         counts: JointCounts,
         block: Block,
     ) -> Answers:
-        law = law_of_cells(block, counts.both.size)
-        cells, scale = _estimated(law, counts.both.ravel(), counts.n)
-        shares = cells.reshape(counts.both.shape)
+        sizes, law = cells_of(block, attribute.name, group.name)
+        shares = np.zeros(counts.both.shape)
+        shares[sizes > 0], scale = _estimated(law, counts.both[sizes > 0], counts.n)
         one, none = np.ones(group.k), np.zeros(group.k)
         return cls(
             attribute,
             counts.n,
-            RecordLaw.of(law, cells.size),
+            RecordLaw.of(block.oracle, block.k),
             scale,
             shares,
             shares.sum(axis=1),
@@ -180,6 +185,7 @@ class Answers:
             group,
             none,
             together=True,
+            sizes=sizes.astype(np.float64),
         )
 
     @property
@@ -193,6 +199,12 @@ class Answers:
         return len(self.attribute.categories)
 
     @property
+    def combinations(self) -> Array:
+        """Combinations with each answer but the missing one, f64[m, groups] or f64[m, 1]."""
+        m = self.categories
+        return np.broadcast_to(self.sizes, (self.attribute.k, self.sizes.shape[1]))[:m]
+
+    @property
     def answered(self) -> Array:
         """Share of all people who are in each group and answered, f64[groups]."""
         return np.asarray(self.shares[: self.categories].sum(axis=0))
@@ -203,9 +215,23 @@ class Answers:
         return self.group is None and self.attribute.k == self.categories
 
 
-def _estimated(law: Law | None, support: npt.NDArray[np.int64], n: int) -> tuple[Array, float]:
+def _estimated(
+    law: Law | UnevenSets | None, support: npt.NDArray[np.int64], n: int
+) -> tuple[Array, float]:
     """Return estimated shares, and the factor of :attr:`Answers.scale`."""
+    if isinstance(law, UnevenSets):
+        p, q = float(law.oracle.p), float(law.oracle.q)
+        whole = WeightLaw.of(law.oracle)
+        excess = (float(support.sum()) / n - law.oracle.k * q) / (p - q) - 1.0
+        scale = max(1.0 + whole.slope * excess, DEGENERATE)
+        return estimate(law, support, n).frequency, scale
     side = Side.of(law)
     debiased = debiased_means(support, n, side)
     scale = max(1.0 + side.law.slope * side.law.mean_excess(debiased)[0], DEGENERATE)
     return side.law.frequencies(debiased), float(scale)
+
+
+def _sizes(attribute: PublishedAttribute) -> Array:
+    """Return the combinations of its block with each answer, f64[k, 1]; 1 of a question alone."""
+    sizes = attribute.set_sizes or (combinations_of(attribute),) * attribute.k
+    return np.array(sizes, np.float64)[:, None]

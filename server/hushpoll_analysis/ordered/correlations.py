@@ -97,7 +97,7 @@ def _centred(ratios: Ratios, t: Array, groups: slice) -> tuple[Array, Array, Arr
 
     The mean over people is 0 if t is the truth.
     """
-    s0, s1, s2, _ = ratios.sums
+    s0, s1, s2 = (part[:, groups] if part.shape[1] > 1 else part for part in ratios.sums[:3])
     p0, p1, p2 = (part[:, groups] for part in ratios.moments[:3])
     spread = np.maximum(p2 - 2 * t * p1 + t**2 * p0, 0.0)
     return s1 - t * s0, s2 - 2 * t * s1 + t**2 * s0, spread

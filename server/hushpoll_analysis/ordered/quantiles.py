@@ -166,7 +166,9 @@ class Distribution:
     def _cumulated(self) -> _Cumulated:
         answers, ranks, levels = self.answers, self.scale.ranks, self.scale.levels
         m = answers.categories
-        sizes = np.cumsum(np.bincount(ranks, minlength=levels).astype(np.float64))
+        sizes = np.zeros((levels, answers.combinations.shape[1]))
+        np.add.at(sizes, ranks, answers.combinations)
+        sizes = np.cumsum(sizes, axis=0)
         shares = np.zeros((levels, answers.shares.shape[1]))
         np.add.at(shares, ranks, answers.shares[:m])
         overall = np.bincount(ranks, weights=answers.overall[:m], minlength=levels)

@@ -61,8 +61,9 @@ class Ratios:
         Their shares.
     low, high : float
         Least and largest score there is.
-    sums : four f64[rows, 1]
-        Over the categories but the missing one: of 1, of s_v, of its square and of its cube.
+    sums : four f64[rows, 1] or f64[rows, groups]
+        Over the categories but the missing one, or their combinations: of 1, of s_v, of its square
+        and of its cube.
     moments : five f64[rows, groups]
         Sums of f_v s_v^i over the same categories, i from 0 to 4.
     overall : four f64[rows, 1]
@@ -93,7 +94,13 @@ class Ratios:
         m = answers.categories
         powers = [scores**power for power in range(5)]
         groups, everybody = answers.shares[:m], answers.overall[:m, None]
-        s0, s1, s2, s3 = (power.sum(axis=1, keepdims=True) for power in powers[:4])
+        sizes = answers.combinations
+        s0, s1, s2, s3 = (
+            (power[:, :, None] * sizes).sum(axis=1)
+            if sizes.shape[1] > 1
+            else (power * sizes[:, 0]).sum(axis=1, keepdims=True)
+            for power in powers[:4]
+        )
         p0, p1, p2, p3, p4 = (power @ groups for power in powers)
         o0, o1, o2, o3 = (power @ everybody for power in powers[:4])
         return cls(answers, -1.0, 1.0, (s0, s1, s2, s3), (p0, p1, p2, p3, p4), (o0, o1, o2, o3))
@@ -106,12 +113,12 @@ class Ratios:
         ----------
         answers : Answers
             See :meth:`of_scores`.
-        sizes : f64[rows]
-            Categories of each set, 0 to m.
+        sizes : f64[rows, groups] or f64[rows, 1]
+            Combinations in each set: sums of `answers.combinations`.
         shares, overall : f64[rows, groups], f64[rows]
             Sums of `answers.shares` and of `answers.overall` over each set.
         """
-        size, whole = sizes[:, None], np.full((len(sizes), 1), float(answers.categories))
+        whole = np.broadcast_to(answers.combinations.sum(axis=0), sizes.shape)
         answered = np.broadcast_to(answers.answered, shares.shape)
         total = np.full((len(sizes), 1), float(answers.overall[: answers.categories].sum()))
         rest = overall[:, None]
@@ -121,7 +128,7 @@ class Ratios:
             answers,
             0.0,
             1.0,
-            (whole, size, size, size),
+            (whole, sizes, sizes, sizes),
             (answered, shares, shares, shares, shares),
             (total, rest, rest, rest),
             skewed,

@@ -17,15 +17,15 @@ indicators are sums of these, and sums over different categories follow from pow
 same for a sample without replacement (Cochran, Sampling Techniques, 1977, chapter 2), of which
 this is a mixture. An attribute in clear is the case s = 1, p = 1.
 
-A category of a question in a block is a set of m combinations, and its weight the sum of theirs. So
-A is a sum over the combinations, each with the score of its category, and sums over all categories
-are taken m times.
+A category of a question in a block is a set of combinations, and its weight the sum of theirs. So A
+is a sum over the block's combinations, each with the score of its category, and the power sums are
+over combinations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import perm
 from typing import TypeAlias
@@ -33,7 +33,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_protocols.estimation.marginals import Law, Marginal
+from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.weights import WeightLaw
 
 Array = npt.NDArray[np.float64]
@@ -55,21 +55,16 @@ class RecordLaw:
         Of the weights.
     square, cube : tuple of float
         Where every record supports as many categories: coefficients of E[A^2 | t] and E[A^3 | t].
-    members : int
-        Combinations with one category; 1 but in a block with others.
     """
 
     k: int
     law: WeightLaw
     square: tuple[float, float]
     cube: tuple[float, float, float]
-    members: int = 1
 
     @classmethod
-    def of(cls, oracle: Law | None, k: int) -> RecordLaw:
-        """Return the law of a protocol, or of its sets; of k categories in clear for None."""
-        if isinstance(oracle, Marginal):
-            return replace(cls.of(oracle.oracle, oracle.oracle.k), members=oracle.members)
+    def of(cls, oracle: FrequencyOracle | None, k: int) -> RecordLaw:
+        """Return the law of a protocol; of an attribute of k categories in clear for None."""
         law = WeightLaw.of(oracle)
         if oracle is None:
             return cls(k, law, (0.0, 1.0), (0.0, 0.0, 1.0))
@@ -107,15 +102,14 @@ class RecordLaw:
         Parameters
         ----------
         sums : three f64[...]
-            Of a_v, over categories.
+            Of a_v; of a question in a block over its combinations.
         mean : f64[...]
             Of a_t over the population, by which the excess is shared.
         measures : sequence of four f64[...]
             Each with its own mass.
         """
         of_one = self._varying if self.law.varies else self._fixed
-        one, two, three = (self.members * part for part in sums)
-        return [of_one((one, two, three), mean, measure) for measure in measures]
+        return [of_one(sums, mean, measure) for measure in measures]
 
     def _varying(self, sums: Sums, mean: Array, measure: Measure) -> tuple[Array, Array]:
         law, (s1, s2, s3), (m0, m1, m2, m3) = self.law, sums, measure

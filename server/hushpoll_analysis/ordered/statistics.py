@@ -180,7 +180,7 @@ class Block:
         m = answers.categories
         ratios = Ratios.of_sets(
             answers,
-            np.array([float(chosen.sum())]),
+            answers.combinations[chosen].sum(axis=0)[None, :],
             answers.shares[:m][chosen].sum(axis=0)[None, :],
             np.array([answers.overall[:m][chosen].sum()]),
         )

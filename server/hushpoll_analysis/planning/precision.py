@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.planning.blocks.sums import variance_coefficients as of_sets
+from hushpoll_analysis.records.laws import sets_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
-from hushpoll_protocols.estimation.marginals import Law
+from hushpoll_protocols.estimation.marginals import Law, UnevenSets
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared.survey.attributes import PublishedAttribute
@@ -77,6 +78,23 @@ def width_at(oracle: Law | None, frequency: float, n: int, *, confidence: float)
         In (0, 1).
     """
     return _width(variance_coefficients(oracle), frequency, n, confidence)
+
+
+def widest(attribute: PublishedAttribute, frequency: float, n: int, confidence: float) -> float:
+    """Return the width of the widest interval of an attribute's categories at one frequency.
+
+    They differ where `ask_if` leaves combinations out of the attribute's block.
+
+    Parameters
+    ----------
+    attribute : PublishedAttribute
+        Perturbed or in clear.
+    frequency, n, confidence
+        See :func:`width_at`.
+    """
+    law = sets_of(attribute)
+    laws = [law.of_size(size) for size in set(law.sizes)] if isinstance(law, UnevenSets) else [law]
+    return max(width_at(one, frequency, n, confidence=confidence) for one in laws)
 
 
 def _width(

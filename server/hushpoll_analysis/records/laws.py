@@ -54,15 +54,15 @@ def law_of_cells(block: Block, cells: int) -> Law:
         asked are left out of the block.
     """
     if block.tree is not None:
-        raise _refused_tree(" and ".join(one.name for one in block.questions), block.name)
+        raise _refused_tree(", ".join(one.name for one in block.questions), block.name)
     return marginal(block.oracle, cells)
 
 
 def _refused_tree(names: str, block: str | None) -> InvalidParameter:
     return InvalidParameter(
-        f"{names} is randomised together with a follow-up or its router, in the block {block}, and "
-        "this version does not compute this statistic of such a block yet; ask about questions "
-        "outside of it, or export the records",
+        f"{names}: randomised together with a follow-up or its router, in the block {block}; this "
+        "version does not compute this statistic of such questions yet. Ask about questions that "
+        "are not in it, or for estimates, means, cross-tables and shares in groups within it",
         field="attribute",
     )
 

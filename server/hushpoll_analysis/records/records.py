@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.records.fields import categories_of
-from hushpoll_analysis.records.laws import law_of, refuse_block
+from hushpoll_analysis.records.laws import refuse_block, sets_of
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, ManifestRefused
-from hushpoll_protocols.estimation.marginals import Law
+from hushpoll_protocols.estimation.marginals import Law, UnevenSets
 from hushpoll_protocols.kernels import indicators
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import MalformedRow, codes, column, malformed_many
@@ -231,8 +231,13 @@ class Records:
         """
         from hushpoll_analysis.records.numbers import numbers
 
-        law = law_of(self.published.attribute(name))
-        return Channel.of(law).debias(numbers(self, [name]))
+        law = sets_of(self.published.attribute(name))
+        supported = numbers(self, [name])
+        if isinstance(law, UnevenSets):
+            p, q = law.oracle.p, law.oracle.q
+            elsewhere = np.array([size * q for size in law.sizes], np.float64)
+            return np.asarray((supported - elsewhere) / float(p - q))
+        return Channel.of(law).debias(supported)
 
     @classmethod
     def from_table(cls, data: Any, published: Published | None = None) -> Records:

@@ -10,6 +10,7 @@ import numpy as np
 from flask import Response
 
 from hushpoll_analysis.estimates.cross_table import CrossTable
+from hushpoll_analysis.multiplicity.dependencies import is_tested
 from hushpoll_analysis.ordered.scales import is_ordered
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.rows import Cell, Share
@@ -247,7 +248,9 @@ def cross_tables(name: str, version: int) -> Response:
         grid=grid(table["cells"]),
         independence=parts.analysis.result(
             row, Independence(a=a, b=b, alpha=ALPHA), may_export=may_export(row)
-        ).to_dict(),
+        ).to_dict()
+        if is_tested(published, a, b)
+        else None,
         more=[name for name in names if name not in (a, b)],
         tables=_tables(row),
         most=MOST_CELLS_A_SIDE,

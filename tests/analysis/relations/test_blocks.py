@@ -94,10 +94,11 @@ def test_moments_of_means_in_groups_are_those_of_all_records_of_the_block(protoc
     published = survey(protocol)
     oracle = create(protocol, k=8, epsilon="1.5")
     table = PEOPLE.sum(axis=2)
-    cells, one, none = marginal(oracle, 4), np.ones(2), np.zeros(2)
+    one, none = np.ones(2), np.zeros(2)
     answers = Answers(
-        published.attribute("smokes"), 1, RecordLaw.of(cells, 4), 1.0, table, table.sum(axis=1),
+        published.attribute("smokes"), 1, RecordLaw.of(oracle, 8), 1.0, table, table.sum(axis=1),
         one, one, none, one, none, published.attribute("gender"), none, together=True,
+        sizes=np.full((2, 2), 2.0),
     )  # fmt: skip
     scores = np.array([[-1.0, 1.0]])
     ratios = Ratios.of_scores(answers, scores)

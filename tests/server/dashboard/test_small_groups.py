@@ -238,7 +238,7 @@ def five():
     return "&".join(f"a{at}=20" for at in range(5))
 
 
-def test_public_results_merge_small_groups_whoever_publishes(site, over, visit):
+def test_public_results_merge_small_groups_also_where_an_admin_publishes(site, over, visit):
     chosen = {"attributes": ["smokes", "commune"], "cross_tables": [["smokes", "commune"]]}
     answer = site.post(f"{VERSION}/public-results", json=chosen)
     assert answer.status_code == 201, answer.json

@@ -19,7 +19,6 @@ from pyarrow import csv, parquet
 
 from hushpoll_analysis.frames.record_tables import reported, reported_type, schema_metadata
 from hushpoll_analysis.records.fields import categories_of
-from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.results.analysis import Analysis
@@ -74,7 +73,7 @@ class Exports:
         self, row: VersionRow, *, format: Format, content: Content, raw: bool = False
     ) -> None:
         """Raise what :meth:`export` would raise now."""
-        _check(format, content, raw, self.surveys.published(row))
+        _check(format, content, raw)
         self.analysis.require_records(row)
 
     def export(
@@ -106,14 +105,13 @@ class Exports:
         Raises
         ------
         InvalidParameter
-            A file of records with other content, a raw file that is no CSV, or debiased columns of
-            a question whose combinations are not as many for each answer.
+            A file of records with other content, or a raw file that is no CSV.
         Refused
             ``not-enough-reports``, ``records-deleted``, or ``unavailable``: too many questions at
             once.
         """
         published = self.surveys.published(row)
-        _check(format, content, raw, published)
+        _check(format, content, raw)
         release = self.analysis.release(row)
         with self.analysis.scanning(row, release) as records:
             blocks = (part.rows for part in records.parts)
@@ -134,10 +132,7 @@ class Exports:
         )
 
 
-def _check(format: Format, content: Content, raw: bool, published: Published) -> None:
-    if content == "debiased":
-        for attribute in published.attributes:
-            law_of(attribute)  # before anything is sent
+def _check(format: Format, content: Content, raw: bool) -> None:
     if format == "records" and content != "records":
         raise InvalidParameter(
             f"content is {content!r} and format 'records', which holds records alone; ask for "

@@ -1,0 +1,102 @@
+"""Every page of a survey whose questions are randomised together, with follow-ups among them."""
+
+import re
+
+import numpy as np
+import pytest
+
+from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.batch import encode_many
+from sample_survey import VERSION
+from server.dashboard.test_drafts import of_yaml
+
+pytestmark = pytest.mark.sqlite
+START = "/surveys/work/versions/1"
+SURVEY = {
+    "epsilon": "4",
+    "protocol": "SS",
+    "attributes": [
+        {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]},
+        {"name": "amount", "role": "sensitive", "range": [1, 3], "ask_if": {"smokes": ["yes"]}},
+        {"name": "years", "role": "sensitive", "range": [1, 2], "ask_if": {"smokes": ["yes"]}},
+        {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]},
+        {"name": "age", "role": "sensitive", "range": [1, 4]},
+        {"name": "town", "role": "plain", "categories": ["a", "b"]},
+    ],
+    "together": [
+        {"name": "habits", "attributes": ["smokes", "amount", "years"]},
+        {"name": "who", "attributes": ["gender", "age"]},
+    ],
+}
+
+
+@pytest.fixture
+def released(site):
+    published = site.publish(**SURVEY)
+    n, rng = 120, np.random.default_rng(1)
+    smokes = rng.integers(0, 2, n)
+    codes = {
+        "smokes": smokes,
+        "amount": np.where(smokes == 1, rng.integers(0, 3, n), 3),
+        "years": np.where(smokes == 1, rng.integers(0, 2, n), 2),
+        "gender": rng.integers(0, 2, n),
+        "age": rng.integers(0, 4, n),
+        "town": rng.integers(0, 2, n),
+    }
+    rows = encode_many(published, codes, rng)
+    site.send_batch(published, [wire.Report(rng.bytes(16), row.tobytes()) for row in rows])
+    site.seal()
+    return site
+
+
+def test_every_page_that_a_survey_leads_to_can_be_read(released, visit):
+    analyst = visit("ada", every="admin")
+    seen, wanted, refused = {}, [START], {}
+    while wanted and len(seen) < 150:
+        path = wanted.pop(0)
+        if path in seen:
+            continue
+        answer = analyst.get(path)
+        seen[path] = answer.status_code
+        if answer.status_code != 200:
+            refused[path] = answer.text
+        if "html" in answer.headers["Content-Type"]:
+            links = re.findall(r'href="([^"#]+)', answer.text)
+            found = (link.replace("&amp;", "&").replace("/dashboard", "", 1) for link in links)
+            wanted += [link for link in found if link.startswith(START)]
+    assert len(seen) > 40
+    # nobody may skip a question here, so nothing is known of those who did
+    assert list(refused) == [f"{START}/results/answered-shares"]
+
+
+def test_every_statistic_says_what_it_leaves_out(released, visit):
+    analyst = visit("ada", every="admin")
+    page = analyst.get(f"{START}/cross-tables?a=smokes&b=amount").text
+    assert "a follow-up and its router always depend on each other" in page
+    apart = analyst.get(f"{START}/cross-tables?a=gender&b=smokes")
+    assert apart.status_code == 200
+    assert "randomised together with a follow-up" in apart.text
+    tests = released.get(f"{VERSION}/dependencies").json
+    tested = {(row["a"], row["b"]) for row in tests["pairs"]}
+    assert tested == {("gender", "age"), ("gender", "town"), ("age", "town")}
+    assert "smokes and amount" in tests["reading"]
+    together = released.get(f"{VERSION}/simultaneous-estimates").json["attributes"]
+    assert [one["name"] for one in together] == list(
+        dict.fromkeys(attribute["name"] for attribute in SURVEY["attributes"])
+    )
+    mean = released.get(f"{VERSION}/ordered-answers?attribute=amount").json["groups"][0]["mean"]
+    assert 1 < mean["value"] < 3
+    lines = released.get(f"{VERSION}/records?format=csv&content=debiased").data.decode()
+    assert lines.startswith('"smokes=no","smokes=yes","amount=1"')
+    assert released.get(f"{VERSION}/report").status_code == 200
+
+
+def test_a_draft_with_a_follow_up_in_a_block_is_shown_and_published(site, visit):
+    ada = visit("ada", every="editor")
+    path = of_yaml(ada, **SURVEY)
+    page = ada.get(path)
+    assert page.status_code == 200
+    assert "It can be published" in page.text
+    assert "randomised together with a follow-up" in page.text  # in place of its launch plan
+    draft = site.services.drafts.find(path.rpartition("/")[2])
+    assert site.services.drafts.publish(draft, revision=None).row.version == 1
