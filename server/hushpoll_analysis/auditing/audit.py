@@ -271,7 +271,7 @@ def _terms(
             positive, negative = _labels(target, block, weigh_label)
             return row_terms(weigh.rows(block), predicted, groups, positive, negative)
 
-        return apart, max(attribute.k, combinations_of(attribute) * attribute.k)
+        return apart, combinations_of(attribute) * attribute.k
     support = OfRecords(records).pair(attribute.name, target.name).both
     names = attribute.name, target.name
     cells = RowWeights.of(records.published, names, support, len(records))

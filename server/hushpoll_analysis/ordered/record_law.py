@@ -64,10 +64,14 @@ class RecordLaw:
 
     @classmethod
     def of(cls, oracle: FrequencyOracle | None, k: int) -> RecordLaw:
-        """Return the law of a protocol; of an attribute of k categories in clear for None."""
+        """Return the law of a protocol; of an attribute of k categories in clear for None.
+
+        A question in a block has the law of the block, whose domain is larger than its own.
+        """
         law = WeightLaw.of(oracle)
         if oracle is None:
             return cls(k, law, (0.0, 1.0), (0.0, 0.0, 1.0))
+        k = oracle.k
         size, p = oracle.support_size, oracle.p
         if size is None:
             return cls(k, law, (0.0, 0.0), (0.0, 0.0, 0.0))

@@ -44,10 +44,6 @@ Places = npt.NDArray[np.int64]
 MOST_CELLS: Final = 2048
 """Of the table: its covariance matrix is decomposed."""
 
-ENOUGH_TOGETHER: Final = 25
-"""Records expected to support any combination, and any not, from which on the chi-square law holds;
-that of questions which are randomised apart."""
-
 TABLES: Final = 999
 """Drawn, unless `WORK` allows fewer."""
 
@@ -165,7 +161,7 @@ def has_rare_cells(law: Law, counts: JointCounts) -> bool:
     people = np.outer(*(project_simplex(shares.sum(axis=axis)) for axis in (1, 0)))
     expected = n * (float(law.q) + float(law.p - law.q) * people)
     rarer = np.minimum(expected, n * members - expected) / members
-    return bool(rarer.min() < ENOUGH_TOGETHER)
+    return bool(rarer.min() < chi_square.ENOUGH_TOGETHER)
 
 
 def cells_of(law: Law, support: Places, n: int) -> Array:

@@ -66,12 +66,6 @@ ALPHA = 0.05
 MOST_CATEGORIES = 2048
 """Of each attribute: its covariance matrix is decomposed."""
 
-ENOUGH_TOGETHER = 25
-"""Records expected to support any two categories together, from which on the chi-square law holds:
-at 20 a test of level .1 % rejected in .09 to .11 % of surveys (standard error .02), at 5 in up to
-.23 %."""
-
-
 _RANK = 1e-9
 """Eigenvalues below this part of the largest are taken for 0."""
 
@@ -363,12 +357,12 @@ class Apart:
 
 
 def has_rare_answers(counts: JointCounts, laws: tuple[Law | None, Law | None]) -> bool:
-    """Return whether under independence some cell expects fewer than `ENOUGH_TOGETHER` records."""
+    """Return whether under independence some cell expects too few records for the chi-square law."""
     first, second = (
         _rarest(law, support, counts.n)
         for law, support in zip(laws, (counts.first, counts.second), strict=True)
     )
-    return first * second < ENOUGH_TOGETHER * counts.n
+    return first * second < chi_square.ENOUGH_TOGETHER * counts.n
 
 
 def _rarest(law: Law | None, support: npt.NDArray[np.int64], n: int) -> int:

@@ -22,6 +22,7 @@ from hushpoll_analysis import (
     simultaneous_estimates,
     weighted_shares,
 )
+from hushpoll_analysis.estimates.joint import RowMoments, Side
 from hushpoll_analysis.estimates.weight_law import weight_law
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.correlations import correlations
@@ -119,6 +120,61 @@ def test_moments_of_means_in_groups_are_those_of_all_records_of_the_block(protoc
     both = expected(oracle, of(0) * of(1))
     found = correlations((ratios, scores, means), (ratios, scores, means), 1)
     assert found[0, 0] == pytest.approx(both / (deviation[0, 0] * deviation[0, 1]))
+
+
+@pytest.mark.parametrize("protocol", ["GRR", "SS", "OUE", "RAPPOR"])
+def test_moments_of_means_are_those_of_all_records_alone_and_in_groups_of_another_block(protocol):
+    published = survey(protocol)
+    drinks, votes = published.attribute("drinks"), published.attribute("votes")
+    blocks = [published.block_of(name) for name in ("drinks", "votes")]
+    rng = np.random.default_rng(3)
+    people = [rng.dirichlet(np.full(block.k, 2.0)) for block in blocks]
+    scores = np.array([[-1.0, 0.25, 1.0]])
+    weights = []
+    for attribute, block, shares in zip((drinks, votes), blocks, people, strict=True):
+        law = weight_law(block.oracle, [1] * block.k, shares.tolist())
+        codes = np.frombuffer(block.codes_of(attribute.name), np.uint16)
+        belongs = np.eye(attribute.k)[codes]
+        weights.append(
+            (
+                np.concatenate([rows @ belongs for rows, _ in law]),
+                np.concatenate(
+                    [part * chance for part, (_, chance) in zip(shares, law, strict=True)]
+                ),
+                shares @ belongs,
+            )
+        )
+    (own, chance, shares), (group, chance_of_group, groups) = weights
+    # answers to the two are independent, and each has an estimate that is the truth
+    law = RecordLaw.of(drinks.oracle, drinks.k)
+    sizes = np.full((3, 1), blocks[0].k / 3)
+    one, none = np.ones(1), np.zeros(1)
+    n = 10**10  # the one respondent who is added to moments is nobody then
+    alone = Answers(
+        drinks, n, law, 1.0, shares[:, None], shares, one, one, none, one, none, None, none,
+        sizes=sizes,
+    )  # fmt: skip
+    ratios = Ratios.of_scores(alone, scores)
+    mean = float(scores[0] @ shares)
+    centred = own @ scores[0] - mean * own.sum(axis=1)
+    deviation, skewness = ratios.error(np.array([[mean]]))
+    square, cube = chance @ centred**2, chance @ centred**3
+    assert deviation[0, 0] == pytest.approx(np.sqrt(square / n))
+    assert skewness[0, 0] == pytest.approx(cube / square**1.5 / np.sqrt(n))
+    side = Side.of(marginal(votes.oracle, votes.k))
+    moments = RowMoments.at(
+        side.law, groups, side.law.shares_at(groups) if side.law.varies else 0 * groups
+    )
+    within = Answers(
+        drinks, n, law, 1.0, np.outer(shares, groups), shares, groups,
+        *(np.broadcast_to(part, groups.shape) for part in
+          (moments.second, moments.other, moments.third, moments.other_third)),
+        votes, 0 * groups, sizes=sizes,
+    )  # fmt: skip
+    deviation, _ = Ratios.of_scores(within, scores).error(np.full((1, 2), mean))
+    for code in (0, 1):
+        expected_square = square * (chance_of_group @ group[:, code] ** 2)
+        assert deviation[0, code] == pytest.approx(np.sqrt(expected_square / n))
 
 
 @pytest.mark.parametrize("protocol", ["SS", "OUE"])
