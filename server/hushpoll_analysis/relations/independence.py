@@ -357,7 +357,7 @@ class Apart:
 
 
 def has_rare_answers(counts: JointCounts, laws: tuple[Law | None, Law | None]) -> bool:
-    """Return whether under independence some cell expects too few records for the chi-square law."""
+    """Return whether some cell expects too few records for the chi-square law."""
     first, second = (
         _rarest(law, support, counts.n)
         for law, support in zip(laws, (counts.first, counts.second), strict=True)
