@@ -12,8 +12,9 @@ import numpy as np
 
 from chunks import unpack
 from hushpoll_server.services.surveys.access import hash_token
+from hushpoll_shared import Manifest
 from postgres_files import stored_rows
-from sample_survey import encoded
+from sample_survey import encoded, make_draft
 
 SEALS, PER_SEAL = 4, 40
 N = SEALS * PER_SEAL
@@ -112,8 +113,15 @@ def test_neither_ids_nor_arrival_join_to_sealed_records(site, database_url, tmp_
 def test_the_same_attacker_succeeds_where_nothing_is_shuffled(
     make_site, monkeypatch, database_url, tmp_path
 ):
-    """The fault is planted: without the shuffle every record is joined to its id."""
-    monkeypatch.setattr("hushpoll_server.services.services.shuffled", lambda rows: rows)
+    """The fault is planted: records in the order of arrival are all joined to their ids.
+
+    The rows are put into that order, since a database may give an inbox in another one.
+    """
+    layout = Manifest.from_dict(make_draft(**SURVEY)).resolve().layout
+    place = layout.field("turn").offset
+    monkeypatch.setattr(
+        "hushpoll_server.services.services.shuffled", lambda rows: rows[np.argsort(rows[:, place])]
+    )
     site = make_site()
     published, ids, _ = collect(site)
     truth = sealed_turns(site, published)

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import click
 
+from hushpoll_analysis.cli.weight_options import weights_of_records
 from hushpoll_shared.cli.fairness_options import confidence_option
 from hushpoll_shared.cli.table_out import save_table, table_out_option
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
-from hushpoll_shared.cli.weighting import weights_of_records
 from hushpoll_shared.reading.pairs import read_pair
 from hushpoll_shared.tables.regressions import regression_table
 

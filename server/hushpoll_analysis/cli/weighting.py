@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.cli.records import records_command
+from hushpoll_analysis.cli.weight_options import weights_of_records
 from hushpoll_analysis.frames.parquet_cells import is_parquet, parquet_header, parquet_texts
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.records.records import Records
@@ -17,7 +18,7 @@ from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_analysis.survey_design.estimation import weighted_shares
 from hushpoll_analysis.survey_design.several import weighted_shares_of_several
 from hushpoll_shared.cli.statistic_commands import WEIGHTED_SHARES
-from hushpoll_shared.cli.weighting import read_design, weights_of_records
+from hushpoll_shared.cli.weighting import read_design
 from hushpoll_shared.reading.table_reader import NumberColumn, TableReader, column_place, open_table
 from hushpoll_shared.reading.text_files import named
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-import click
 from rich.table import Table
 
 from hushpoll_protocols.errors import InvalidParameter
@@ -21,8 +20,6 @@ from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.published import Published
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 MOST_BYTES: Final = 1 << 22
 """Of a file of cell weights; 65,536 cells take less."""
@@ -203,20 +200,3 @@ def _of_attribute(answer: Mapping[str, Any]) -> list[Table | str]:
             f"to {float(answer['largest_factor']):.3g}."
         )
     return parts
-
-
-def weights_of_records(command: _Command) -> _Command:
-    """Add the options that give a weight for each record of a file."""
-    column = click.option(
-        "--weight-column",
-        default="weight",
-        show_default=True,
-        help="Its column with the weights.",
-    )
-    file = click.option(
-        "--weights",
-        "weights_file",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="CSV or Parquet with a row for each record of FILE, in the same order.",
-    )
-    return file(column(command))
