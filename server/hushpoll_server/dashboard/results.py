@@ -39,7 +39,14 @@ from hushpoll_server.dashboard.relating.subgroups import (
     size_of_group,
     table_among,
 )
-from hushpoll_server.dashboard.surveys import answered, asked_of, may_export, of_survey, reached
+from hushpoll_server.dashboard.surveys import (
+    NOTHING_YET,
+    answered,
+    asked_of,
+    may_export,
+    of_survey,
+    reached,
+)
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.summaries import UNKNOWN, beside_shares
@@ -73,8 +80,6 @@ ALPHA: Final = 0.05
 MOST_CHARTS: Final = 8
 # Tables of three questions that are listed.
 MOST_TABLES: Final = 10
-# Refusals that say that there is nothing to show yet, or any more.
-NOTHING_YET: Final = ("not-released", "not-enough-reports", "records-deleted")
 
 C = TypeVar("C", bound=Cell)
 _CHOICES: Final[dict[str, Any]] = {

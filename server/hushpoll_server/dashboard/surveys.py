@@ -8,6 +8,7 @@ from typing import Any, Final, TypedDict, TypeVar
 from flask import Response, request, url_for
 from markupsafe import Markup
 
+from hushpoll_analysis.ordered.scales import is_ordered
 from hushpoll_server.charts.days import releases_chart
 from hushpoll_server.charts.rows import ReleasedDay
 from hushpoll_server.charts.specifications import Chart
@@ -25,8 +26,11 @@ from hushpoll_server.dashboard.frame import (
 from hushpoll_server.dashboard.qr_code import qr_code
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
+from hushpoll_server.reports.findings import Finding, findings_of
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
+from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.querying.domains import where_words
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
@@ -38,8 +42,20 @@ R = TypeVar("R", bound=Result)
 
 # Of a survey that releases immediately, whose count rises while the page is seen.
 LOOK_AGAIN_SECONDS: Final = 3
+# Questions that are summed up by a mean; the others by a share, as each mean takes its time.
+MOST_MEANS: Final = 8
+# Refusals that say that there is nothing to show yet, or any more.
+NOTHING_YET: Final = ("not-released", "not-enough-reports", "records-deleted")
 # Tabs that show numbers of groups, or let the user choose some.
-ABOUT_GROUPS: Final = ("estimates", "cross-tables", "comparison", "results", "report", "fairness")
+ABOUT_GROUPS: Final = (
+    "survey",
+    "estimates",
+    "cross-tables",
+    "comparison",
+    "results",
+    "report",
+    "fairness",
+)
 # Parameters of addresses that name an attribute.
 ATTRIBUTES: Final = ("attribute", "among", "a", "b", "of", "given", "by", "second")
 _DAYS: Final = columns(day="text", added="whole", reports="whole")
@@ -87,10 +103,13 @@ def survey(name: str, version: int) -> Response:
     parts = services()
     overview = parts.overviews.overview(row)
     parts.actions.looked(member().actor, "overview", row.name, row.version)
+    shares, findings = _findings(row)
     return page(
         "survey.html",
         **of_survey(row, "survey"),
         overview=overview,
+        shares=shares,
+        findings=findings,
         versions=[one.version for one in parts.surveys.all() if one.name == row.name],
         link=_link(row),
         code=qr_code(_address(row), inline=True),
@@ -144,6 +163,26 @@ def close(name: str, version: int) -> Response:
     parts.sealing.after_closing(row)
     parts.actions.record(member().actor, "closed", survey=row.name, version=row.version)
     return see(url_for("dashboard.survey", name=name, version=version))
+
+
+def _findings(row: VersionRow) -> tuple[EstimatedShares | None, tuple[Finding, ...]]:
+    """Return the estimates of every question that the user may see, and what they come to.
+
+    None, and nothing, while or where there are none.
+    """
+    try:
+        shares = answered(row, Estimates())
+    except Refused as refusal:
+        if refusal.code not in NOTHING_YET:
+            raise
+        return None, ()
+    published, analysis, export = seen(row), services().analysis, may_export(row)
+    ordered = [one.name for one in shares.attributes if is_ordered(published.attribute(one.name))]
+    means = {
+        name: analysis.result(row, Ordered(attribute=name), may_export=export)
+        for name in ordered[:MOST_MEANS]
+    }
+    return shares, findings_of(published, shares, means)
 
 
 def _look_again(overview: Mapping[str, Any]) -> int | None:

@@ -97,7 +97,8 @@ def test_first_survey_is_written_and_published_by_keyboard_and_without_scripts(s
     expect(shown.locator(".badge")).to_have_text(["Randomised", "Randomised"])
     page.get_by_role("link", name="Publish", exact=True).press("Enter")
     page.get_by_role("button", name="Publish version 1").press("Enter")
-    expect(page.get_by_role("heading", name="What a respondent is promised")).to_be_visible()
+    expect(page.get_by_text("There are no answers yet. Share the link below")).to_be_visible()
+    expect(page.get_by_role("img", name="QR code of the hosted page’s address")).to_be_visible()
     page.get_by_role("button", name="Begin a new version").press("Enter")
     expect(page.locator("#s-version")).to_have_value("2")
 

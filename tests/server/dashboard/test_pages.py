@@ -292,10 +292,38 @@ def test_pages_have_a_strict_policy_and_are_not_kept(filled, visit):
 
 def test_guarantee_of_a_shuffler_stands_apart_from_what_is_promised(filled, visit):
     page = visit("ada", work="reader").get(WORK).text
-    promise, shuffler = page.split("<h2>With a trusted shuffler</h2>")
-    assert "What a respondent is promised" in promise
+    promise, shuffler = page.split("<h3>With a trusted shuffler</h3>")
+    assert "What respondents were promised" in promise
     assert "shuffler" not in promise
     assert "No respondent is promised this." in shuffler
+
+
+def test_start_page_leads_with_the_answers_and_without_any_with_the_link(filled, visit):
+    def places(text):
+        marks = ('id="respondents"', 'id="findings"', 'id="warnings"', "Report the results")
+        return [text.find(mark) for mark in marks]
+
+    link, findings, warnings, report = places(visit("ada", work="analyst").get(WORK).text)
+    assert 0 < report < findings < warnings < link
+    filled.publish(name="new")
+    text = visit("eve", new="reader").get("/surveys/new/versions/1").text
+    link, findings, warnings, report = places(text)
+    assert 0 < link < warnings
+    assert (findings, report) == (-1, -1)
+    assert "There are no answers yet." in text
+
+
+def test_start_page_shows_no_figure_that_is_too_noisy(site, visit):
+    site.fill(site.publish(name="work", epsilon="0.5"), 60)
+    site.seal("work")
+    text = visit("ada", work="analyst").get(WORK).text
+    lines = text.partition('<ol class="findings">')[2].partition("</ol>")[0].split("<li")[1:]
+    noisy = [line for line in lines if "Too noisy to tell." in line]
+    assert noisy
+    assert len(noisy) < len(lines)  # what is in clear can be told
+    assert all("%" not in line and "<svg" not in line for line in noisy)
+    assert all('class="figure"' in line for line in lines if line not in noisy)
+    assert "too noisy to tell" in text.partition('<ol class="findings">')[0]
 
 
 def shown_ends(row, least=0.0, most=1.0):

@@ -21,8 +21,7 @@ from hushpoll_server.dashboard.frame import (
     words_of_refusal,
 )
 from hushpoll_server.dashboard.querying.fields import fields_of, missing, texts_of
-from hushpoll_server.dashboard.results import NOTHING_YET
-from hushpoll_server.dashboard.surveys import answered, of_survey, reached, seen
+from hushpoll_server.dashboard.surveys import NOTHING_YET, answered, of_survey, reached, seen
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.http.tables import Format, result_answer

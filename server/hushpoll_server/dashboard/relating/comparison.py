@@ -27,8 +27,7 @@ from hushpoll_server.dashboard.frame import (
     words_of_refusal,
 )
 from hushpoll_server.dashboard.relating.subgroups import shares_in_groups
-from hushpoll_server.dashboard.results import NOTHING_YET
-from hushpoll_server.dashboard.surveys import answered, asked_of, of_survey, reached
+from hushpoll_server.dashboard.surveys import NOTHING_YET, answered, asked_of, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role

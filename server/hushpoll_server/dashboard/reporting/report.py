@@ -20,8 +20,8 @@ from hushpoll_server.dashboard.frame import (
     private,
     see,
 )
-from hushpoll_server.dashboard.results import ESTIMATORS, NOTHING_YET
-from hushpoll_server.dashboard.surveys import may_export, of_survey, reached, seen
+from hushpoll_server.dashboard.results import ESTIMATORS
+from hushpoll_server.dashboard.surveys import NOTHING_YET, may_export, of_survey, reached, seen
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.page import style_hash

@@ -1,0 +1,198 @@
+"""What a survey found, a line for each question: its answer, its interval and a small picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from hushpoll_server.reports.summaries import UNKNOWN
+from hushpoll_shared.queries.estimates import AttributeEstimates, EstimatedShares
+from hushpoll_shared.queries.ordered_answers import OrderedSummary
+from hushpoll_shared.querying.possible import SHARES, Possible, cut_ends
+from hushpoll_shared.querying.rows import CategoryEstimate, ends_of
+from hushpoll_shared.querying.verdict import INFORMATIVE
+from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.published import Published
+
+MOST_BARS: Final = 5
+"""Answers of a question that its picture shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """An estimate in a picture whose axis goes from 0 to 100.
+
+    Attributes
+    ----------
+    label, figure : str
+        What it is of, and the estimate in words.
+    start, width, dot : float
+        Where the interval begins, how long it is, and where the estimate stands, all in [0, 100].
+    """
+
+    label: str
+    figure: str
+    start: float
+    width: float
+    dot: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The answer to a question in one line.
+
+    Attributes
+    ----------
+    name, question : str
+        The attribute's name, and what was asked; the name where it has no text.
+    noisy : bool
+        Whether its estimates are too noisy to tell; then it has no headline and no bars.
+    headline, figure, limits : str
+        What the estimate is of, the estimate and its interval.
+    ends : (str, str)
+        What stands at the ends of the picture's axis.
+    bars : tuple of Bar
+        The picture; first what the headline says.
+    others : int
+        Answers that the picture leaves out.
+    """
+
+    name: str
+    question: str
+    noisy: bool = False
+    headline: str = ""
+    figure: str = ""
+    limits: str = ""
+    ends: tuple[str, str] = ("0 %", "100 %")
+    bars: tuple[Bar, ...] = ()
+    others: int = 0
+
+
+def findings_of(
+    published: Published, shares: EstimatedShares, means: Mapping[str, OrderedSummary]
+) -> tuple[Finding, ...]:
+    """Return the finding of each question, in the order of the questionnaire.
+
+    A question with a mean is summed up by it. Of another one with two answers the line is about
+    the positive answer of a target, and else the first; of one with more about the answer with the
+    largest estimate, and the picture shows the largest.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    shares : EstimatedShares
+        With intervals, of all questions or some.
+    means : mapping of OrderedSummary
+        By question, of everybody; questions without one are left out.
+    """
+    return tuple(_findings(published, shares, means))
+
+
+def _findings(
+    published: Published, shares: EstimatedShares, means: Mapping[str, OrderedSummary]
+) -> Iterator[Finding]:
+    noisy = set() if shares.verdict is None else set(shares.verdict.too_noisy)
+    for estimates in shares.attributes:
+        attribute = published.attribute(estimates.name)
+        question = attribute.question or attribute.name
+        summary = means.get(attribute.name)
+        told = summary is not None and (
+            summary.verdict is None or summary.verdict.says == INFORMATIVE
+        )
+        if summary is not None and told:
+            yield _mean(attribute.name, question, summary)
+        elif estimates.name in noisy:
+            yield Finding(attribute.name, question, noisy=True)
+        else:
+            yield _share(question, attribute, estimates)
+
+
+def _mean(name: str, question: str, summary: OrderedSummary) -> Finding:
+    mean, ends = summary.groups[0].mean, ends_of(summary.scale)
+    if mean.value is None or mean.lower is None or mean.upper is None:
+        return Finding(name, question, headline="Mean", figure="–", limits=UNKNOWN)
+    low, high = ends
+    lower, upper = cut_ends(mean.lower, mean.upper, ends)
+    places = _places(upper - lower, high - low)
+    figure = f"{min(max(mean.value, low), high):.{places}f}"
+    return Finding(
+        name,
+        question,
+        headline=f"Mean, on a scale from {low:g} to {high:g}",
+        figure=figure,
+        limits=f"{lower:.{places}f} to {upper:.{places}f}",
+        ends=(f"{low:g}", f"{high:g}"),
+        bars=(_bar("Mean", figure, mean.value, (lower, upper), ends),),
+    )
+
+
+def _share(question: str, attribute: Attribute, estimates: AttributeEstimates) -> Finding:
+    rows = estimates.categories
+    shown = _order(attribute, rows)[:MOST_BARS]
+    first = shown[0]
+    return Finding(
+        attribute.name,
+        question,
+        headline=first.category,
+        figure=share_words(first),
+        limits=limits_words(first),
+        bars=tuple(
+            _bar(row.category, share_words(row), row.frequency, _limits(row), SHARES)
+            for row in shown
+        ),
+        others=len(rows) - len(shown),
+    )
+
+
+def _order(attribute: Attribute, rows: Sequence[CategoryEstimate]) -> list[CategoryEstimate]:
+    """Return the rows, first that of the headline."""
+    if len(attribute.categories) == 2:
+        wanted = attribute.positive or attribute.categories[0]
+        return sorted(rows, key=lambda row: row.category != wanted)
+    return sorted(rows, key=lambda row: -row.frequency)
+
+
+def _limits(row: CategoryEstimate) -> tuple[float, float]:
+    lower = row.frequency if row.lower is None else row.lower
+    upper = row.frequency if row.upper is None else row.upper
+    return cut_ends(lower, upper, SHARES)
+
+
+def _places(width: float, length: float) -> int:
+    """Return how many decimals an interval of this width supports, on a scale of this length."""
+    places = 0 if length >= 20 else 1
+    while places < 4 and width < 2 * 10.0**-places:
+        places += 1
+    return places
+
+
+def share_words(row: CategoryEstimate) -> str:
+    """Return an estimate of a share as a percentage with the digits that its interval supports.
+
+    One that falls outside 0 to 100 % is said to be about 0 or about 100 %.
+    """
+    if row.frequency < 0:
+        return "about 0 %"
+    if row.frequency > 1:
+        return "about 100 %"
+    lower, upper = _limits(row)
+    return f"{100 * row.frequency:.{_places(100 * (upper - lower), 100)}f} %"
+
+
+def limits_words(row: CategoryEstimate) -> str:
+    """Return the interval of a share in percent, cut to what is possible."""
+    lower, upper = _limits(row)
+    places = _places(100 * (upper - lower), 100)
+    return f"{100 * lower:.{places}f} to {100 * upper:.{places}f} %"
+
+
+def _bar(label: str, figure: str, value: float, limits: tuple[float, float], ends: Possible) -> Bar:
+    low, high = ends
+
+    def place(number: float) -> float:
+        return round(min(max(100 * (number - low) / (high - low), 0.0), 100.0), 2)
+
+    start = place(limits[0])
+    return Bar(label, figure, start, round(place(limits[1]) - start, 2), place(value))
