@@ -15,6 +15,9 @@ SETTING = "project-url.txt"
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?![a-z]+:|#)([^)\s]+)\)")
 
 
+PICTURE = re.compile(r"!\[([^\[\]]*)\]\((?![a-z]+:)([^)\s]+)\)\n*")
+
+
 def address(text: str) -> str:
     """Return the address in the setting's file; empty where it is not filled in."""
     lines = [line.strip() for line in text.splitlines()]
@@ -22,7 +25,11 @@ def address(text: str) -> str:
 
 
 def description(page: str, url: str) -> str:
-    """Return a page whose links to files lead to the repository at `url`, or are plain words."""
+    """Return a page whose links to files lead to the repository at `url`, or are plain words.
+
+    Pictures are loaded from there, or left out.
+    """
+    page = PICTURE.sub(rf"![\1]({url}/raw/main/\2)\n\n" if url else "", page)
     return LINK.sub(rf"[\1]({url}/blob/main/\2)" if url else r"\1", page)
 
 

@@ -1,13 +1,15 @@
-"""The README's snippets run, its commands exist, and its links lead somewhere."""
+"""The README and the start pages: what they show runs, and links lead somewhere."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
 import sys
 import tomllib
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,9 @@ import pytest
 from ports import free_port
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TOUR = ("team", "developer", "researcher")
+"""Start pages whose blocks are pasted into one terminal, in this order."""
+MOST_WORDS = {"README.md": 500, "docs/start": 600}
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +36,14 @@ def test_the_first_block_is_the_two_commands(readme: str, root: Path) -> None:
         assert (root / command).stat().st_mode & 0o111, f"{command} is not executable"
 
 
-def test_blocks_run_as_they_are_pasted(readme: str, data_dir: Path, tmp_path: Path) -> None:
+def test_blocks_of_the_start_pages_run_as_they_are_pasted(
+    root: Path, data_dir: Path, tmp_path: Path
+) -> None:
     """One after the other, as a reader pastes them: commands and, where they stand, Python."""
+    pages = [(root / "docs" / "start" / f"{name}.md").read_text(encoding="utf-8") for name in TOUR]
     port = str(free_port())
     script = ["set -euo pipefail", "trap 'kill $(jobs -p) 2>/dev/null' EXIT"]
-    for language, body in FENCE.findall(readme)[1:]:
+    for language, body in FENCE.findall("\n".join(pages)):
         if language == "python":
             snippet = tmp_path / f"snippet{len(script)}.py"
             snippet.write_text(body, encoding="utf-8")
@@ -71,14 +79,52 @@ def test_blocks_run_as_they_are_pasted(readme: str, data_dir: Path, tmp_path: Pa
         assert line in done.stdout
 
 
-@pytest.mark.parametrize("folder", [".", "server"])
-def test_every_extra_in_the_table_is_declared(readme: str, root: Path, folder: str) -> None:
+def test_readme_and_start_pages_are_short(root: Path) -> None:
+    for place, most in MOST_WORDS.items():
+        for page in sorted((root / place).glob("*.md")) or [root / place]:
+            assert len(page.read_text(encoding="utf-8").split()) <= most, page.name
+
+
+def test_every_start_page_ends_in_something_done(root: Path) -> None:
+    pages = sorted((root / "docs" / "start").glob("*.md"))
+    assert len(pages) == 8
+    for page in pages:
+        last = page.read_text(encoding="utf-8").rstrip().split("\n\n")[-1]
+        assert last.startswith("**Done:**") or page.name == "index.md"
+
+
+@pytest.mark.parametrize(
+    ("folder", "spelled"), [(".", r"'\.\[(\w+)\]'"), ("server", r"/server\[(\w+)\]'")]
+)
+def test_every_extra_in_the_table_is_declared(root: Path, folder: str, spelled: str) -> None:
     page = (root / folder / "pyproject.toml").read_text(encoding="utf-8")
     declared = tomllib.loads(page)["project"]
-    table = [line for line in readme.splitlines() if "| `pip install" in line]
-    named = {found for line in table for found in re.findall(rf"{declared['name']}\[(\w+)\]", line)}
+    install = (root / "docs" / "how-to" / "install.md").read_text(encoding="utf-8")
+    table = [line for line in install.splitlines() if "| `pip install" in line]
+    named = {found for line in table for found in re.findall(spelled, line)}
     assert named == set(declared["optional-dependencies"]) - {"dev"}
-    assert any(f"pip install {declared['name']}`" in line for line in table)
+    plain = "pip install .`" if folder == "." else "pip install . ./server`"
+    assert any(plain in line for line in table)
+
+
+def test_designs_beside_epsilon_have_the_figures_of_their_chances(root: Path) -> None:
+    """By each design's P(yes is recorded | yes) and P(yes is recorded | no), exactly."""
+    page = (root / "docs" / "start" / "ethics-board.md").read_text(encoding="utf-8")
+    designs = {
+        "Warner": (Fraction(7, 10), Fraction(3, 10)),
+        "crosswise": (1 - Fraction(178, 1000), Fraction(178, 1000)),
+        "forced": (Fraction(5, 6), Fraction(1, 6)),
+    }
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines()]
+    for start, (of_yes, of_no) in designs.items():
+        (row,) = [row for row in rows if len(row) == 3 and row[0].startswith(start)]
+        factor = max(of_yes / of_no, (1 - of_no) / (1 - of_yes))
+        assert float(row[1]) == round(math.log(factor), 2)
+        assert float(row[2]) == round(float(factor), 1)
+    ours = [row for row in rows if len(row) == 3 and row[0].startswith("hushpoll, epsilon")]
+    assert len(ours) == 3
+    for row in ours:
+        assert float(row[2]) == round(math.exp(float(row[1])), 1)
 
 
 def test_the_extras_of_the_server_s_own_page_are_declared(root: Path) -> None:

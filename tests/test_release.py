@@ -87,8 +87,11 @@ def test_the_description_has_no_link_that_leads_nowhere(hook, url):
     assert RELATIVE.search(page)
     described = hook.description(page, url)
     assert not RELATIVE.search(described)
-    assert (f"[architecture]({URL}/blob/main/docs/architecture.md)" in described) == bool(url)
-    assert ("· architecture ·" in described) == (not url)
+    assert (f"[contributing]({URL}/blob/main/CONTRIBUTING.md)" in described) == bool(url)
+    assert ("· contributing\n" in described) == (not url)
+    # A picture is the file itself, or left out with its words.
+    assert (f"]({URL}/raw/main/docs/images/dashboard-survey.png)" in described) == bool(url)
+    assert ("![" in described) == bool(url)
     # What npm shows is the file itself, so it has none.
     assert not RELATIVE.search((ROOT / NPM).with_name("README.md").read_text(encoding="utf-8"))
     assert not RELATIVE.search((ROOT / "server" / "README.md").read_text(encoding="utf-8"))

@@ -35,21 +35,30 @@ def readme() -> str:
     return (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+def page(name: str) -> str:
+    """A page of the documentation."""
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
 def first_command() -> str:
     """The README's first command."""
     return FENCE.search(readme())[2].split()[0]
 
 
 def installing() -> str:
-    """What the README's section on installing tells to do in a checkout, without the extra."""
-    (command,) = re.findall(r"`pip (install \. '\./server\[train\]')`", readme())
+    """What the page on installing tells to do in a checkout, without the extra."""
+    (command,) = re.findall(r"`pip (install \. '\./server\[train\]')`;", page("how-to/install.md"))
     return f"python3 -m venv .venv && .venv/bin/pip {command}"
 
 
 def until_published() -> tuple[list[str], str]:
-    """The lines of the README's block on a server up to publishing, and the page's address."""
-    block = next(body for language, body in FENCE.findall(readme()) if "survey publish" in body)
-    lines = block.splitlines()
+    """The lines of the start page for teams up to publishing, and the survey's address."""
+    lines = [
+        line
+        for language, body in FENCE.findall(page("start/team.md"))
+        if language == "sh"
+        for line in body.splitlines()
+    ]
     last = next(at for at, line in enumerate(lines) if "survey publish" in line)
     (address,) = re.findall(r"http://\S+/s/\S+", lines[last])
     return lines[: last + 1], address

@@ -266,7 +266,10 @@ def test_survey_commands(hushpoll, draft, tmp_path):
     assert json.loads(out)["name"] == "by-command"
     code, out, _ = hushpoll("survey", "list")
     assert f"by-command v1  open  0 reports  Work and health  sha256={digest}" in out
-    code, out, _ = hushpoll("survey", "close", "by-command", "--grace", "0")
+    code, _, err = hushpoll("survey", "close", "by-command", "--grace", "0")
+    assert (code, "Close by-command version 1?" in err) == (1, True)
+    assert "by-command v1  open" in hushpoll("survey", "list")[1]
+    code, out, _ = hushpoll("survey", "close", "by-command", "--grace", "0", "--yes")
     assert (code, "by-command version 1 is closed" in out) == (0, True)
     code, out, _ = hushpoll("survey", "list", "--json")
     states = {one["survey"]: one["state"] for one in json.loads(out)["surveys"]}

@@ -79,7 +79,7 @@ def test_records_leave_as_tables_and_are_deleted_when_asked(hushpoll, survey, tm
 
     code, _, err = hushpoll("survey", "delete-records", name, "1", "--yes")
     assert (code, "still takes reports" in err) == (1, True)
-    assert hushpoll("survey", "close", name)[0] == 0
+    assert hushpoll("survey", "close", name, "--yes")[0] == 0
     code, out, err = hushpoll("survey", "delete-records", name, "1")
     assert (code != 0, out) == (True, "")  # the deletion was not confirmed
     code, out, _ = hushpoll("survey", "delete-records", name, "1", "--yes")

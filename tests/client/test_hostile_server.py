@@ -31,7 +31,7 @@ COMMANDS = {
     "draft show": (JOB_ID,),
     "survey show": (NAME,),
     "survey list": (),
-    "survey close": (NAME,),
+    "survey close": (NAME, "--yes"),
     "survey delete-records": (NAME, "1", "--yes"),
     "survey origins": (NAME,),
     "survey issue-tokens": (NAME, "--count", "2"),

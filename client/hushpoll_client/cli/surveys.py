@@ -120,13 +120,25 @@ def list_surveys(url: str, token: str | None, as_json: bool) -> None:
     metavar="SECONDS",
     help="For how long the server still accepts reports of offline devices.",
 )
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @analyst_command
 def close(
-    client: AnalystClient, name: str, version: int | None, grace: int | None, as_json: bool
+    client: AnalystClient,
+    name: str,
+    version: int | None,
+    grace: int | None,
+    yes: bool,
+    as_json: bool,
 ) -> None:
-    """Close the survey NAME."""
+    """Close the survey NAME, for good."""
+    number = version_of(client, name, version)
+    if not yes:
+        question = (
+            f"Close {name} version {number}? Nobody can answer it then. This cannot be undone."
+        )
+        click.confirm(question, abort=True, err=True)
     emit_answer(
-        client.close(name, version_of(client, name, version), grace_seconds=grace),
+        client.close(name, number, grace_seconds=grace),
         lambda answer: (
             f"{answer.get('survey')} version {answer.get('version')} is {answer.get('state')}; "
             f"reports are taken until {answer.get('accepts_until')}"

@@ -159,7 +159,7 @@ def close(name: str, version: int) -> Response:
             field="confirm",
         )
     parts = services()
-    row = parts.surveys.close(row)
+    row = parts.surveys.close(row, grace_seconds=0 if "at-once" in request.form else None)
     parts.sealing.after_closing(row)
     parts.actions.record(member().actor, "closed", survey=row.name, version=row.version)
     return see(url_for("dashboard.survey", name=name, version=version))

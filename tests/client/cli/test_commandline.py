@@ -369,8 +369,8 @@ def test_a_terminal_shows_that_a_large_command_is_loaded(monkeypatch, complete, 
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_shell_s_completion_script_is_the_one_that_the_readme_asks_for(shell, root):
-    page = (root / "README.md").read_text(encoding="utf-8")
+def test_the_shell_s_completion_script_is_the_one_that_the_docs_ask_for(shell, root):
+    page = (root / "docs" / "how-to" / "install.md").read_text(encoding="utf-8")
     (asked,) = re.findall(rf"_HUSHPOLL_COMPLETE={shell}_source hushpoll", page)
     variable, program = asked.split()
     name, _, value = variable.partition("=")

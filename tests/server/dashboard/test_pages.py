@@ -505,6 +505,13 @@ def test_editor_closes_a_survey_whose_name_is_typed(filled, visit):
     assert (line.actor, line.act, line.survey) == ("user:ada", "closed", "work")
 
 
+def test_editor_closes_a_survey_at_once(filled, visit):
+    editor = visit("ada", work="editor")
+    at_once = {"confirm": "work", "at-once": "yes"}
+    assert editor.send(f"{WORK}/close", WORK, **at_once).status_code == 303
+    assert filled.services.surveys.state(filled.row()).value == "closed"
+
+
 def test_analyst_asks_for_an_export_fetches_it_and_the_log_knows(filled, visit):
     analyst = visit("ada", work="analyst")
     asked = analyst.send(f"{WORK}/jobs", f"{WORK}/jobs", format="csv", content="records")
