@@ -5,12 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from hushpoll_analysis.planning.goals import Goal
-from hushpoll_analysis.planning.planner import plan
+from hushpoll_analysis.planning.planner import Outlook, outlook, plan
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.planning.verdicts import verdicts
 from hushpoll_analysis.shuffling.guarantee import DELTA
@@ -26,8 +26,12 @@ from hushpoll_shared.cli.terminal import (
     waiting,
 )
 from hushpoll_shared.group_metrics import DIFFERENCES, METRICS
+from hushpoll_shared.querying.verdict import share_tells
 from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.tables.plans import comparison_table, verdicts_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 @click.command("plan")
@@ -100,6 +104,12 @@ from hushpoll_shared.tables.plans import comparison_table, verdicts_table
     show_default=True,
     help="Whose gap the recommended option has to find.",
 )
+@click.option(
+    "--all",
+    "in_full",
+    is_flag=True,
+    help="Without --want: show every protocol and split, as --json and --out do.",
+)
 @table_out_option
 @json_option
 @reports_errors
@@ -114,6 +124,7 @@ def plan_command(
     crowd: int | None,
     confidence: float,
     metric: str,
+    in_full: bool,
     out: Path | None,
     as_json: bool,
     **assumed: Any,
@@ -124,11 +135,14 @@ def plan_command(
     could; without --n, how many respondents it takes. Where the draft has blocks, or goals name two
     questions, it says whether to put them together. --gap and --metric play no part then.
 
-    Without --want, every protocol and split are compared. Per attribute: the mean width of a
-    category's 95 % interval and, after the slash, the smallest difference between two halves of the
-    respondents found with power 0.8 (none, if there is none). Categories are taken as equally
-    frequent. Audit: the chances that an audit from the records alone finds --gap between the
-    protected groups, by metric; DI has that of SPD.
+    Without --want: which questions the draft can tell with --n respondents, how far intervals reach
+    and which differences are found, what an audit would find, and which protocol and split are
+    recommended. Categories are taken as equally frequent.
+
+    With --all, every protocol and split are shown. Per attribute: the mean width of a category's
+    95 % interval and, after the slash, the smallest difference between two halves of the
+    respondents found with power 0.8 (none, if there is none). Audit: the chances that an audit from
+    the records alone finds --gap between the protected groups, by metric; DI has that of SPD.
     """
     draft, given = load_manifest(manifest), AuditAssumptions(**assumed)
     if wants:
@@ -153,6 +167,11 @@ def plan_command(
         raise InvalidParameter(
             "--epsilon needs --want; without it, write the epsilon into the draft", field="epsilon"
         )
+    if not (in_full or as_json or out is not None):
+        with waiting(f"plan of {draft.name}"):
+            told = outlook(draft, n, given, metric=metric, delta=delta, crowd=crowd)
+        emit(told, lambda: _outlook_text(told, given), as_json=False)
+        return
     with waiting(f"plan of {draft.name}"):
         document = plan(draft, n, given, metric=metric, delta=delta, crowd=crowd)
     if out is not None:
@@ -194,6 +213,87 @@ def _wrapped(line: str) -> str:
     )
 
 
+def _outlook_text(document: Outlook, given: AuditAssumptions) -> str:
+    """Return what the draft can tell, first in a sentence, then by question."""
+    own, n = document["own"], document["n"]
+    if "error" in own:
+        lines = [f"The draft cannot be published as it is: {own['error']}."]
+        return "\n".join(_wrapped(line) for line in [*lines, *_advice(document)])
+    rows = own["attributes"]
+    noisy = [row["name"] for row in rows if row["width"] / 2 > share_tells(row["k"])]
+    told = len(rows) - len(noisy)
+    start = f"{n:,} respondents, as the draft of {document['survey']} says:"
+    if not rows:
+        lines = [f"{start} nothing is randomised."]
+    elif not noisy:
+        lines = [f"{start} the shares of all randomised questions, {told}, can be told."]
+    else:
+        which = f"{told} of {len(rows)} randomised questions can be told"
+        lines = [f"{start} {which}; too noisy to tell: {', '.join(noisy)}."]
+    parts = [_wrapped(lines[0])]
+    if rows:
+        parts += ["", rendered(_precision(rows, noisy)).rstrip("\n"), ""]
+    powers = own["audit_power"] or {}
+    metric = document["metric"]
+    if powers.get(metric) is not None:
+        parts.append(
+            _wrapped(
+                f"An audit from the records alone finds a gap of {given.gap:g} in {metric} with a "
+                f"power of {powers[metric]:.2f}."
+            )
+        )
+    parts += [_wrapped(f"Note: {text}.") for text in own["warnings"]]
+    parts += map(_wrapped, _advice(document))
+    return "\n".join(parts)
+
+
+def _precision(rows: list[dict[str, Any]], noisy: list[str]) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("question", overflow="fold")
+    table.add_column("answers", justify="right")
+    table.add_column("a share, give or take", justify="right")
+    table.add_column("difference of halves that is found", justify="right")
+    for row in rows:
+        found = "none" if row["detectable"] is None else f"{100 * row['detectable']:.1f} points"
+        reach = f"{50 * row['width']:.1f} points"
+        if row["name"] in noisy:
+            reach, found = f"{reach}: too noisy", found
+        table.add_row(row["name"], str(row["k"]), reach, found)
+    return table
+
+
+def _advice(document: Outlook) -> list[str]:
+    lines = []
+    chosen = document["recommended"]
+    if chosen is None:
+        lines.append("No option is possible: no protocol accepts its part of epsilon.")
+    elif chosen == {"protocol": "own", "split": "own"}:
+        lines.append(f"The draft's protocols and split are recommended: {document['reason']}.")
+    else:
+        lines.append(
+            f"Recommended: protocol {chosen['protocol']}, split {chosen['split']}: "
+            f"{document['reason']}."
+        )
+    lines += _gains(document["optimal_gain"])
+    if document["shuffled"]:
+        lines.append(document["shuffled"]["sentence"])
+    lines.append(
+        "Give or take: half of a 95 % interval, all answers being equally frequent. Two halves of "
+        "the respondents are found to differ so much with a power of 0.8. --all shows every "
+        "protocol and split; --want asks what you want to know."
+    )
+    return lines
+
+
+def _gains(gains: dict[str, float]) -> list[str]:
+    if not gains:
+        return []
+    less = ", ".join(f"{gain:.0%} less than {name}" for name, gain in gains.items())
+    return [f"With the draft's protocols the split optimal has a total variance {less}."]
+
+
 def _text(document: dict[str, Any]) -> str:
     possible = [option for option in document["options"] if "error" not in option]
     chosen = document["recommended"]
@@ -230,11 +330,7 @@ def _text(document: dict[str, Any]) -> str:
             ],
         )
     )
-    after = []
-    gains = document["optimal_gain"]
-    if gains:
-        less = ", ".join(f"{gain:.0%} less than {name}" for name, gain in gains.items())
-        after.append(f"With the draft's protocols the split optimal has a total variance {less}.")
+    after = _gains(document["optimal_gain"])
     after += sorted(
         {
             f"Note: {text}."

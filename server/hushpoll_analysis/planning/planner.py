@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from hushpoll_analysis.planning.blocks.sums import (
     Share,
@@ -114,10 +114,7 @@ def plan(
         If n is below 1, for another metric, or a delta or crowd outside its interval.
     """
     _check_n(n)
-    if metric not in METRICS:
-        raise InvalidParameter(
-            f"metric is {metric!r}; it must be one of {', '.join(METRICS)}", field="metric"
-        )
+    _check_metric(metric)
     assumptions = given or AuditAssumptions()
     options = [
         _option(manifest, protocol, split, n, assumptions)
@@ -145,6 +142,84 @@ def plan(
         "metric": metric,
         "options": options,
         "optimal_gain": _gain(options),
+        "recommended": best and {"protocol": best["protocol"], "split": best["split"]},
+        "reason": best and _reason(best, assumptions, metric),
+        "shuffled": shuffled,
+    }
+
+
+class Choice(TypedDict):
+    """A protocol for the sensitive attributes and a split of epsilon."""
+
+    protocol: str
+    split: str
+
+
+class Outlook(TypedDict):
+    """What a draft can tell as it is, and the option that a comparison would recommend."""
+
+    survey: str
+    n: int
+    metric: str
+    own: dict[str, Any]
+    optimal_gain: dict[str, float]
+    recommended: Choice | None
+    reason: str | None
+    shuffled: dict[str, Any] | None
+
+
+def outlook(
+    manifest: Manifest,
+    n: int,
+    given: AuditAssumptions | None = None,
+    *,
+    metric: str = "SPD",
+    delta: float = DELTA,
+    crowd: int | None = None,
+) -> Outlook:
+    """Return what :func:`plan` says of the draft as it is, and recommends, without the rest.
+
+    Options are looked at from the least total variance on, until one finds the gap often enough, so
+    most of the comparison is not computed. Parameters and errors are those of `plan`.
+
+    Returns
+    -------
+    Outlook
+        JSON: ``own``, the option of the draft's own protocols and split; the other members are
+        those of `plan`.
+    """
+    _check_n(n)
+    _check_metric(metric)
+    assumptions = given or AuditAssumptions()
+    own = _option(manifest, "own", "own", n, assumptions)
+    shuffled = None
+    if own.get("attributes"):
+        shuffled = shuffle_guarantee(manifest.resolve(), n, delta=delta, crowd=crowd).to_dict()
+    candidates = []
+    for protocol in ("own", *PROTOCOLS):
+        for split in SPLITS:
+            try:
+                published = _planned(manifest, protocol, split)
+            except InvalidParameter:
+                continue
+            option: dict[str, Any] = {"protocol": protocol, "split": split}
+            option["total_variance"] = _total(published)
+            candidates.append((option, published))
+    best = None
+    for option, published in sorted(candidates, key=lambda one: one[0]["total_variance"]):
+        option["audit_power"] = _powers(published, n, assumptions)
+        if _enough(option, metric):
+            best = option
+            break
+    if best is None:
+        order = [option for option, _ in candidates]
+        best = min(order, key=lambda option: _preference(option, metric), default=None)
+    return {
+        "survey": manifest.name,
+        "n": n,
+        "metric": metric,
+        "own": own,
+        "optimal_gain": _gain([option for option, _ in candidates]),
         "recommended": best and {"protocol": best["protocol"], "split": best["split"]},
         "reason": best and _reason(best, assumptions, metric),
         "shuffled": shuffled,
@@ -201,21 +276,15 @@ def _option(
 ) -> dict[str, Any]:
     heading = {"protocol": protocol, "split": split}
     try:
-        published = _resolved(manifest, protocol, split)
-        for attribute in published.perturbed:
-            law_of(attribute)  # of a question that has none the plan would be another's
+        published = _planned(manifest, protocol, split)
     except InvalidParameter as error:
         return {**heading, "error": str(error)}
-    powers = None
-    if published.protected is not None:
-        powers = dict(audit_powers(published, n, given))
-    rows, total = [], Fraction(0)
+    rows = []
     warned: set[str] = set()
     warnings = [warning.message for warning in weak_protection(published)]
     for attribute in published.perturbed:
         oracle = attribute.oracle
         assert oracle is not None  # noqa: S101  (perturbed)
-        total += _variance(oracle, attribute.k)
         rows.append(
             {
                 "name": attribute.name,
@@ -238,10 +307,34 @@ def _option(
     return {
         **heading,
         "attributes": rows,
-        "total_variance": float(total),
-        "audit_power": powers,
+        "total_variance": _total(published),
+        "audit_power": _powers(published, n, given),
         "warnings": warnings,
     }
+
+
+def _planned(manifest: Manifest, protocol: str, split: str) -> Published:
+    """Return the survey of an option; refuse one with a question that has no law to plan with."""
+    published = _resolved(manifest, protocol, split)
+    for attribute in published.perturbed:
+        law_of(attribute)  # of a question that has none the plan would be another's
+    return published
+
+
+def _powers(
+    published: Published, n: int, given: AuditAssumptions
+) -> dict[str, float | None] | None:
+    return None if published.protected is None else dict(audit_powers(published, n, given))
+
+
+def _total(published: Published) -> float:
+    """Return n times the sum of the variances of a share of 1/k of each perturbed attribute."""
+    variances = (
+        _variance(attribute.oracle, attribute.k)
+        for attribute in published.perturbed
+        if attribute.oracle is not None
+    )
+    return float(sum(variances, Fraction(0)))
 
 
 def _variance(oracle: FrequencyOracle, k: int) -> Fraction:
@@ -277,6 +370,13 @@ def _resolved(manifest: Manifest, protocol: str, split: str) -> Published:
             ),
         )
     return changed.resolve()
+
+
+def _check_metric(metric: str) -> None:
+    if metric not in METRICS:
+        raise InvalidParameter(
+            f"metric is {metric!r}; it must be one of {', '.join(METRICS)}", field="metric"
+        )
 
 
 def _check_n(n: int) -> None:

@@ -12,13 +12,19 @@ from click.testing import CliRunner
 
 from hushpoll_analysis.cli.plan import plan_command
 from hushpoll_analysis.metrics.intervals import difference_limits
-from hushpoll_analysis.planning.planner import category_width, detectable_difference, plan
+from hushpoll_analysis.planning.planner import (
+    category_width,
+    detectable_difference,
+    outlook,
+    plan,
+)
 from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import estimate
 from hushpoll_protocols.kernels import indicators, perturb
 from hushpoll_shared import Manifest
+from hushpoll_shared.querying.verdict import share_tells
 
 DRAFT = {
     "name": "adult",
@@ -134,11 +140,38 @@ def test_a_plan_has_every_option_and_recommends_the_best():
     assert any("THE spends" in text for text in options["THE", "uniform"]["warnings"])
 
 
+@pytest.mark.parametrize("n", [300, 5000])
+def test_outlook_recommends_what_the_whole_comparison_does(n):
+    """With few respondents no option finds the gap often enough, with many several do."""
+    draft = Manifest.from_dict(DRAFT)
+    told, whole = outlook(draft, n), plan(draft, n)
+    for member in ("recommended", "reason", "optimal_gain", "shuffled", "metric", "n", "survey"):
+        assert told[member] == whole[member], member
+    assert told["own"] == whole["options"][0]
+
+
+def test_the_command_leads_with_what_the_draft_can_tell(tmp_path):
+    path = tmp_path / "draft.json"
+    path.write_text(json.dumps(DRAFT))
+    text = called(path, "--n", "2000").output
+    own = plan(Manifest.from_dict(DRAFT), 2000)["options"][0]
+    noisy = [row["name"] for row in own["attributes"] if row["width"] / 2 > share_tells(row["k"])]
+    first = " ".join(text.split("\n\n")[0].split())
+    if noisy:
+        assert first.endswith(f"too noisy to tell: {', '.join(noisy)}.")
+    for row in own["attributes"]:
+        (line,) = [line for line in text.splitlines() if line.startswith(f"{row['name']} ")]
+        assert f"{50 * row['width']:.1f} points" in line
+        assert (": too noisy" in line) == (row["name"] in noisy)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "--all shows every protocol" in " ".join(text.split())
+
+
 def test_the_command_prints_a_table_or_json(tmp_path):
     path = tmp_path / "draft.json"
     path.write_text(json.dumps(DRAFT))
     program = [sys.executable, "-W", "error", "-m", "hushpoll_client", "plan", str(path)]
-    run = [*program, "--n", "5000"]
+    run = [*program, "--n", "5000", "--all"]
     text = subprocess.run(run, capture_output=True, text=True, check=True).stdout
     assert "Recommended: protocol" in text
     assert "less than k-based" in text
@@ -171,7 +204,7 @@ def test_the_comparison_says_its_recommendation_first_within_80_columns(tmp_path
         {"name": f"attribute-{number}", "role": "sensitive", "range": [1, 4]} for number in range(7)
     ]
     path.write_text(json.dumps(DRAFT | {"protected": None, "attributes": many}))
-    text = called(path, "--n", "2000").output
+    text = called(path, "--n", "2000", "--all").output
     assert text.startswith("Recommended: protocol ")
     assert max(map(len, text.splitlines())) <= 80
     assert all(f"attribute-{number}" in text for number in range(7))
