@@ -1,7 +1,7 @@
 """Walks a newcomer's two ways by the README alone, and says how long each takes.
 
 `fairness` goes from a checkout to a fairness table, by the README's first command. `answer` goes
-from a checkout to the first survey that is answered in a browser, by what the README says about
+from a checkout to the first survey that is answered in a browser, by what the start page for teams says about
 installing, its block up to publishing, and the address that stands there. With `--installed`
 nothing is installed: the walks use the environment that runs this module.
 """
@@ -58,6 +58,7 @@ def until_published() -> tuple[list[str], str]:
         for language, body in FENCE.findall(page("start/team.md"))
         if language == "sh"
         for line in body.splitlines()
+        if line != ACTIVATE
     ]
     last = next(at for at, line in enumerate(lines) if "survey publish" in line)
     (address,) = re.findall(r"http://\S+/s/\S+", lines[last])
@@ -133,7 +134,7 @@ def walk_to_an_answer(*, installed: bool) -> float:
                 if line.strip() == MARK:
                     break
             else:
-                raise SystemExit("the README's block failed:\n" + "".join(said)[-4000:])
+                raise SystemExit("a block of the start page failed:\n" + "".join(said)[-4000:])
             browser = playwright.chromium.launch(
                 executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"),
                 args=["--no-sandbox"],

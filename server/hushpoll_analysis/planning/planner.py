@@ -220,8 +220,10 @@ def outlook(
         "metric": metric,
         "own": own,
         "optimal_gain": _gain([option for option, _ in candidates]),
-        "recommended": best and {"protocol": best["protocol"], "split": best["split"]},
-        "reason": best and _reason(best, assumptions, metric),
+        "recommended": None
+        if best is None
+        else {"protocol": best["protocol"], "split": best["split"]},
+        "reason": None if best is None else _reason(best, assumptions, metric),
         "shuffled": shuffled,
     }
 
