@@ -1,7 +1,8 @@
 """Walks a newcomer's two ways by the README alone, and says how long each takes.
 
 `fairness` goes from a checkout to a fairness table, by the README's first command. `answer` goes
-from a checkout to the first survey that is answered in a browser, by what the start page for teams says about
+from a checkout to the first survey that is answered in a browser, by what the start page for
+teams says about
 installing, its block up to publishing, and the address that stands there. With `--installed`
 nothing is installed: the walks use the environment that runs this module.
 """
