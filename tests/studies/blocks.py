@@ -17,6 +17,7 @@ import numpy.typing as npt
 from hushpoll_analysis import (
     CellValues,
     SurveyDesign,
+    answered_shares,
     change,
     conditional_shares,
     cross_table,
@@ -149,6 +150,13 @@ def _shares(table: Array, drawn: Drawn) -> Ends:
     return _ends(found, margin(table, "years"))
 
 
+def _asked(table: Array, drawn: Drawn) -> Ends:
+    (found,) = answered_shares(drawn.records(), attributes=["amount"])
+    shares = margin(table, "amount")
+    truth = np.append(shares[:3] / shares[:3].sum(), shares[:3].sum())
+    return _of_intervals([*found.shares, found.answered], truth)  # type: ignore[list-item]
+
+
 def _table(a: str, b: str) -> Callable[[Array, Drawn], Ends]:
     def of(table: Array, drawn: Drawn) -> Ends:
         return _ends(cross_table(drawn.records(), a, b), margin(table, a, b))
@@ -258,6 +266,7 @@ def _level(a: str, b: str) -> Callable[[Array, Drawn], Ends]:
 
 STATISTICS: dict[str, Callable[[Array, Drawn], Ends]] = {
     "shares of a follow-up": _shares,
+    "shares among those asked, and who was": _asked,
     "table of a follow-up and its router": _table("amount", "smokes"),
     "table of two follow-ups": _table("amount", "years"),
     "table with another block": _table("amount", "gender"),
