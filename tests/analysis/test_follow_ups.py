@@ -1,4 +1,4 @@
-"""What statistics make of follow-ups: a last category, or a refusal by name where a tree is."""
+"""What statistics make of follow-ups: a last category, in a block with its router or apart."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from hushpoll_analysis import (
     Records,
+    answered_shares,
     conditional_shares,
     cross_table,
     frequencies,
@@ -112,8 +113,9 @@ def test_shares_and_tables_of_a_tree_are_about_those_who_were_asked() -> None:
     assert shares.shares.value[0] == pytest.approx([0, 0, 0, 1])
     by_age = conditional_shares(records, "amount", "age").shares
     assert by_age.value.sum(axis=1) == pytest.approx([1, 1])
-    with pytest.raises(InvalidParameter, match="randomised together with a follow-up"):
+    with pytest.raises(InvalidParameter, match="smokes and amount always depend on each other"):
         independence(records, "smokes", "amount")
+    assert independence(records, "age", "amount").degrees == 3
 
 
 @pytest.mark.parametrize("protocol", ["SS", "OUE", "OLH"])
@@ -200,3 +202,37 @@ def test_a_plan_of_a_tree_is_refused_by_name() -> None:
     published = Manifest.from_dict(TREE).resolve()
     with pytest.raises(InvalidParameter, match=words):
         launch_plan(None, TREE, published, n=1_000)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_shares_among_those_asked_are_ratios_of_estimates_and_stand_before_those_of_answers(
+    together: bool,
+) -> None:
+    attributes = [DRAFT["attributes"][0], {**DRAFT["attributes"][1], "missing": "?"}]
+    block = [{"name": "both", "attributes": ["smokes", "amount"]}] if together else []
+    draft = {**DRAFT, "attributes": attributes, **({"together": block} if together else {})}
+    published = Manifest.from_dict(draft).resolve()
+    rng = np.random.default_rng(2)
+    amount = rng.choice(5, 4_000, p=[0.2, 0.1, 0.05, 0.1, 0.55])
+    codes = {"smokes": (amount < 4).astype(int), "amount": amount}
+    records = Records(published, encode_many(published, codes, rng))
+    asked, given = answered_shares(records)
+    estimated = next(one for one in frequencies(records) if one.name == "amount").frequency
+    assert (asked.missing, asked.categories) == ("not asked", ("1", "2", "3", "?"))
+    assert (given.missing, given.categories) == ("?", ("1", "2", "3"))
+    for found, number in ((asked, 4), (given, 3)):
+        shares = estimated[:number] / estimated[:number].sum()
+        assert [one.value for one in found.shares] == pytest.approx(shares.tolist())
+        assert found.answered.value == pytest.approx(estimated[:number].sum())
+    true = np.bincount(amount, minlength=5)[:4] / (amount < 4).sum()
+    for share, truth in zip(asked.shares, true, strict=True):
+        assert share.lower < truth < share.upper
+    result = answered_shares(records).result()
+    titles = [section.title for section in result.sections()]
+    assert titles == [
+        "who was asked amount",
+        "amount, of those who were asked",
+        "who answered amount",
+        "amount, of those who answered",
+    ]
+    assert result.assumption.startswith("Shares of a follow-up are of those who were asked it")

@@ -1,13 +1,15 @@
-"""Shares among those who answered: ratios of two estimates, with Fieller's sets.
+"""Shares among those who answered, or were asked: ratios of two estimates, with Fieller's sets.
 
 A skipped or refused question is an answer: the missing category, which is perturbed like any other.
-So how many have answered is itself an estimate, and P(A = a | answered) is f_a/(1 - f_missing).
+So how many have answered is itself an estimate, and P(A = a | answered) is f_a/(1 - f_missing). A
+follow-up has the category of who is not asked besides: its shares are those among the people who
+were asked, of whom those who skipped it are a part, and then those among them who answered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hushpoll_analysis.auditing.group_shares import group_share
@@ -30,24 +32,29 @@ from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.published import Published
 
 ASSUMPTION = (
     "The shares are of those who answered. They are shares of everybody only if those who skipped "
     "the question would have answered like the others, which no record can tell."
 )
+ASKED = (
+    "Shares of a follow-up are of those who were asked it: the people with the answers after which "
+    "it is asked."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweredAttribute:
-    """The distribution of an attribute among those who answered.
+    """The distribution of an attribute among those who answered, or were asked.
 
     Attributes
     ----------
     name : str
         The attribute.
     missing : str
-        Its category of skipped answers.
+        Its category of skipped answers; of shares among those asked that of who was not.
     categories : tuple of str
         The others, in code order.
     n : int
@@ -55,9 +62,9 @@ class AnsweredAttribute:
     confidence : float
         Of each interval.
     answered : Bounded
-        Share of all people who answered.
+        Share of all people who answered, or were asked.
     shares : tuple of Bounded
-        Of those who answered, in each category; not projected, so one may fall outside [0, 1].
+        Of those, in each category; not projected, so one may fall outside [0, 1].
     """
 
     name: str
@@ -100,7 +107,11 @@ class AnsweredShares(Found, list[AnsweredAttribute]):
             n=first.n,
             confidence=first.confidence,
             intervals=how_to_read(shown, first.confidence),
-            assumption=ASSUMPTION,
+            assumption=" ".join(
+                words
+                for words, asked in ((ASKED, True), (ASSUMPTION, False))
+                if any((one.missing == NOT_ASKED) is asked for one in self)
+            ),
             attributes=tuple(attribute.row() for attribute in self),
         )
 
@@ -121,21 +132,22 @@ def answered_shares(
     records : Records or RecordStream
         Read in blocks.
     attributes : sequence of str, optional
-        Each with a missing category; by default all that have one.
+        Each with a missing category, or a follow-up; by default all of them.
     confidence : float
         Of each interval, in (0, 1).
 
     Returns
     -------
     AnsweredShares
-        In the order of the manifest. A set has no bound where so few have answered, as far as the
-        records tell, that their share may be 0; one that holds all of [0, 1] says nothing.
+        In the order of the manifest; of a follow-up among those asked, and then, where it may be
+        skipped, among those who answered. A set has no bound where so few have answered, as far as
+        the records tell, that their share may be 0; one that holds all of [0, 1] says nothing.
 
     Raises
     ------
     InvalidParameter
-        For an unknown attribute, one without a missing category, a survey without such an
-        attribute, a confidence outside (0, 1), or no records.
+        For an unknown attribute, one that is no follow-up and has no missing category, a survey
+        without such an attribute, a confidence outside (0, 1), or no records.
 
     References
     ----------
@@ -167,23 +179,34 @@ def _estimated(source: Source, names: Sequence[str] | None, confidence: float) -
     counts = source.questions([attribute.name for attribute in chosen])
     require_rows(counts.n)
     return AnsweredShares(
-        _shares(source.published, attribute, counts, confidence=confidence) for attribute in chosen
+        _shares(source.published, view, counts, confidence=confidence)
+        for attribute in chosen
+        for view in _views(attribute)
     )
+
+
+def _views(attribute: PublishedAttribute) -> Iterator[PublishedAttribute]:
+    """Yield an attribute as those asked answer it, and as those do who did not skip it."""
+    if attribute.ask_if is not None:
+        skipped = () if attribute.missing is None else (attribute.missing,)
+        yield replace(attribute, categories=(*attribute.categories, *skipped), missing=None)
+    if attribute.missing is not None:
+        yield attribute
 
 
 def optional_attributes(
     published: Published, names: Sequence[str] | None
 ) -> list[PublishedAttribute]:
-    """Return the attributes that have a missing category, of all or of those named.
+    """Return the attributes that somebody may not have answered, of all or of those named.
 
     Raises
     ------
     InvalidParameter
-        For an unknown attribute, one without such a category, or a survey without one.
+        For an unknown attribute, one that everybody has answered, or a survey without another.
     """
     if names is not None:
         for name in names:
-            if published.attribute(name).missing is None:
+            if not has_shares_among(published.attribute(name)):
                 raise InvalidParameter(
                     f"{name} has no category for a missing answer, so everybody has answered it; "
                     "ask for its estimates, or name another attribute",
@@ -192,7 +215,7 @@ def optional_attributes(
     chosen = [
         attribute
         for attribute in published.attributes
-        if attribute.missing is not None and (names is None or attribute.name in names)
+        if has_shares_among(attribute) and (names is None or attribute.name in names)
     ]
     if not chosen:
         raise InvalidParameter(
@@ -201,6 +224,11 @@ def optional_attributes(
             field="attribute",
         )
     return chosen
+
+
+def has_shares_among(attribute: PublishedAttribute) -> bool:
+    """Return whether there may be people who have not answered an attribute, or were not asked."""
+    return attribute.missing is not None or attribute.ask_if is not None
 
 
 def _shares(
@@ -214,7 +242,7 @@ def _shares(
     answered = group_share(attribute, support, n, range(m), confidence=confidence)
     return AnsweredAttribute(
         name=attribute.name,
-        missing=str(attribute.missing),
+        missing=attribute.missing or NOT_ASKED,
         categories=attribute.categories,
         n=n,
         confidence=confidence,

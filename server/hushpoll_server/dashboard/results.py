@@ -11,6 +11,7 @@ from flask import Response
 
 from hushpoll_analysis.estimates.cross_table import CrossTable
 from hushpoll_analysis.multiplicity.dependencies import is_tested
+from hushpoll_analysis.ordered.answered import has_shares_among
 from hushpoll_analysis.ordered.scales import is_ordered
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.rows import Cell, Share
@@ -206,7 +207,7 @@ def _of_questions(
         if is_ordered(asked):
             query = Ordered(attribute=name, confidence=confidence)
             summary = analysis.result(row, query, may_export=export).to_dict()
-        if asked.missing is not None:
+        if has_shares_among(asked):
             query_of_those = Answered(attribute=name, confidence=confidence)
             result = analysis.result(row, query_of_those, may_export=export)
             shares = result.to_dict()
@@ -454,7 +455,8 @@ def _cut(figures: Sequence[Mapping[str, Any]], size: Ends | None) -> str:
     rows: list[Ends] = [
         row for one in figures for row in one["rows"] if row["frequency"] is not None
     ]
-    for one in filter(None, (figure["answered"] for figure in figures)):
+    beside = (figure[part] for figure in figures for part in ("asked", "answered"))
+    for one in filter(None, beside):
         rows += [row for row in (one["answered"], *one["categories"]) if row["value"] is not None]
     return cut_words(rows if size is None else [*rows, size])
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hushpoll_analysis.records.clear_groups import ClearGroups
 from hushpoll_analysis.records.counts import Counts, JointCounts
 from hushpoll_analysis.records.fields import fields_of
-from hushpoll_analysis.records.laws import combinations_of
+from hushpoll_analysis.records.laws import members_of_categories
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.reports.choices import Choices
 from hushpoll_shared.spelling.text import show
@@ -143,7 +143,7 @@ class Basis:
         for a, b in [*choices.cross_tables, *(held if choices.results else ())]:
             entry, rows, columns = held[a, b], shown.attribute(a).k, shown.attribute(b).k
             # one record counts as often as it supports combinations of a block with the answer
-            own, other = (combinations_of(shown.attribute(name)) for name in (a, b))
+            own, other = (max(members_of_categories(shown.attribute(name))) for name in (a, b))
             joint[a, b] = JointCounts(
                 n,
                 _cells(entry["first"], (rows,), n * own),

@@ -193,7 +193,8 @@ def _cut(
         return CUT
     rows = [row for one in results["estimates"]["attributes"] for row in one["categories"]]
     rows += [cell for table in results["cross_tables"] for cell in table["cells"]]
-    for one in filter(None, (question["answered"] for question in questions)):
+    beside = (question[part] for question in questions for part in ("asked", "answered"))
+    for one in filter(None, beside):
         rows += [row for row in (one["answered"], *one["categories"]) if row["value"] is not None]
     return cut_words(rows)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hushpoll_analysis.estimates.frequencies import frequencies_from_counts
+from hushpoll_analysis.ordered.answered import has_shares_among
 from hushpoll_analysis.ordered.scales import is_ordered
 from hushpoll_analysis.records.counts import Counts, PairCounts
 from hushpoll_analysis.records.source import OfCounts
@@ -28,8 +29,9 @@ def results_of(basis: Basis) -> dict[str, Any]:
     -------
     dict
         ``estimates`` of the questions, as the API's route of that name has them; ``ordered`` and
-        ``answered`` by question, where its labels are numbers and where it can be skipped, of the
-        unbiased estimator alone; ``cross_tables``; ``audits`` as their jobs gave them; where there
+        ``answered`` by question, where its labels are numbers and where not everybody answers, of
+        the unbiased estimator alone; ``cross_tables``; ``audits`` as their jobs gave them; where
+        there
         are some, ``results``, each with the address of its ``query``.
     """
     published, choices = basis.shown, basis.choices
@@ -59,7 +61,7 @@ def results_of(basis: Basis) -> dict[str, Any]:
             if is_ordered(asked):
                 summary = result_of(Ordered(attribute=name, confidence=confidence), source)
                 ordered[name] = summary.to_dict()
-            if asked.missing is not None:
+            if has_shares_among(asked):
                 shares = result_of(Answered(attribute=name, confidence=confidence), source)
                 answered[name] = shares.to_dict()
     found = {

@@ -1,4 +1,7 @@
-"""What stands under a question's table: mean and quantiles, and shares of those who answered."""
+"""What stands beside a question's table: mean and quantiles, and shares of those who answered.
+
+Of a follow-up shares of those who were asked stand before it.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from hushpoll_shared.querying.possible import Possible, cut_ends, is_cut
 from hushpoll_shared.querying.rows import Score, ends_of
 from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE, cannot_conclude
+from hushpoll_shared.survey.follow_ups import NOT_ASKED
 
 Line = tuple[str, str, str]
 """Words, estimate and interval."""
@@ -38,13 +42,14 @@ def beside_shares(
     -------
     dict
         ``summary``, its lines, with ``summary_cut``, whether one of their intervals is cut, and
-        ``answered``, the shares of the one question, each with its verdict as ``..._verdict`` and
+        ``answered`` and ``asked``, the shares of the one question among those who answered, and of
+        a follow-up among those who were asked, each with its verdict as ``..._verdict`` and
         as ``..._noisy`` whether it cannot be told; ``assumption`` of the shares; ``why_none``, why
         an estimate has no interval. None where there is nothing.
     """
     found: dict[str, Any] = dict.fromkeys(("summary", "answered", "assumption"))
     found |= {"summary_verdict": None, "summary_noisy": False, "summary_cut": False}
-    found |= {"answered_verdict": None, "answered_noisy": False}
+    found |= {"answered_verdict": None, "answered_noisy": False, "asked": None}
     if summary is not None:
         (group,) = summary["groups"]
         lines = list(_lines(group, Ordered.result_of(summary).scale))
@@ -53,21 +58,23 @@ def beside_shares(
         found["summary_verdict"] = summary["verdict"]
         found["summary_noisy"] = part_is_noisy(summary["verdict"], "groups")
     if answered is not None:
-        (shares,) = answered["attributes"]
-        found["answered"], found["answered_verdict"] = shares, answered["verdict"]
-        found["answered_noisy"] = part_is_noisy(answered["verdict"], shares["name"])
+        for shares in answered["attributes"]:
+            found["asked" if shares["missing"] == NOT_ASKED else "answered"] = shares
+            found["answered_noisy"] = part_is_noisy(answered["verdict"], shares["name"])
+        found["answered_verdict"] = answered["verdict"]
         found["assumption"] = answered["assumption"]
-    return found | {"why_none": _why_none(summary, found["answered"])}
+    return found | {"why_none": _why_none(summary, found["answered"], found["asked"])}
 
 
-def _why_none(summary: Mapping[str, Any] | None, answered: Mapping[str, Any] | None) -> str | None:
+def _why_none(summary: Mapping[str, Any] | None, *shares: Mapping[str, Any] | None) -> str | None:
     """Return why an estimate beside a question has no interval; None where each has one."""
     rows: list[Mapping[str, Any] | None] = []
     if summary is not None:
         (group,) = summary["groups"]
         rows += [*(group[name] for name in _MEANS), *group["quantiles"]]
-    if answered is not None:
-        rows += [answered["answered"], *answered["categories"]]
+    for among in shares:
+        if among is not None:
+            rows += [among["answered"], *among["categories"]]
     return CANNOT_CONCLUDE if cannot_conclude(rows) else None
 
 

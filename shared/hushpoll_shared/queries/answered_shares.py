@@ -1,4 +1,4 @@
-"""The shares of each answer among those who answered."""
+"""The shares of each answer among those who answered, or were asked."""
 
 from __future__ import annotations
 
@@ -19,23 +19,31 @@ from hushpoll_shared.querying.rows import (
     says_nothing,
 )
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
+from hushpoll_shared.survey.follow_ups import NOT_ASKED
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnsweredCategory(SummaryEstimate):
-    """The share of a category among those who answered."""
+    """The share of a category among those who answered, or were asked."""
 
     category: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnsweredAttribute:
-    """The distribution of an attribute among those who answered."""
+    """The distribution of an attribute among those who answered, or were asked."""
 
     name: str
-    missing: str = told("Category of skipped answers.")
-    answered: SummaryEstimate = told("Share of all people who answered.")
+    missing: str = told(
+        "Category of skipped answers; not asked where the shares are of those who were asked."
+    )
+    answered: SummaryEstimate = told("Share of all people who answered, or were asked.")
     categories: tuple[AnsweredCategory, ...]
+
+    @property
+    def who(self) -> str:
+        """What the people did whom the shares are about."""
+        return "were asked" if self.missing == NOT_ASKED else "answered"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,27 +64,29 @@ class SharesOfAnswered(Result):
         level = f"{100 * self.confidence:g} % interval"
         for attribute in self.attributes:
             whole, _ = cut_row(attribute.answered, SHARES)
+            was = attribute.who.replace("were ", "was ")
+            words = f"{estimate_cell(whole)} (std. error {error_cell(whole)}, "
             yield Section(
                 of=SummaryEstimate,
                 rows=(attribute.answered,),
-                title=f"who answered {attribute.name}",
+                title=f"who {was} {attribute.name}",
                 labels=labels,
                 part=attribute.name,
-                fixed={"attribute": attribute.name, "statistic": "share who answered"},
+                fixed={"attribute": attribute.name, "statistic": f"share who {attribute.who}"},
                 possible=SHARES,
             )
             yield Section(
                 of=AnsweredCategory,
                 rows=attribute.categories,
-                title=f"{attribute.name}, of those who answered",
+                title=f"{attribute.name}, of those who {attribute.who}",
                 words={"category": "category"},
                 shown=ESTIMATE,
                 labels=labels,
-                fixed={"attribute": attribute.name, "statistic": "share"},
-                below=(
-                    f"Share who answered: {estimate_cell(whole)} (std. error {error_cell(whole)}, "
-                    f"{level} {limits_cell(whole)}).\n",
-                ),
+                fixed={
+                    "attribute": attribute.name,
+                    "statistic": "share" if attribute.who == "answered" else "share of those asked",
+                },
+                below=(f"Share who {attribute.who}: {words}{level} {limits_cell(whole)}).\n",),
                 part=attribute.name,
                 possible=SHARES,
             )
@@ -98,8 +108,9 @@ class SharesOfAnswered(Result):
 class Answered(Query[SharesOfAnswered]):
     """Estimate the shares of each answer among those who answered a question.
 
-    Each has its confidence set (Fieller's). Where nobody may have answered, as far as the records
-    tell, the set has no bound: these reports cannot conclude.
+    Of a follow-up there are those among the people who were asked it as well, whether they answered
+    or not. Each has its confidence set (Fieller's). Where nobody may have answered, as far as the
+    records tell, the set has no bound: these reports cannot conclude.
     """
 
     name: ClassVar[str] = "answered-shares"
@@ -110,6 +121,6 @@ class Answered(Query[SharesOfAnswered]):
     family: ClassVar[str] = "ordered"
 
     attribute: str | None = asked(
-        "By default all attributes with such a category.", None, attribute=True
+        "By default all that may be skipped, and all follow-ups.", None, attribute=True
     )
     confidence: float = confidence()
