@@ -12,7 +12,13 @@ import { integer, LIST, must, NAME, obey, shape } from "./rules.js";
 /**
  * A declared block of several questions.
  *
- * @typedef {{name: string, attributes: string[], protocol: string, epsilon: string, where: string}} Together
+ * @typedef {object} Together
+ * @property {string} name
+ * @property {string[]} attributes
+ * @property {string} protocol
+ * @property {string} epsilon
+ * @property {string} where Its path in the manifest.
+ * @property {bigint[]} [within] Of the options of a select-all, the combinations that its limits leave.
  */
 
 /** @typedef {import("./codec.js").Part} Part */
@@ -41,7 +47,7 @@ export function joinParts(alone, attributes, together) {
   const taken = new Set(attributes.map(({ name }) => name));
   const used = new Set();
   const blocks = new Map(
-    together.map(({ name, attributes: members, where, ...claims }) => {
+    together.map(({ name, attributes: members, where, within, ...claims }) => {
       must(!taken.has(name), `${where}.name`, name, "a new name");
       taken.add(name);
       const field = `${where}.attributes`;
@@ -52,7 +58,7 @@ export function joinParts(alone, attributes, together) {
         used.add(member);
         return place;
       });
-      const combinations = combinationsOf(places, attributes);
+      const combinations = within ?? combinationsOf(places, attributes);
       const k = combinations.length;
       obey(k, field, integer(2, K_MAX));
       const code = (/** @type {readonly number[]} */ codes) => combinations.indexOf(lanesOf(places, codes));

@@ -31,9 +31,9 @@ import { NOT_ASKED } from "./wording.js";
 
 /**
  * A category per attribute; an integer stands for its decimal string, null or absent for the missing category, or for that of a
- * follow-up that is not asked.
+ * follow-up that is not asked. For a select-all, by its name, the list of its options that apply.
  *
- * @typedef {Readonly<Record<string, string | number | null | undefined>>} Answers
+ * @typedef {Readonly<Record<string, string | number | null | undefined | readonly (string | number)[]>>} Answers
  */
 
 /**
@@ -55,13 +55,14 @@ export function layOut(parts) {
 /**
  * Turn answers into codes, one per attribute in manifest order.
  *
- * @param {readonly Attribute[]} attributes
+ * @param {Pick<import("./published.js").Published, "attributes" | "selects" | "spread">} published
  * @param {Answers} answers
  * @returns {number[]}
  * @throws {InvalidParameter} Never showing an answer.
  */
-export function codeAnswers(attributes, answers) {
-  const given = new Map(Object.entries(answers));
+export function codeAnswers(published, answers) {
+  const { attributes, spread } = published;
+  const given = new Map(Object.entries(spread?.(published, answers) ?? answers));
   /** @type {number[]} */
   const codes = [];
   // Through a map: an attribute may be named like something that every object inherits.

@@ -59,7 +59,7 @@ const SMALL_BATCH = 20;
  */
 export function preview(published, answers, words = ENGLISH) {
   const { attributes, fields, recordSize, epsilon, digest, title, name: survey, version, operator, purpose } = published;
-  const codes = answers && codeAnswers(attributes, answers);
+  const codes = answers && codeAnswers(published, answers);
   return {
     title,
     survey,

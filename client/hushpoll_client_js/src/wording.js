@@ -32,11 +32,13 @@ export function inLanguage(published, language) {
   const { title, description, purpose } = words;
   const questions = new Map(Object.entries(words.attributes ?? {}));
   const sections = new Map(Object.entries(words.sections ?? {}));
+  const asked = new Map(Object.entries(words.selects ?? {}));
   return {
     ...published,
     title,
     description,
     purpose,
+    selects: published.selects?.map((select) => ({ ...select, question: asked.get(select.name) })),
     attributes: published.attributes.map((attribute) => {
       const { question, missing, categories } = questions.get(attribute.name) ?? {};
       return {

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hushpoll_protocols import K_MAX, InvalidParameter
 from hushpoll_shared.spelling.canonical import check_keys
-from hushpoll_shared.spelling.text import NAME_LENGTH, QUESTION_LENGTH, check_name, check_text, show
+from hushpoll_shared.spelling.text import NAME_LENGTH, QUESTION_LENGTH, check_name, check_text, is_name, show
 from hushpoll_shared.survey.attributes import Attribute
 
 if TYPE_CHECKING:
@@ -322,8 +322,10 @@ def read_selects(value: object) -> tuple[Selection, ...]:
 def _read_entry(value: object, where: str) -> Selection:
     if not isinstance(value, Mapping):
         raise InvalidParameter(f"{where} is {show(value)}; it must be an object", field=where)
+    if is_name(value.get("name")):
+        where = f"selects[{value['name']}]"
     check_keys(value, frozenset(KEYS), KEYS[:-1], where=where)
-    where = f"selects[{check_name(value['name'], field=f'{where}.name')}]"
+    check_name(value["name"], field=f"{where}.name")
     names = value["attributes"]
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise InvalidParameter(

@@ -276,7 +276,7 @@ LIES: list[tuple[str, Any, str]] = [
     ("attributes", ["drugs_1", "drugs_3", "drugs_2"], "selects[drugs].attributes"),
     ("attributes", ["drugs_1", "drugs_2"], "selects[drugs].at_most"),
     ("name", "sex", "selects[sex].name"),
-    ("want", "pairs", "selects[0].want"),
+    ("want", "pairs", "selects[drugs].want"),
 ]
 
 
