@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hushpoll_protocols import K_MAX, InvalidParameter
 from hushpoll_shared.spelling.canonical import check_keys
-from hushpoll_shared.spelling.text import NAME_LENGTH, QUESTION_LENGTH, check_name, check_text, is_name, show
+from hushpoll_shared.spelling.text import (
+    NAME_LENGTH,
+    QUESTION_LENGTH,
+    check_name,
+    check_text,
+    is_name,
+    show,
+)
 from hushpoll_shared.survey.attributes import Attribute
 
 if TYPE_CHECKING:
