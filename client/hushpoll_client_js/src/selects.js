@@ -10,7 +10,7 @@ import { formatDecimal, parseDecimal } from "./decimals.js";
 import { InvalidParameter, shown } from "./errors.js";
 import { K_MAX } from "./protocol.js";
 import { integer, LIST, must, NAME, obey, shape } from "./rules.js";
-import { QUESTION } from "./wording.js";
+import { QUESTION, SELECTED } from "./wording.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
 /** @typedef {import("./blocks.js").Together} Together */
@@ -28,7 +28,6 @@ import { QUESTION } from "./wording.js";
  */
 
 const NOT_SELECTED = "not selected";
-export const SELECTED = "selected";
 
 const OPTION = JSON.stringify([NOT_SELECTED, SELECTED]);
 const MOST_OPTIONS = 52;

@@ -12,6 +12,8 @@ export const LANGUAGE = matching(/^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|\d{3})
 export const CATEGORY = text(200);
 /** Label of a follow-up's last category, in every survey and language. */
 export const NOT_ASKED = "not asked";
+/** What an option of a select-all is in every survey and language, where it applies. */
+export const SELECTED = "selected";
 export const TITLE = text(200);
 export const QUESTION = text(1000);
 export const SECTION = text(200);

@@ -58,6 +58,15 @@ def option_name(name: str, place: int) -> str:
     return f"{name}_{place + 1}"
 
 
+def limits_kind(at_least: int, at_most: int, options: int) -> str:
+    """Return what limits come to: any, exactly, at_least, at_most or between."""
+    if at_least == at_most:
+        return "exactly"
+    if at_most == options:
+        return "at_least" if at_least else "any"
+    return "between" if at_least else "at_most"
+
+
 def subsets(options: int, at_least: int, at_most: int) -> int:
     """Return how many subsets of so many options are within limits."""
     return sum(comb(options, size) for size in range(at_least, at_most + 1))
@@ -276,13 +285,13 @@ class Selection:
 
     def limits(self) -> str:
         """Return how many options may be named, in words."""
-        if self.at_least == self.at_most:
-            return f"exactly {self.at_least}"
-        if self.at_least == 0:
-            return f"at most {self.at_most}"
-        if self.at_most == len(self.attributes):
-            return f"at least {self.at_least}"
-        return f"{self.at_least} to {self.at_most}"
+        return {
+            "any": "any number",
+            "exactly": f"exactly {self.at_least}",
+            "at_least": f"at least {self.at_least}",
+            "at_most": f"at most {self.at_most}",
+            "between": f"{self.at_least} to {self.at_most}",
+        }[limits_kind(self.at_least, self.at_most, len(self.attributes))]
 
 
 def check_limits(at_least: int, at_most: int, m: int, where: str) -> None:

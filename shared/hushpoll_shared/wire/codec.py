@@ -27,7 +27,7 @@ from hushpoll_shared.survey.follow_ups import (
 )
 from hushpoll_shared.survey.selects import Selection, spread_answers
 
-Answer = str | int | None | Collection[str]
+Answer = str | int | Collection[str] | None
 """A category, or of a select-all the options that apply."""
 
 
