@@ -1,4 +1,4 @@
-"""What statistics make of follow-ups: a last category, or a refusal by name where a tree is."""
+"""What statistics make of follow-ups: a last category, in a block with its router or apart."""
 
 from __future__ import annotations
 
@@ -112,8 +112,9 @@ def test_shares_and_tables_of_a_tree_are_about_those_who_were_asked() -> None:
     assert shares.shares.value[0] == pytest.approx([0, 0, 0, 1])
     by_age = conditional_shares(records, "amount", "age").shares
     assert by_age.value.sum(axis=1) == pytest.approx([1, 1])
-    with pytest.raises(InvalidParameter, match="randomised together with a follow-up"):
+    with pytest.raises(InvalidParameter, match="smokes and amount always depend on each other"):
         independence(records, "smokes", "amount")
+    assert independence(records, "age", "amount").degrees == 3
 
 
 @pytest.mark.parametrize("protocol", ["SS", "OUE", "OLH"])

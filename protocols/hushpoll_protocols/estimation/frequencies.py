@@ -40,7 +40,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation.marginals import Law, Marginal, UnevenSets
+from hushpoll_protocols.estimation.marginals import AnyLaw, Marginal, UnevenSets
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import DEGENERATE, WeightLaw
 
@@ -76,7 +76,7 @@ class Estimate:
 
 
 def estimate(
-    oracle: Law | UnevenSets,
+    oracle: AnyLaw,
     counts: npt.ArrayLike,
     n: int,
     *,
@@ -148,7 +148,7 @@ def _estimate_sets(
     none = np.full_like(frequency, np.nan)
     raw = Estimate(frequency, none, none, none, n=n, confidence=confidence)
     # weights of D alone, where each counts as it is
-    return weighted(WeightLaw.of_sets(sets) if estimator == "raw" else law, raw)
+    return weighted(WeightLaw.of_raw(sets) if estimator == "raw" else law, raw)
 
 
 def weighted(law: WeightLaw, raw: Estimate) -> Estimate:
@@ -174,42 +174,30 @@ def _estimate_uneven(
     estimator: Estimator,
 ) -> Estimate:
     """Estimate the frequencies of sets of any sizes; those of one size have one law."""
+    none = np.full(sets.k, np.nan)
+    raw = Estimate(debiased_sets(sets, counts, n), none, none, none, n=n, confidence=confidence)
+    whole = weighted(WeightLaw.of(sets) if estimator == "weighted" else WeightLaw.of_raw(sets), raw)
+    if not sets.counts_one:
+        return whole
     sizes = np.array(sets.sizes)
-    laws = {size: sets.of_size(size) for size in sorted(set(sets.sizes))}
-    debiased = np.empty(len(sizes))
-    for size, law in laws.items():
-        most = min(size, law.support_size or size)
-        alike = sizes == size
-        debiased[alike] = debiased_mean(counts[alike], n, p=law.p, q=law.q, most=most)
-    weights = {
-        size: WeightLaw.of(law)
-        if estimator == "weighted"
-        else WeightLaw.of_sets(law)
-        if isinstance(law, Marginal)
-        else WeightLaw.of_indicator(law.p, law.q)
-        for size, law in laws.items()
-    }
-    varies = next(iter(weights.values())).varies
-    excess = np.array([debiased.sum() - 1.0 if varies else 0.0])
-    none = np.full(len(sizes), np.nan)
-    whole = Estimate(none, none.copy(), none.copy(), none.copy(), n=n, confidence=confidence)
-    for size, law_of_one in weights.items():
-        alike = sizes == size
-        under = 1.0 + law_of_one.slope * excess
-        # records that say nothing: every value is like another
-        even = np.full(int(alike.sum()), size / sets.oracle.k)
-        share = np.where(
-            under > DEGENERATE,
-            (debiased[alike] - law_of_one.base * excess) / np.maximum(under, DEGENERATE),
-            debiased[alike] - even * excess,
-        )
-        found = _with_limits(law_of_one, share, excess, whole)
-        if sets.oracle.support_size == 1:
-            p, q = laws[size].p, laws[size].q
-            found = estimate_proportion(counts[alike], n, p=p, q=q, confidence=confidence)
+    for size in sorted(set(sets.sizes)):
+        alike, law = sizes == size, sets.of_size(size)
+        found = estimate_proportion(counts[alike], n, p=law.p, q=law.q, confidence=confidence)
         for part in ("frequency", "standard_error", "lower", "upper"):
             getattr(whole, part)[alike] = getattr(found, part)
     return whole
+
+
+def debiased_sets(
+    sets: UnevenSets, counts: npt.NDArray[np.int64], n: int
+) -> npt.NDArray[np.float64]:
+    """Return the means of the D of sets of any sizes, f64[k], from the support counts of n."""
+    sizes, debiased = np.array(sets.sizes), np.empty(sets.k)
+    for size in sorted(set(sets.sizes)):
+        alike, law = sizes == size, sets.of_size(size)
+        most = min(size, law.support_size or size)
+        debiased[alike] = debiased_mean(counts[alike], n, p=law.p, q=law.q, most=most)
+    return debiased
 
 
 def _with_limits(

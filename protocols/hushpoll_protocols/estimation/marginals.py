@@ -193,6 +193,26 @@ class UnevenSets:
         """What the whole record is charged."""
         return self.oracle.epsilon
 
+    @property
+    def support_size(self) -> int | None:
+        """Size of the support of every record, or None where it varies."""
+        return self.oracle.support_size
+
+    @property
+    def support_variance(self) -> Fraction:
+        """Variance of the size of the support."""
+        return self.oracle.support_variance
+
+    @property
+    def counts_one(self) -> bool:
+        """Whether S_A is 0 or 1 always, an indicator."""
+        return self.oracle.support_size == 1
+
+    @property
+    def members(self) -> int:
+        """Values of the largest set."""
+        return max(self.sizes)
+
     def of_size(self, size: int) -> Law:
         """Return the law of a set of this size; its `k` is that of the domain over the size."""
         return self.oracle if size == 1 else _OneSet(self.oracle, size)
@@ -212,6 +232,21 @@ class _OneSet(Marginal):
 
 Law = FrequencyOracle | Marginal
 """What the records of a perturbed question follow: a protocol, or what it says of sets."""
+
+AnyLaw = Law | UnevenSets
+"""The same of sets of any sizes: their p, q and moments are one for each size."""
+
+
+def members_of(law: AnyLaw | None, k: int) -> tuple[int, ...]:
+    """Return how many values of the domain that is randomised each of k categories stands for."""
+    if isinstance(law, UnevenSets):
+        return law.sizes
+    return (law.members if isinstance(law, Marginal) else 1,) * k
+
+
+def oracle_of(law: AnyLaw | None) -> FrequencyOracle | None:
+    """Return the protocol of the whole domain; None in clear."""
+    return law.oracle if isinstance(law, Marginal | UnevenSets) else law
 
 
 def marginal(oracle: FrequencyOracle, k: int) -> Law:

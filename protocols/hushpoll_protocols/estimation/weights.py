@@ -36,15 +36,19 @@ the finalised codes, which 32-bit codes seldom have (a test compares with the ke
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_protocols.estimation.marginals import Law, Marginal
+from hushpoll_protocols.estimation.marginals import AnyLaw, Marginal, UnevenSets
 
 Array = npt.NDArray[np.float64]
+Moment: TypeAlias = Any
+"""A float; of sets of different sizes f64[k], a number of each."""
 
 DEGENERATE = 1e-6
 """Denominator at or below which f_v is taken to be lost in rounding; 1 is expected."""
@@ -53,6 +57,9 @@ DEGENERATE = 1e-6
 @dataclass(frozen=True, slots=True)
 class WeightLaw:
     """The moments from which the weights of one protocol follow.
+
+    Of sets of different sizes all but `excess` are f64[k], with the law of each set: the weight of
+    one is as if the others had its size.
 
     Attributes
     ----------
@@ -67,29 +74,46 @@ class WeightLaw:
         Third central moment of D_v where v is the truth and where it is not.
     """
 
-    k: float
-    at_match: float
-    elsewhere: float
+    k: Moment
+    at_match: Moment
+    elsewhere: Moment
     excess: float
-    third_at_match: float
-    third_elsewhere: float
+    third_at_match: Moment
+    third_elsewhere: Moment
 
     @classmethod
-    def of(cls, oracle: Law | None) -> WeightLaw:
+    def of(cls, oracle: AnyLaw | None) -> WeightLaw:
         """Return the law of a protocol or of sets; of an attribute in clear for None."""
         if oracle is None:
             return cls(1, 0.0, 0.0, 0.0, 0.0, 0.0)
-        alone = (
-            cls.of_sets(oracle)
-            if isinstance(oracle, Marginal)
-            else cls.of_indicator(oracle.p, oracle.q)
-        )
+        if isinstance(oracle, UnevenSets):
+            return cls._of_each(oracle, cls.of)
+        alone = cls.of_raw(oracle)
         if oracle.support_size is not None:
             return alone
         excess = oracle.support_variance / (oracle.p - oracle.q) ** 2
         # of a set of m values in a domain of k, as if there were k/m such sets
         size = oracle.oracle.k / oracle.members if isinstance(oracle, Marginal) else oracle.k
         return replace(alone, k=size, excess=float(excess))
+
+    @classmethod
+    def of_raw(cls, oracle: AnyLaw) -> WeightLaw:
+        """Return the law of D alone, the estimator ``raw``, of a protocol or of sets."""
+        if isinstance(oracle, UnevenSets):
+            return cls._of_each(oracle, cls.of_raw)
+        if isinstance(oracle, Marginal):
+            return cls.of_sets(oracle)
+        return cls.of_indicator(oracle.p, oracle.q)
+
+    @classmethod
+    def _of_each(cls, sets: UnevenSets, of: Callable[[Any], WeightLaw]) -> WeightLaw:
+        sizes, places = np.unique(sets.sizes, return_inverse=True)
+        laws = [of(sets.of_size(size)) for size in sizes.tolist()]
+        numbers: dict[str, Any] = {
+            field.name: np.array([getattr(law, field.name) for law in laws], np.float64)[places]
+            for field in fields(cls)
+        }
+        return cls(**numbers | {"excess": laws[0].excess})
 
     @classmethod
     def of_indicator(cls, p: Fraction, q: Fraction) -> WeightLaw:
@@ -133,12 +157,12 @@ class WeightLaw:
         return self.excess > 0
 
     @property
-    def base(self) -> float:
+    def base(self) -> Moment:
         """Return E/V, the share of the excess that a category of frequency 0 takes."""
         return self.elsewhere / self.excess if self.varies else 0.0
 
     @property
-    def slope(self) -> float:
+    def slope(self) -> Moment:
         """Return (M - E)/V, by how much that share is larger for a category of frequency 1."""
         return (self.at_match - self.elsewhere) / self.excess if self.varies else 0.0
 
@@ -196,7 +220,7 @@ class WeightLaw:
         m, e, m3, e3 = self.at_match, self.elsewhere, self.third_at_match, self.third_elsewhere
         own, rest = 1.0 - share, share
         # Members of the set and the others enter W - E[W] with these factors, each independently.
-        others = max(self.k - size, 0)
+        others = np.maximum(self.k - size, 0)
         return Spread(
             own**2 * (m + (size - 1) * e) + rest**2 * others * e,
             own**2 * size * e + rest**2 * (m + (others - 1) * e),
@@ -204,7 +228,7 @@ class WeightLaw:
             own**3 * size * e3 - rest**3 * (m3 + (others - 1) * e3),
         )
 
-    def variance_coefficients(self, size: int = 1) -> tuple[float, float, float]:
+    def variance_coefficients(self, size: int = 1) -> tuple[Moment, Moment, Moment]:
         """Return c0, c1 and c2: n times the variance of the estimate is c0 + c1 f + c2 f^2.
 
         It is f(1 - f) + h (V - h)/V with h = size E + f (M - E), the covariance of D and T.

@@ -5,7 +5,7 @@ See docs/explanation/fairness-without-the-attribute.md for the derivation and it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -42,12 +42,13 @@ from hushpoll_analysis.poisoning.audits import (
     turning_share,
     without_fakes,
 )
-from hushpoll_analysis.records.laws import combinations_of
+from hushpoll_analysis.records.laws import cells_of, members_of_categories
 from hushpoll_analysis.records.records import CELLS, Records
 from hushpoll_analysis.records.source import OfRecords
 from hushpoll_protocols import FrequencyOracle, format_epsilon
 from hushpoll_shared.group_metrics import METRICS, RATES
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.protected import Protected
 from hushpoll_shared.survey.published import Published
 
 SMALLEST_SHARE = 1e-3
@@ -198,32 +199,48 @@ def _fakes(published: Published, moments: Moments, *, each_value: bool) -> npt.N
     attribute, protected = protected_of(published), published.protected
     assert protected is not None  # noqa: S101  (protected_of has refused None)
     shares = [float(moments.mean[own] @ PEOPLE) for own in (slice(0, 4), slice(4, 8))]
-    sizes = [len(protected.unprivileged), len(protected.privileged)]
-    groups = _set_of_sets(attribute, sizes, shares)
+    codes = _codes_of_groups(attribute, protected)
+    groups = _set_of_sets(attribute, codes, shares)
     target = _positive(published)
     if target is None:
         return extreme_rows(groups, None, each_value=each_value)
-    answers = len(target.categories)
+    labels = _codes_of_labels(target)
     block = common_block(published, attribute.name, target.name)
     if block is not None:
-        each = block.k // (attribute.k * target.k)
-        sizes = [size * part * each for size in sizes for part in (answers - 1, 1)]
+        members = cells_of(block, [attribute.name, target.name])[0]
+        sizes = [int(members[np.ix_(own, of)].sum()) for own in codes for of in labels]
         people = [float(moments.mean[place]) for place in (1, 0, 5, 4)]
         cells = block.oracle, *_with_rest(sizes, people, block.k)
         return extreme_rows_of_cells(cells, each_value=each_value)
     total = moments.mean[:4] + moments.mean[4:]
-    labels = _set_of_sets(target, [answers - 1, 1], [float(total[1]), float(total[0])])
-    return extreme_rows(groups, labels, each_value=each_value)
+    of_labels = _set_of_sets(target, labels, [float(total[1]), float(total[0])])
+    return extreme_rows(groups, of_labels, each_value=each_value)
+
+
+def _codes_of_groups(
+    attribute: PublishedAttribute, protected: Protected
+) -> tuple[list[int], list[int]]:
+    """Return the codes of the unprivileged and of the privileged group."""
+    low, high = (
+        [attribute.domain.index(category) for category in categories]
+        for categories in (protected.unprivileged, protected.privileged)
+    )
+    return low, high
+
+
+def _codes_of_labels(target: PublishedAttribute) -> tuple[list[int], list[int]]:
+    """Return the codes of the negative answers, and of the positive one."""
+    yes = target.categories.index(str(target.positive))
+    return [code for code in range(len(target.categories)) if code != yes], [yes]
 
 
 def _set_of_sets(
-    attribute: PublishedAttribute, sizes: list[int], shares: list[float]
+    attribute: PublishedAttribute, sets: Sequence[Sequence[int]], shares: list[float]
 ) -> tuple[FrequencyOracle | None, list[int], npt.NDArray[np.float64]]:
     """Return the protocol, the values that stand for each set and all others, and shares."""
-    each = combinations_of(attribute)
-    return attribute.oracle, *_with_rest(
-        [size * each for size in sizes], shares, attribute.k * each
-    )
+    members = members_of_categories(attribute)
+    sizes = [sum(members[code] for code in codes) for codes in sets]
+    return attribute.oracle, *_with_rest(sizes, shares, sum(members))
 
 
 def _with_rest(
@@ -240,10 +257,7 @@ def _moments(records: Records, predicted: npt.NDArray[np.int8]) -> Moments:
     published = records.published
     attribute, protected = protected_of(published), published.protected
     assert protected is not None  # noqa: S101  (protected_of has refused None)
-    groups = (
-        [attribute.domain.index(category) for category in protected.unprivileged],
-        [attribute.domain.index(category) for category in protected.privileged],
-    )
+    groups = _codes_of_groups(attribute, protected)
     target = _positive(published)
     terms, width = _terms(records, attribute, target, groups)
     total, start = Moments.none(), 0
@@ -271,12 +285,11 @@ def _terms(
             positive, negative = _labels(target, block, weigh_label)
             return row_terms(weigh.rows(block), predicted, groups, positive, negative)
 
-        return apart, combinations_of(attribute) * attribute.k
+        return apart, sum(members_of_categories(attribute))
     support = OfRecords(records).pair(attribute.name, target.name).both
     names = attribute.name, target.name
     cells = RowWeights.of(records.published, names, support, len(records))
-    yes = target.categories.index(str(target.positive))
-    no = [code for code in range(len(target.categories)) if code != yes]
+    no, (yes,) = _codes_of_labels(target)
 
     def in_block(block: Records, predicted: npt.NDArray[np.int8]) -> npt.NDArray[np.float64]:
         weights = cells.rows(block)

@@ -25,11 +25,11 @@ from hushpoll_analysis.estimates.joint import Side, debiased_means
 from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.estimates.weight_law import weight_products
 from hushpoll_analysis.records.counts import Counts, count
-from hushpoll_analysis.records.laws import law_of, law_of_cells
+from hushpoll_analysis.records.laws import cells_of, law_of
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords
 from hushpoll_protocols.estimation.frequencies import normal_quantile
-from hushpoll_protocols.estimation.marginals import Law, Marginal
+from hushpoll_protocols.estimation.marginals import AnyLaw, UnevenSets, members_of, oracle_of
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared.survey.attributes import PublishedAttribute
@@ -86,7 +86,7 @@ def shares_of_sets(
 
 
 def _of_law(
-    protocol: Law | None,
+    protocol: AnyLaw | None,
     support: npt.NDArray[np.int64],
     n: int,
     sets: Sequence[Sequence[int]],
@@ -96,12 +96,19 @@ def _of_law(
     z, law = normal_quantile(confidence), WeightLaw.of(protocol)
     debiased = debiased_means(support, n, Side.of(protocol))
     frequencies = law.frequencies(debiased)
-    scale = float(1.0 + law.slope * law.mean_excess(debiased)[0])
+    if isinstance(protocol, UnevenSets):
+        # a set of categories is a set of values, whose weights are those of the protocol
+        law, members, k = WeightLaw.of(protocol.oracle), protocol.sizes, protocol.oracle.k
+        protocol = protocol.oracle
+    else:
+        members, k = (1,) * len(support), len(support)
+    scale = float(1.0 + law.slope * (debiased.sum() - 1.0 if law.varies else 0.0))
+    sizes = [sum(members[code] for code in codes) for codes in sets]
     shares: dict[int, Interval] = {}
-    for size in {len(codes) for codes in sets}:
-        places = [place for place, codes in enumerate(sets) if len(codes) == size]
+    for size in sorted(set(sizes)):
+        places = [place for place, other in enumerate(sizes) if other == size]
         values = np.array([frequencies[list(sets[place])].sum() for place in places])
-        c0, c1, c2 = _coefficients(protocol, len(support), size)
+        c0, c1, c2 = _coefficients(protocol, k, size)
         limits = score_limits(
             values,
             n,
@@ -117,12 +124,12 @@ def _of_law(
     return [shares[place] for place in range(len(sets))]
 
 
-def _coefficients(protocol: Law | None, k: int, size: int) -> tuple[float, float, float]:
+def _coefficients(protocol: AnyLaw | None, k: int, size: int) -> tuple[float, float, float]:
     """Return c0, c1 and c2 of the variance of the weight of a set of so many categories."""
     law = WeightLaw.of(protocol)
     if law.varies:
         return law.variance_coefficients(size)
-    inside, outside = _variances(protocol, k, size)
+    inside, outside = _variances(protocol, k, range(size))
     return outside, 1.0 + inside - outside, -1.0
 
 
@@ -164,8 +171,13 @@ def group_shares(
         sets = [
             [code * target.k + answer for code in of for answer in range(answers)] for of in codes
         ]
-        law = law_of_cells(block, counts.both.size)
-        low, high = _of_law(law, counts.both.ravel(), counts.n, sets, confidence=confidence)
+        cells, law = cells_of(block, [group.name, target.name])
+        possible = cells.ravel() > 0
+        # nobody is in a cell without a combination
+        place = np.cumsum(possible) - 1
+        sets = [[int(place[code]) for code in of if possible[code]] for of in sets]
+        support = counts.both.ravel()[possible]
+        low, high = _of_law(law, support, counts.n, sets, confidence=confidence)
         return low, high
     names = [group.name, *([] if target is None else [target.name])]
     of_questions = count(records, only=names)
@@ -204,8 +216,8 @@ def _labelled(
     (m1, e1), (m2, e2) = (
         (1.0 + inside, outside)
         for inside, outside in (
-            _variances(law_of(group), group.k, len(codes), f1),
-            _variances(law_of(target), target.k, target.k - 1, f2),
+            _variances(law_of(group), group.k, codes, f1),
+            _variances(law_of(target), target.k, answers, f2),
         )
     )
     none = f1 * (m1 - e1) * e2 + f2 * e1 * (m2 - e2) + e1 * e2
@@ -221,14 +233,17 @@ def _labelled(
     return Interval(value, error, float(lower), float(upper))
 
 
-def _variances(law: Law | None, k: int, size: int, frequency: float = 0.5) -> tuple[float, float]:
+def _variances(
+    law: AnyLaw | None, k: int, codes: Sequence[int], frequency: float = 0.5
+) -> tuple[float, float]:
     """Return the variance of a set's weight where the truth is in the set, and where it is not.
 
     The frequency of the set plays a part only where the size of the support varies.
     """
-    if size == k:
+    if len(codes) == k:
         return 0.0, 0.0
-    oracle, each = (law.oracle, law.members) if isinstance(law, Marginal) else (law, 1)
-    sizes = [size * each, (k - size) * each]
-    products = weight_products(oracle, sizes, [frequency, 1 - frequency])
+    members = members_of(law, k)
+    size = sum(members[code] for code in codes)
+    sizes = [size, sum(members) - size]
+    products = weight_products(oracle_of(law), sizes, [frequency, 1 - frequency])
     return float(products[0, 0, 0]) - 1.0, float(products[1, 0, 0])

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.records.fields import over_others
-from hushpoll_analysis.records.laws import sets_of
+from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.records import Channel, Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import estimate, estimate_proportion
@@ -85,7 +85,7 @@ class AttributeData:
 
 def unbiased(data: AttributeData) -> Estimate:
     """Return the weighted unbiased estimate with its score interval."""
-    law = sets_of(data.attribute)
+    law = law_of(data.attribute)
     if law is None:
         found = estimate_proportion(data.support, data.n, p=1, q=0, confidence=data.confidence)
     else:

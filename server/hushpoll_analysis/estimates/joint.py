@@ -24,8 +24,13 @@ import numpy.typing as npt
 
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.records import Channel
-from hushpoll_protocols.estimation.frequencies import Estimator, debiased_mean, normal_quantile
-from hushpoll_protocols.estimation.marginals import Law, Marginal
+from hushpoll_protocols.estimation.frequencies import (
+    Estimator,
+    debiased_mean,
+    debiased_sets,
+    normal_quantile,
+)
+from hushpoll_protocols.estimation.marginals import AnyLaw, Marginal, UnevenSets
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import WeightLaw
 
@@ -67,25 +72,28 @@ class Side:
         Law of the weights.
     most : int
         Combinations with one category that a record can support; 1 but in a block with others.
+    sets : UnevenSets or None
+        Where its categories are sets of combinations of different sizes.
     """
 
     channel: Channel
     law: WeightLaw
     most: int = 1
+    sets: UnevenSets | None = None
 
     @classmethod
-    def of(cls, oracle: Law | None, *, estimator: Estimator = "weighted") -> Side:
+    def of(cls, oracle: AnyLaw | None, *, estimator: Estimator = "weighted") -> Side:
         """Return the side of an attribute with this protocol, or this part of a block's.
 
         None is an attribute in clear.
         """
-        channel = Channel.of(oracle)
-        most = oracle.members if isinstance(oracle, Marginal) else 1
-        if estimator == "weighted":
-            return cls(channel, WeightLaw.of(oracle), most)
-        if isinstance(oracle, Marginal):
-            return cls(channel, WeightLaw.of_sets(oracle), most)
-        return cls(channel, WeightLaw.of_indicator(channel.p, channel.q))
+        if oracle is None or estimator == "weighted":
+            law = WeightLaw.of(oracle)
+        else:
+            law = WeightLaw.of_raw(oracle)
+        most = oracle.members if isinstance(oracle, Marginal | UnevenSets) else 1
+        sets = oracle if isinstance(oracle, UnevenSets) else None
+        return cls(Channel.of(oracle), law, most, sets)
 
     @property
     def perturbed(self) -> bool:
@@ -143,6 +151,8 @@ def joint_frequencies(counts: JointCounts, first: Side, second: Side) -> tuple[A
 
 def debiased_means(support: npt.NDArray[np.int64], n: int, side: Side) -> Array:
     """Return the means of D, f64[k], from the support counts of n records."""
+    if side.sets is not None:
+        return debiased_sets(side.sets, support, n)
     return debiased_mean(support, n, p=side.channel.p, q=side.channel.q, most=side.most)
 
 
@@ -153,7 +163,8 @@ def _frequency(
     debiased: tuple[Array, Array],
     shares: tuple[Array, Array],
 ) -> Array:
-    n, q1, q2 = counts.n, float(first.channel.q), float(second.channel.q)
+    n, q1, q2 = counts.n, first.channel.elsewhere, second.channel.elsewhere
+    q1 = q1[:, None] if isinstance(q1, np.ndarray) else q1
     pi1, pi2 = (counts.first / n)[:, None], (counts.second / n)[None, :]
     gaps = first.channel.gap * second.channel.gap
     joint: Array = (counts.both / n - q1 * pi2 - q2 * pi1 + q1 * q2) / gaps

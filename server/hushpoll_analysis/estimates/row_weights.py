@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.joint import Side, debiased_means
 from hushpoll_analysis.records.counts import count
-from hushpoll_analysis.records.laws import law_of, law_of_cells
+from hushpoll_analysis.records.laws import cells_of, law_of
 from hushpoll_analysis.records.numbers import numbers
 from hushpoll_analysis.records.records import Channel, Records
-from hushpoll_protocols.estimation.marginals import Law
+from hushpoll_protocols.estimation.marginals import AnyLaw
 from hushpoll_shared.survey.published import Published
 
 Array = npt.NDArray[np.float64]
@@ -31,15 +32,18 @@ class RowWeights:
     ----------
     names : tuple of str
         The attribute, or the questions of the block that the cells are made of.
-    law : FrequencyOracle, Marginal or None
+    law : FrequencyOracle, Marginal, UnevenSets or None
         Of the categories or cells; None in clear.
     shares : f64[k] or f64[k1, k2, ...]
         The constants c, which sum to 1; 0 where every support has one size.
+    possible : bool[k1, k2, ...] or None
+        Which cells somebody can be in; None for all.
     """
 
     names: tuple[str, ...]
-    law: Law | None
+    law: AnyLaw | None
     shares: Array
+    possible: npt.NDArray[np.bool_] | None = None
 
     @classmethod
     def of(
@@ -59,13 +63,20 @@ class RowWeights:
             Records behind them, at least 1.
         """
         block = published.block_of(names[0])
+        possible = None
         if len(names) == 1 or block is None:
             law = law_of(published.attribute(names[0]))
         else:
-            law = law_of_cells(block, support.size)
+            sizes, law = cells_of(block, names)
+            possible = None if sizes.all() else sizes > 0
         side = Side.of(law)
-        shares = side.law.excess_shares(debiased_means(support.ravel(), n, side))
-        return cls(tuple(names), law, shares.reshape(support.shape))
+        counted = support.ravel() if possible is None else support[possible]
+        shares = side.law.excess_shares(debiased_means(counted, n, side))
+        if possible is None:
+            return cls(tuple(names), law, shares.reshape(support.shape))
+        whole = np.zeros(support.shape)
+        whole[possible] = shares
+        return cls(tuple(names), law, whole, possible)
 
     @classmethod
     def of_records(cls, records: Records, name: str) -> RowWeights:
@@ -78,8 +89,18 @@ class RowWeights:
         supported = numbers(records, self.names)
         if self.law is None:
             return supported.astype(np.float64)
-        debiased = Channel.of(self.law).debias(supported)
+        debiased = self._debiased(supported)
         if not self.shares.any():
             return np.asarray(debiased)
         excess = debiased.sum(axis=tuple(range(1, debiased.ndim)), keepdims=True) - 1.0
         return np.asarray(debiased - self.shares * excess)
+
+    def _debiased(self, supported: npt.NDArray[Any]) -> Array:
+        """Return D, f64[n, k] or f64[n, k1, k2, ...]; 0 in cells that nobody can be in."""
+        channel = Channel.of(self.law)
+        if self.possible is None:
+            flat = supported.reshape(len(supported), -1)
+            return channel.debias(flat).reshape(supported.shape)
+        debiased = np.zeros(supported.shape)
+        debiased[:, self.possible] = channel.debias(supported[:, self.possible])
+        return debiased

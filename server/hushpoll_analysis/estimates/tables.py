@@ -10,7 +10,6 @@ a question that was not asked, has the share 0.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from hushpoll_analysis.estimates.joint import JointEstimate, Side, estimate_joint
 from hushpoll_analysis.poisoning.influence import (
@@ -21,10 +20,8 @@ from hushpoll_analysis.poisoning.influence import (
     table_influence,
 )
 from hushpoll_analysis.records.counts import JointCounts
-from hushpoll_analysis.records.fields import over_others
-from hushpoll_analysis.records.laws import law_of
+from hushpoll_analysis.records.laws import cells_of, law_of
 from hushpoll_protocols.estimation.frequencies import estimate
-from hushpoll_protocols.estimation.marginals import Law, UnevenSets, marginal
 from hushpoll_shared.survey.blocks import Block
 from hushpoll_shared.survey.published import Published
 
@@ -60,7 +57,7 @@ def estimate_table(
     if block is None:
         first, second = (Side.of(law_of(published.attribute(name))) for name in (a, b))
         return estimate_joint(counts, first, second, confidence=confidence)
-    sizes, law = cells_of(block, a, b)
+    sizes, law = cells_of(block, [a, b])
     cells = estimate(law, counts.both[sizes > 0], counts.n, confidence=confidence)
     # nobody can be in a cell that no combination is in
     frequency, error, lower, upper = (np.zeros(counts.both.shape) for _ in range(4))
@@ -76,23 +73,12 @@ def estimate_table(
     )
 
 
-def cells_of(block: Block, a: str, b: str) -> tuple[npt.NDArray[np.int64], Law | UnevenSets]:
-    """Return the combinations in each cell of two questions of a block, and the law of the cells.
-
-    The law is that of the cells which have some, row by row.
-    """
-    sizes = over_others(np.ones(block.k, np.int64), block, [a, b])
-    if (sizes == sizes[0, 0]).all():
-        return sizes, marginal(block.oracle, sizes.size)
-    return sizes, UnevenSets(block.oracle, tuple(sizes[sizes > 0].tolist()))
-
-
 def influence_on_table(
     published: Published, a: str, b: str, joint: JointEstimate
 ) -> Influence | TableInfluence:
     """Return what one fake report can count as in a cell of the table of two questions."""
     block = common_block(published, a, b)
     if block is not None:
-        return influence(block.oracle, targets=int(cells_of(block, a, b)[0].max()))
+        return influence(block.oracle, targets=int(cells_of(block, [a, b])[0].max()))
     first, second = (influence_of(published.attribute(name)) for name in (a, b))
     return table_influence(first, second, (joint.first, joint.second))

@@ -53,7 +53,7 @@ def weight_law(
     oracle : FrequencyOracle or None
         Of the attribute; None in clear.
     sizes : sequence of int
-        Categories of each set, at least 1; together all categories.
+        Categories of each set, at least 0; together all categories.
     shares : sequence of float
         Of the respondents whose answer is in each set, summing to 1.
     points : int
@@ -62,7 +62,10 @@ def weight_law(
     if oracle is None:
         return [(row[None, :], np.ones(1)) for row in np.eye(len(sizes))]
     laws = []
-    for truth in range(len(sizes)):
+    for truth, size in enumerate(sizes):
+        if not size:  # nobody's answer is there
+            laws.append((np.zeros((1, len(sizes))), np.zeros(1)))
+            continue
         found = list(_supports(oracle, sizes, truth, points))
         supported = np.array([counts for counts, _ in found])
         weights = weights_of_supports(oracle, sizes, shares, supported)

@@ -11,10 +11,10 @@ from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.multiplicity.discovery import adjusted
 from hushpoll_analysis.records.counts import PairCounts, paired
-from hushpoll_analysis.records.laws import law_of, law_of_cells, sets_of
+from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfCounts, OfRecords, Source
-from hushpoll_analysis.relations.block_independence import has_rare_cells
+from hushpoll_analysis.relations.block_independence import has_rare_cells, law_of_table
 from hushpoll_analysis.relations.independence import (
     IndependenceTest,
     has_rare_answers,
@@ -25,7 +25,6 @@ from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import foreseen
 from hushpoll_analysis.verdicts.powers import dependence
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation.marginals import UnevenSets
 from hushpoll_shared.queries.dependencies import Dependencies as Query
 from hushpoll_shared.queries.dependencies import OutcomesOfTests, PairTest
 from hushpoll_shared.queries.independence import Independence
@@ -163,22 +162,18 @@ def _left_out(published: Published, but: Collection[str]) -> tuple[str, ...]:
         return ()
     words = ", ".join(f"{a} and {b}" for a, b in gone)
     return (
-        f"{words} are not tested: a follow-up and its router always depend on each other, and of a "
-        "question in their block this version knows no test.",
+        f"{words} are not tested: questions always depend on each other if some of their answers "
+        "cannot be given together, as those of a follow-up and its router.",
     )
 
 
 def is_tested(published: Published, a: str, b: str) -> bool:
     """Return whether a test of independence knows two attributes.
 
-    A follow-up and its router are never independent; of a question whose answers have different
-    numbers of combinations in its block, a test is not known here.
+    Two of one block are never independent if some of their answers cannot be given together.
     """
     block = common_block(published, a, b)
-    if block is not None:
-        return block.tree is None
-    laws = (sets_of(published.attribute(name)) for name in (a, b))
-    return not any(isinstance(law, UnevenSets) for law in laws)
+    return block is None or block.tree is None or law_of_table(block, a, b) is not None
 
 
 def tables_for(pairs: int, rate: float) -> int:
@@ -211,7 +206,8 @@ def rare_pairs(
         if joint is None:
             continue
         if block is not None:
-            found += has_rare_cells(law_of_cells(block, joint.both.size), joint)
+            law = law_of_table(block, a, b)
+            found += law is not None and has_rare_cells(law, joint)
             continue
         laws = law_of(published.attribute(a)), law_of(published.attribute(b))
         found += has_rare_answers(joint, laws)
@@ -238,7 +234,7 @@ def check_pairs(
     if not pairs:
         raise InvalidParameter(
             f"the survey {published.name} has no two attributes whose joint counts are kept, and "
-            "that are in no block with a follow-up; test a single pair by independence",
+            "whose answers can all be given together; test a single pair by independence",
             field="name",
         )
     return pairs

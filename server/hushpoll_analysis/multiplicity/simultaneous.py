@@ -38,7 +38,7 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.planning.precision import widest
-from hushpoll_analysis.records.laws import law_of, sets_of
+from hushpoll_analysis.records.laws import even_law_of, law_of
 from hushpoll_analysis.records.records import Channel, Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
@@ -51,7 +51,7 @@ from hushpoll_protocols.estimation.frequencies import (
     estimate_proportion,
     normal_quantile,
 )
-from hushpoll_protocols.estimation.marginals import Law, Marginal, UnevenSets
+from hushpoll_protocols.estimation.marginals import AnyLaw, Law, Marginal, UnevenSets
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_shared.queries.simultaneous_estimates import SharesTogether, TogetherAttribute
 from hushpoll_shared.queries.simultaneous_estimates import Simultaneous as Query
@@ -187,10 +187,10 @@ def _together(
     categories = sum(attribute.k for attribute in chosen)
     found = {}
     for attribute in chosen:
-        support, law = counts.of(source.published, attribute.name), sets_of(attribute)
+        support, law = counts.of(source.published, attribute.name), law_of(attribute)
         alpha = 1 - confidence
         if method == "anytime":
-            estimated = _anytime(law_of(attribute), support, counts.n, alpha / categories)
+            estimated = _anytime(even_law_of(attribute), support, counts.n, alpha / categories)
         else:
             level = 1 - alpha / categories
             if method == "max-t":
@@ -215,7 +215,7 @@ def _foresee(
     reaches = []
     for attribute in chosen:
         if method == "anytime":
-            channel = Channel.of(law_of(attribute))
+            channel = Channel.of(even_law_of(attribute))
             hits = side.n * (float(channel.q) + channel.gap / attribute.k)
             lower, upper = sequence_limits(hits, side.n, alpha)
             half = (upper - lower) / channel.gap / 2
@@ -281,8 +281,8 @@ def _level(
     attribute: PublishedAttribute, support: npt.NDArray[np.int64], n: int, alpha: float
 ) -> float:
     """Return the confidence of each interval of an attribute so that all hold together."""
-    law = sets_of(attribute)
-    if attribute.k > MOST_CATEGORIES or isinstance(law, UnevenSets):
+    law = law_of(attribute)
+    if attribute.k > MOST_CATEGORIES:
         return 1 - alpha / attribute.k
     frequency = _estimate(law, support, n, 0.5).frequency
     covariance = WeightCovariances.of(law).over_population(project_simplex(frequency))
@@ -290,7 +290,7 @@ def _level(
 
 
 def _refuse_sets(attribute: PublishedAttribute) -> None:
-    law = sets_of(attribute)
+    law = law_of(attribute)
     if isinstance(law, UnevenSets) or (isinstance(law, Marginal) and not law.counts_one):
         raise InvalidParameter(
             f"method is 'anytime', and {attribute.name} is randomised together with other "
@@ -302,7 +302,7 @@ def _refuse_sets(attribute: PublishedAttribute) -> None:
 
 
 def _estimate(
-    oracle: Law | UnevenSets | None, support: npt.NDArray[np.int64], n: int, confidence: float
+    oracle: AnyLaw | None, support: npt.NDArray[np.int64], n: int, confidence: float
 ) -> Estimate:
     if oracle is None:
         return estimate_proportion(support, n, p=1, q=0, confidence=confidence)

@@ -14,12 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
-from hushpoll_analysis.estimates.tables import cells_of
 from hushpoll_analysis.ordered.record_law import RecordLaw
 from hushpoll_analysis.records.counts import JointCounts
-from hushpoll_analysis.records.laws import combinations_of, law_of, sets_of
+from hushpoll_analysis.records.laws import cells_of, combinations_of, law_of
 from hushpoll_protocols.estimation.frequencies import estimate
-from hushpoll_protocols.estimation.marginals import Law, UnevenSets
+from hushpoll_protocols.estimation.marginals import AnyLaw, UnevenSets
 from hushpoll_protocols.estimation.weights import DEGENERATE, WeightLaw
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.blocks import Block
@@ -90,7 +89,7 @@ class Answers:
         n : int
             Records, at least 1.
         """
-        shares, scale = _estimated(sets_of(attribute), support, n)
+        shares, scale = _estimated(law_of(attribute), support, n)
         one, none = np.ones(1), np.zeros(1)
         return cls(
             attribute,
@@ -166,7 +165,7 @@ class Answers:
         counts: JointCounts,
         block: Block,
     ) -> Answers:
-        sizes, law = cells_of(block, attribute.name, group.name)
+        sizes, law = cells_of(block, [attribute.name, group.name])
         shares = np.zeros(counts.both.shape)
         shares[sizes > 0], scale = _estimated(law, counts.both[sizes > 0], counts.n)
         one, none = np.ones(group.k), np.zeros(group.k)
@@ -215,9 +214,7 @@ class Answers:
         return self.group is None and self.attribute.k == self.categories
 
 
-def _estimated(
-    law: Law | UnevenSets | None, support: npt.NDArray[np.int64], n: int
-) -> tuple[Array, float]:
+def _estimated(law: AnyLaw | None, support: npt.NDArray[np.int64], n: int) -> tuple[Array, float]:
     """Return estimated shares, and the factor of :attr:`Answers.scale`."""
     if isinstance(law, UnevenSets):
         p, q = float(law.oracle.p), float(law.oracle.q)

@@ -61,7 +61,7 @@ def correlations(
     )
     law = None if answers.group is None else law_of(answers.group)
     at_own, at_theirs, elsewhere = WeightCovariances.of(law).given_truth(
-        answers.excess, answers.excess[reference]
+        answers.excess, answers.excess[reference], reference
     )
     covariance = at_own * own + at_theirs * theirs + elsewhere * (everybody - own - theirs)
     return _correlation(covariance, deviations, answers)

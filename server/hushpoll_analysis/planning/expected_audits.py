@@ -17,6 +17,7 @@ import numpy.typing as npt
 from hushpoll_analysis.auditing.moments import TERMS, Moments
 from hushpoll_analysis.auditing.sets import conclusive, found_disparate, metric_set
 from hushpoll_analysis.estimates.weight_law import weight_law
+from hushpoll_analysis.records.laws import cells_of, members_of_categories
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
@@ -97,25 +98,27 @@ def _kinds(published: Published, population: Array, outside: float) -> tuple[Arr
             field="protected",
         )
     attribute = published.attribute(protected.attribute)
-    sizes = [len(protected.unprivileged), len(protected.privileged)]
+    sets = _with_others(
+        attribute,
+        [
+            [attribute.domain.index(category) for category in categories]
+            for categories in (protected.unprivileged, protected.privileged)
+        ],
+    )
     people = population * (1 - outside)
     groups = people.sum(axis=(1, 2)).tolist()
-    rest = attribute.k - sum(sizes)
-    if rest:
-        sizes.append(rest)
+    if len(sets) > 2:
         # nobody is outside where no category is, and the predictions there do not matter
         people = np.concatenate([people, outside * population.mean(axis=0, keepdims=True) * 2])
         groups.append(outside)
     if target is not None and target.positive is not None and _together(attribute, target):
-        return _joint_kinds((attribute, target), sizes, people)
-    group_law = weight_law(attribute.oracle, _sets(attribute, sizes), groups)
+        return _joint_kinds(published, (attribute, target), sets, people)
+    group_law = weight_law(attribute.oracle, _sizes(attribute, sets), groups)
     label_law = weight_law(None, [1, 1], [0.5, 0.5])
     if target is not None and target.positive is not None:
-        answers = len(target.categories)
-        parts = [answers - 1, 1, target.k - answers]
+        parts = _with_others(target, _labels(target))
         shares = [*population.sum(axis=(0, 2)).tolist(), 0.0]
-        some = 2 + (parts[2] > 0)
-        label_law = weight_law(target.oracle, _sets(target, parts[:some]), shares[:some])
+        label_law = weight_law(target.oracle, _sizes(target, parts), shares[: len(parts)])
     terms, chances = [], []
     for (group, label, predicted), share in np.ndenumerate(people):
         weights, weight_chance = group_law[group]
@@ -137,22 +140,37 @@ def _together(first: PublishedAttribute, second: PublishedAttribute) -> bool:
     return first.block is not None and first.block == second.block
 
 
-def _sets(attribute: PublishedAttribute, sizes: list[int]) -> list[int]:
-    """Return the combinations behind so many categories: several where it is in a block."""
-    each = 1 if attribute.oracle is None else attribute.oracle.k // attribute.k
-    return [size * each for size in sizes]
+def _with_others(attribute: PublishedAttribute, sets: list[list[int]]) -> list[list[int]]:
+    """Return sets of categories, and one of all others if there are others."""
+    rest = sorted(set(range(attribute.k)).difference(*sets))
+    return [*sets, rest] if rest else sets
+
+
+def _labels(target: PublishedAttribute) -> list[list[int]]:
+    """Return the codes of the negative answers, and of the positive one."""
+    yes = target.categories.index(str(target.positive))
+    return [[code for code in range(len(target.categories)) if code != yes], [yes]]
+
+
+def _sizes(attribute: PublishedAttribute, sets: list[list[int]]) -> list[int]:
+    """Return the values that stand for sets of categories: more where it is in a block."""
+    members = members_of_categories(attribute)
+    return [sum(members[code] for code in codes) for codes in sets]
 
 
 def _joint_kinds(
-    asked: tuple[PublishedAttribute, PublishedAttribute], sizes: list[int], people: Array
+    published: Published,
+    asked: tuple[PublishedAttribute, PublishedAttribute],
+    sets: list[list[int]],
+    people: Array,
 ) -> tuple[Array, Array]:
     """Return the terms and probabilities of rows whose group and label are in one block."""
     protected, target = asked
-    oracle = protected.oracle
+    oracle, block = protected.oracle, published.block_of(protected.name)
     assert oracle is not None  # noqa: S101  (questions of blocks are perturbed)
-    each = oracle.k // (protected.k * target.k)
-    labels = len(target.categories) - 1, 1
-    cells = [size * label * each for size in sizes[:2] for label in labels]
+    assert block is not None  # noqa: S101  (it is their block)
+    members = cells_of(block, [protected.name, target.name])[0]
+    cells = [int(members[np.ix_(own, of)].sum()) for own in sets[:2] for of in _labels(target)]
     shares = people[:2].sum(axis=2).ravel().tolist()
     rest = oracle.k - sum(cells)
     if rest:

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, get_args
 
 from hushpoll_analysis.ordered.scales import scale_of
 from hushpoll_analysis.planning.expected_means import Means
-from hushpoll_analysis.records.laws import law_of
+from hushpoll_analysis.records.laws import even_law_of
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import CONFIDENCES
@@ -305,10 +305,10 @@ def resolved(goal: Goal, published: Published) -> Goal:
         groups = None if protected is None else published.attribute(protected.attribute)
         for one in (published.target, groups):
             if one is not None:
-                law_of(one)
+                even_law_of(one)
         return goal
     for name in goal.names:
-        law_of(published.attribute(name))
+        even_law_of(published.attribute(name))
     attributes = [published.attribute(name) for name in goal.names]
     if goal.kind in GROUPED and goal.group is None:
         goal = replace(goal, group=0.5 if goal.kind == "difference" else 1 / attributes[-1].k)

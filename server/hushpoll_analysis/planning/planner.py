@@ -25,7 +25,7 @@ from hushpoll_analysis.planning.expected_estimates import (
     smallest_difference,
 )
 from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
-from hushpoll_analysis.records.laws import law_of
+from hushpoll_analysis.records.laws import even_law_of
 from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
@@ -203,7 +203,7 @@ def _option(
     try:
         published = _resolved(manifest, protocol, split)
         for attribute in published.perturbed:
-            law_of(attribute)  # of a question that has none the plan would be another's
+            even_law_of(attribute)  # of a question that has none the plan would be another's
     except InvalidParameter as error:
         return {**heading, "error": str(error)}
     powers = None

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.planning.blocks.sums import variance_coefficients as of_sets
-from hushpoll_analysis.records.laws import sets_of
+from hushpoll_analysis.records.laws import law_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.marginals import Law, UnevenSets
@@ -92,9 +92,28 @@ def widest(attribute: PublishedAttribute, frequency: float, n: int, confidence: 
     frequency, n, confidence
         See :func:`width_at`.
     """
-    law = sets_of(attribute)
+    law = law_of(attribute)
     laws = [law.of_size(size) for size in set(law.sizes)] if isinstance(law, UnevenSets) else [law]
     return max(width_at(one, frequency, n, confidence=confidence) for one in laws)
+
+
+def width_of(
+    attribute: PublishedAttribute, code: int, frequency: float, n: int, confidence: float
+) -> float:
+    """Return the width of the interval of one of an attribute's categories at a frequency.
+
+    Parameters
+    ----------
+    attribute : PublishedAttribute
+        Perturbed or in clear.
+    code : int
+        Of the category.
+    frequency, n, confidence
+        See :func:`width_at`.
+    """
+    law = law_of(attribute)
+    of_one = law.of_size(law.sizes[code]) if isinstance(law, UnevenSets) else law
+    return width_at(of_one, frequency, n, confidence=confidence)
 
 
 def _width(

@@ -2,60 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.records.fields import over_others
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation.marginals import Law, UnevenSets, marginal
+from hushpoll_protocols.estimation.marginals import (
+    AnyLaw,
+    Law,
+    UnevenSets,
+    marginal,
+    members_of,
+)
+from hushpoll_protocols.oracle import FrequencyOracle
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.blocks import Block
 
 
-def law_of(attribute: PublishedAttribute) -> Law | None:
+def law_of(attribute: PublishedAttribute) -> AnyLaw | None:
     """Return the law of an attribute's categories; None in clear.
 
     Parameters
     ----------
     attribute : PublishedAttribute
         Of a question that is randomised with others the sets of combinations are meant that its
-        categories are.
+        categories are. They have different sizes where combinations with a follow-up that is not
+        asked are left out of the block.
+    """
+    if attribute.oracle is None:
+        return None
+    return _of_sizes(attribute.oracle, attribute.set_sizes or (combinations_of(attribute),))
+
+
+def even_law_of(attribute: PublishedAttribute) -> Law | None:
+    """Return the law of an attribute's categories where all have one.
 
     Raises
     ------
     InvalidParameter
-        If its categories are sets of different sizes, since combinations with a follow-up that is
-        not asked are left out of the block.
+        If its categories are sets of different sizes.
     """
-    sizes = attribute.set_sizes
-    if attribute.oracle is not None and sizes is not None and len(set(sizes)) > 1:
+    law = law_of(attribute)
+    if isinstance(law, UnevenSets):
         raise _refused_tree(attribute.name, attribute.block)
-    return None if attribute.oracle is None else marginal(attribute.oracle, attribute.k)
+    return law
 
 
-def sets_of(attribute: PublishedAttribute) -> Law | UnevenSets | None:
-    """Return the law of an attribute's categories, also where they are sets of different sizes."""
-    sizes = attribute.set_sizes
-    if attribute.oracle is None or sizes is None or len(set(sizes)) == 1:
-        return law_of(attribute)
-    return UnevenSets(attribute.oracle, sizes)
+def cells_of(block: Block, names: Sequence[str]) -> tuple[npt.NDArray[np.int64], AnyLaw]:
+    """Return the combinations in each cell of some questions of a block, and the law of the cells.
 
-
-def law_of_cells(block: Block, cells: int) -> Law:
-    """Return the law of the cells of a table of some questions of a block.
+    The law is that of the cells which have some, the last question's answers changing fastest.
 
     Parameters
     ----------
     block : Block
         That the questions are in.
-    cells : int
-        The product of their numbers of categories.
-
-    Raises
-    ------
-    InvalidParameter
-        If the cells are sets of different sizes, since combinations with a follow-up that is not
-        asked are left out of the block.
+    names : sequence of str
+        The questions, in the order of the axes.
     """
-    if block.tree is not None:
-        raise _refused_tree(", ".join(one.name for one in block.questions), block.name)
-    return marginal(block.oracle, cells)
+    sizes = over_others(np.ones(block.k, np.int64), block, names)
+    return sizes, _of_sizes(block.oracle, tuple(sizes[sizes > 0].tolist()))
+
+
+def _of_sizes(oracle: FrequencyOracle, sizes: tuple[int, ...]) -> AnyLaw:
+    if len(set(sizes)) == 1:
+        return marginal(oracle, oracle.k // sizes[0])
+    return UnevenSets(oracle, sizes)
 
 
 def _refused_tree(names: str, block: str | None) -> InvalidParameter:
@@ -65,6 +79,14 @@ def _refused_tree(names: str, block: str | None) -> InvalidParameter:
         "are not in it, or for estimates, means, cross-tables and shares in groups within it",
         field="attribute",
     )
+
+
+def members_of_categories(attribute: PublishedAttribute) -> tuple[int, ...]:
+    """Return how many values of the domain that is randomised stand for each category.
+
+    They are 1, but for a question that is randomised with others.
+    """
+    return members_of(law_of(attribute), attribute.k)
 
 
 def combinations_of(attribute: PublishedAttribute) -> int:

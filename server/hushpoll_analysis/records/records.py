@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.records.fields import categories_of
-from hushpoll_analysis.records.laws import refuse_block, sets_of
+from hushpoll_analysis.records.laws import law_of, refuse_block
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, ManifestRefused
-from hushpoll_protocols.estimation.marginals import Law, UnevenSets
+from hushpoll_protocols.estimation.marginals import AnyLaw, UnevenSets
 from hushpoll_protocols.kernels import indicators
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import MalformedRow, codes, column, malformed_many
@@ -45,19 +45,25 @@ class Channel:
     ----------
     p, q : Fraction
         Probability that the indicator is 1 for the answer and for another category, p > q.
+    sizes : tuple of int or None
+        Where categories are sets of different sizes, how many combinations each has; p and q are
+        then those of one combination.
     """
 
     p: Fraction
     q: Fraction
+    sizes: tuple[int, ...] | None = None
 
     @classmethod
-    def of(cls, oracle: Law | None) -> Channel:
+    def of(cls, oracle: AnyLaw | None) -> Channel:
         """Channel of a protocol; of an attribute in clear for None.
 
         Of sets of combinations, p and q are the expected numbers that a record supports.
         """
         if oracle is None:
             return cls(Fraction(1), Fraction(0))
+        if isinstance(oracle, UnevenSets):
+            return cls(oracle.oracle.p, oracle.oracle.q, oracle.sizes)
         return cls(oracle.p, oracle.q)
 
     @property
@@ -65,11 +71,21 @@ class Channel:
         """Difference p - q, in (0, 1]; exact, since floats would cancel at a small epsilon."""
         return float(self.p - self.q)
 
+    @property
+    def elsewhere(self) -> float | npt.NDArray[np.float64]:
+        """Expected indicator, or number, where the truth is elsewhere; f64[k] of sets of sizes."""
+        if self.sizes is None:
+            return float(self.q)
+        return np.array([size * self.q for size in self.sizes], np.float64)
+
     def debias(self, indicators: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Return D = (I - q)/(p - q), whose expectation given the truth is the one-hot truth.
 
-        Indicators are 0 or 1, or whole numbers of combinations.
+        Indicators are 0 or 1, or whole numbers of combinations, category by category on the last
+        axis.
         """
+        if self.sizes is not None:
+            return np.asarray((indicators - self.elsewhere) / self.gap)
         most = max(int(indicators.max(initial=0)), 1)
         values = [(number - self.q) / (self.p - self.q) for number in range(most + 1)]
         return np.asarray(np.array(values, np.float64)[indicators])
@@ -231,13 +247,8 @@ class Records:
         """
         from hushpoll_analysis.records.numbers import numbers
 
-        law = sets_of(self.published.attribute(name))
-        supported = numbers(self, [name])
-        if isinstance(law, UnevenSets):
-            p, q = law.oracle.p, law.oracle.q
-            elsewhere = np.array([size * q for size in law.sizes], np.float64)
-            return np.asarray((supported - elsewhere) / float(p - q))
-        return Channel.of(law).debias(supported)
+        law = law_of(self.published.attribute(name))
+        return Channel.of(law).debias(numbers(self, [name]))
 
     @classmethod
     def from_table(cls, data: Any, published: Published | None = None) -> Records:

@@ -27,11 +27,11 @@ import numpy.typing as npt
 
 from hushpoll_analysis.estimates.joint import Side, debiased_means
 from hushpoll_analysis.records.counts import JointCounts
-from hushpoll_analysis.records.laws import law_of_cells
+from hushpoll_analysis.records.laws import cells_of as sets_of_cells
 from hushpoll_analysis.relations import chi_square
 from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation.marginals import Law, Marginal
+from hushpoll_protocols.estimation.marginals import AnyLaw, members_of, oracle_of
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_shared.queries.independence import Reference
 from hushpoll_shared.survey.attributes import PublishedAttribute
@@ -64,7 +64,7 @@ class InBlock:
 
     Attributes
     ----------
-    law : FrequencyOracle or Marginal
+    law : FrequencyOracle, Marginal or UnevenSets
         Of the table's cells.
     counts : JointCounts
         Of both, in the order of the block.
@@ -80,7 +80,7 @@ class InBlock:
         The tables depend on it and on the counts alone.
     """
 
-    law: Law
+    law: AnyLaw
     counts: JointCounts
     frequencies: tuple[Array, Array]
     root: Array
@@ -101,7 +101,7 @@ class InBlock:
         Raises
         ------
         InvalidParameter
-            For a table of more than `MOST_CELLS` cells.
+            For a table of more than `MOST_CELLS` cells, or one with a cell that nobody can be in.
         """
         first, second = attributes
         if counts.both.size > MOST_CELLS:
@@ -114,7 +114,14 @@ class InBlock:
         if block.place(first.name) > block.place(second.name):
             # the same tables are drawn, whichever is named first
             counts = JointCounts(counts.n, counts.second, counts.first, counts.both.T)
-        law = law_of_cells(block, counts.both.size)
+        law = law_of_table(block, *(one.name for one in _in_order(block, attributes)))
+        if law is None:
+            raise InvalidParameter(
+                f"{first.name} and {second.name} always depend on each other, since some of their "
+                "answers cannot be given together, as those of a follow-up and its router; ask for "
+                "their cross-table, or for conditional shares",
+                field="b",
+            )
         estimated = cells_of(law, counts.both, counts.n)
         shares = project_simplex(estimated.sum(axis=1)), project_simplex(estimated.sum(axis=0))
         root, efficiency = _whitened(law, *shares)
@@ -154,17 +161,38 @@ class InBlock:
         return np.random.default_rng(int.from_bytes(digest.digest()[:16], "little"))
 
 
-def has_rare_cells(law: Law, counts: JointCounts) -> bool:
-    """Return whether under independence few records support some combination, or lack it."""
-    members = law.members if isinstance(law, Marginal) else 1
+def law_of_table(block: Block, a: str, b: str) -> AnyLaw | None:
+    """Return the law of the cells of two questions; None if nobody can be in some of them."""
+    sizes, law = sets_of_cells(block, [a, b])
+    return law if sizes.all() else None
+
+
+def _in_order(
+    block: Block, attributes: tuple[PublishedAttribute, PublishedAttribute]
+) -> list[PublishedAttribute]:
+    return sorted(attributes, key=lambda attribute: block.place(attribute.name))
+
+
+def has_rare_cells(law: AnyLaw, counts: JointCounts) -> bool:
+    """Return whether under independence few records support some combination, or lack it.
+
+    Parameters
+    ----------
+    law : FrequencyOracle, Marginal or UnevenSets
+        Of the cells, in the order of the counts.
+    counts : JointCounts
+        Of both questions.
+    """
+    side, members = Side.of(law), np.reshape(members_of(law, law.k), counts.both.shape)
     n, shares = counts.n, cells_of(law, counts.both, counts.n)
     people = np.outer(*(project_simplex(shares.sum(axis=axis)) for axis in (1, 0)))
-    expected = n * (float(law.q) + float(law.p - law.q) * people)
+    elsewhere = np.broadcast_to(side.channel.elsewhere, law.k).reshape(people.shape)
+    expected = n * (elsewhere + side.channel.gap * people)
     rarer = np.minimum(expected, n * members - expected) / members
     return bool(rarer.min() < chi_square.ENOUGH_TOGETHER)
 
 
-def cells_of(law: Law, support: Places, n: int) -> Array:
+def cells_of(law: AnyLaw, support: Places, n: int) -> Array:
     """Return the estimated table, f64[k1, k2], from its support counts."""
     side = Side.of(law)
     debiased = debiased_means(np.ravel(support), n, side)
@@ -178,9 +206,10 @@ def rests(tables: Array) -> Array:
     )
 
 
-def drawn_counts(law: Law, people: Places, rng: np.random.Generator) -> Places:
+def drawn_counts(law: AnyLaw, people: Places, rng: np.random.Generator) -> Places:
     """Draw the support counts int64[k] of people by their cells, int64[k]."""
-    oracle, members = (law.oracle, law.members) if isinstance(law, Marginal) else (law, 1)
+    oracle, members = oracle_of(law), np.array(members_of(law, law.k))
+    assert oracle is not None  # noqa: S101  (there is a law)
     n, p, q = int(people.sum()), float(oracle.p), float(oracle.q)
     if oracle.support_size is None:
         others = rng.binomial(n * members - people, q)
@@ -188,12 +217,12 @@ def drawn_counts(law: Law, people: Places, rng: np.random.Generator) -> Places:
     # it needs numba, which is slow to import
     from hushpoll_protocols.kernels import perturb, support_counts
 
-    truths = np.repeat(np.arange(len(people)) * members, people)
-    support = support_counts(oracle, perturb(oracle, truths, rng))
-    return np.asarray(support.reshape(-1, members).sum(axis=1))
+    starts = np.cumsum(members) - members
+    support = support_counts(oracle, perturb(oracle, np.repeat(starts, people), rng))
+    return np.add.reduceat(support, starts)
 
 
-def _whitened(law: Law, first: Array, second: Array) -> tuple[Array, tuple[float, float]]:
+def _whitened(law: AnyLaw, first: Array, second: Array) -> tuple[Array, tuple[float, float]]:
     """Return a root of (M S M')^+, and the largest and the smallest part that is seen."""
     people = np.outer(first, second).ravel()
     matrix = np.kron(

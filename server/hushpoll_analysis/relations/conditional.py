@@ -403,7 +403,7 @@ class SharesLaw:
         own, theirs = mixed(joint, f), mixed(joint[reference], f[reference])
         rest = mixed(a.frequency, np.ones_like(f)) - own - theirs
         at_own, at_theirs, elsewhere = self.covariances.given_truth(
-            self.excess, self.excess[reference]
+            self.excess, self.excess[reference], reference
         )
         covariance = at_own * own + at_theirs * theirs + elsewhere * rest
         v0, v1, v2 = self.variance()

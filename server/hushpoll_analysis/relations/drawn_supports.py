@@ -24,7 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols import FrequencyOracle
-from hushpoll_protocols.estimation.marginals import Law, Marginal
+from hushpoll_protocols.estimation.marginals import (
+    AnyLaw,
+    Marginal,
+    UnevenSets,
+    members_of,
+    oracle_of,
+)
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -56,15 +62,14 @@ class Supports:
         return len(self.categories) / (len(self.starts) - 1)
 
 
-def is_partition(law: Law | None) -> bool:
+def is_partition(law: AnyLaw | None) -> bool:
     """Return whether every record supports one category, so that counts are all there is."""
-    if isinstance(law, Marginal):
-        law = law.oracle
-    return law is None or law.names_one_value
+    oracle = oracle_of(law)
+    return oracle is None or oracle.names_one_value
 
 
 def draw_supports(
-    law: Law | None,
+    law: AnyLaw | None,
     counts: Places,
     n: int,
     frequency: Array,
@@ -74,7 +79,7 @@ def draw_supports(
 
     Parameters
     ----------
-    law : FrequencyOracle, Marginal or None
+    law : FrequencyOracle, Marginal, UnevenSets or None
         None in clear. Of sets, a record names a category as often as it supports combinations.
     counts : int64[k]
         Support counts, which the drawn records have too.
@@ -87,7 +92,7 @@ def draw_supports(
     """
     if law is None or is_partition(law):
         return Supports.of_partition(counts)
-    if isinstance(law, Marginal):
+    if isinstance(law, Marginal | UnevenSets):
         return _of_sets(law, counts, n, frequency, rng)
     oracle = law
     # As many records of each truth as expected, each rounded up or down at random.
@@ -101,23 +106,35 @@ def draw_supports(
 
 
 def _of_sets(
-    law: Marginal, counts: Places, n: int, frequency: Array, rng: np.random.Generator
+    law: Marginal | UnevenSets, counts: Places, n: int, frequency: Array, rng: np.random.Generator
 ) -> Supports:
-    truths = np.zeros((law.k, law.members))
-    truths[:, 0] = frequency
-    p, q = float(law.oracle.p), float(law.oracle.q)
+    sizes = np.array(members_of(law, law.k))
+    starts = np.cumsum(sizes) - sizes
+    truths, each = np.zeros(law.oracle.k), np.zeros(law.oracle.k, np.int64)
+    truths[starts] = frequency
+    for size in np.unique(sizes).tolist():
+        alike = sizes == size
+        places = starts[alike, None] + np.arange(size)
+        each[places] = _of_members(law.oracle, truths[places], counts[alike], n)
+    drawn = draw_supports(law.oracle, each, n, truths, rng)
+    return Supports(drawn.starts, np.repeat(np.arange(law.k), sizes)[drawn.categories])
+
+
+def _of_members(oracle: FrequencyOracle, truths: Array, counts: Places, n: int) -> Places:
+    """Return support counts int64[sets, m] of the values of sets, whose counts they sum to."""
+    p, q = float(oracle.p), float(oracle.q)
     expected = n * (q + (p - q) * truths)
     surplus = counts - expected.sum(axis=1)
     # from the sums of whole sets down, so that each set has its count to the last record
-    ends = np.rint(np.cumsum(expected + surplus[:, None] / law.members, axis=1)).astype(np.int64)
+    even = surplus[:, None] / truths.shape[1]
+    ends = np.rint(np.cumsum(expected + even, axis=1)).astype(np.int64)
     each = np.clip(np.diff(ends, axis=1, prepend=0), 0, n)
     while (left := counts - each.sum(axis=1)).any():
         step = np.sign(left)[:, None]
         able = (each + step >= 0) & (each + step <= n) & (step != 0)
         places = np.flatnonzero(left)
         each[places, able[places].argmax(axis=1)] += np.sign(left[places])
-    drawn = draw_supports(law.oracle, each.ravel(), n, truths.ravel(), rng)
-    return Supports(drawn.starts, drawn.categories // law.members)
+    return np.asarray(each)
 
 
 def _independent(

@@ -50,7 +50,7 @@ from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import foreseen, verdict_of
 from hushpoll_analysis.verdicts.powers import dependence
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation.marginals import Law, Marginal
+from hushpoll_protocols.estimation.marginals import AnyLaw, members_of
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_shared.queries.independence import Conclusion, OutcomeOfTest, Reference
 from hushpoll_shared.queries.independence import Independence as Query
@@ -356,7 +356,7 @@ class Apart:
         return drawn.p_value, "drawn tables", drawn.tables
 
 
-def has_rare_answers(counts: JointCounts, laws: tuple[Law | None, Law | None]) -> bool:
+def has_rare_answers(counts: JointCounts, laws: tuple[AnyLaw | None, AnyLaw | None]) -> bool:
     """Return whether some cell expects too few records for the chi-square law."""
     first, second = (
         _rarest(law, support, counts.n)
@@ -365,9 +365,9 @@ def has_rare_answers(counts: JointCounts, laws: tuple[Law | None, Law | None]) -
     return first * second < chi_square.ENOUGH_TOGETHER * counts.n
 
 
-def _rarest(law: Law | None, support: npt.NDArray[np.int64], n: int) -> int:
+def _rarest(law: AnyLaw | None, support: npt.NDArray[np.int64], n: int) -> int:
     """Return the records in which the indicator that varies least has its rarer value."""
-    members = law.members if isinstance(law, Marginal) else 1
+    members = np.array(members_of(law, len(support)))
     # of several combinations with one answer, each has its part of the records
     rarer = np.minimum(support, n * members - support) // members
     # an answer in clear that nobody gave takes no degree of freedom
@@ -381,14 +381,14 @@ class Whitened:
     `frequency` are the estimates at which they are, f64[k], at least 0 and summing to 1.
     """
 
-    law: Law | None
+    law: AnyLaw | None
     frequency: Array
     root: Array
     rank: int
     efficiency: tuple[float, float]
 
     @classmethod
-    def of(cls, law: Law | None, estimated: Array) -> Whitened:
+    def of(cls, law: AnyLaw | None, estimated: Array) -> Whitened:
         """Return that of a protocol or of sets, None in clear, at estimated shares f64[k]."""
         frequency = project_simplex(estimated)
         covariance = WeightCovariances.of(law).over_population(frequency)

@@ -30,7 +30,7 @@ from hushpoll_analysis.records.records import CELLS, Records
 from hushpoll_analysis.relations.sides_of_tables import TableSide, as_asked, table_sides
 from hushpoll_analysis.relations.three_way import chosen_attributes
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation.marginals import Marginal
+from hushpoll_protocols.estimation.marginals import Marginal, UnevenSets
 from hushpoll_shared.survey.published import Published
 
 Array = npt.NDArray[np.float64]
@@ -142,7 +142,7 @@ def likelihood_table(
 
 def _refuse_part(published: Published, side: TableSide) -> None:
     block = published.block_of(side.names[0])
-    if isinstance(side.law, Marginal) and block is not None:
+    if isinstance(side.law, Marginal | UnevenSets) and block is not None:
         others = [one.name for one in block.questions if one.name not in side.names]
         raise InvalidParameter(
             f"{', '.join(side.names)} is randomised together with {', '.join(others)}, in the "
@@ -160,7 +160,7 @@ class _Likelihood:
         self._sizes = [side.k for side in sides]
         self._outside = [
             0.0
-            if side.law is None or isinstance(side.law, Marginal)
+            if side.law is None or isinstance(side.law, Marginal | UnevenSets)
             else float(1 / side.law.likelihood_ratio)
             for side in sides
         ]

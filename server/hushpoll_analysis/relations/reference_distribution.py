@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.relations.drawn_supports import draw_supports, is_partition
-from hushpoll_protocols.estimation.marginals import Law
+from hushpoll_protocols.estimation.marginals import AnyLaw, oracle_of
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -83,7 +83,7 @@ class PairingTest:
     ----------
     counts : JointCounts
         Observed.
-    laws : two of FrequencyOracle, Marginal or None
+    laws : two of FrequencyOracle, Marginal, UnevenSets or None
         Of either attribute; None in clear.
     frequencies : (f64[k1], f64[k2])
         Estimated, at least 0 and summing to 1.
@@ -92,7 +92,7 @@ class PairingTest:
     """
 
     counts: JointCounts
-    laws: tuple[Law | None, Law | None]
+    laws: tuple[AnyLaw | None, AnyLaw | None]
     frequencies: tuple[Array, Array]
     left: Array
     right: Array
@@ -135,9 +135,10 @@ class PairingTest:
         cells = self.left.shape[0] * self.left.shape[1] * self.right.shape[1]
         by_cell = _HYPERGEOMETRIC * self.counts.both.size
         sizes = 1.0
-        for frequency, law in zip(self.frequencies, self.laws, strict=True):
-            if law is not None and not is_partition(law):
-                sizes *= float(law.q) * len(frequency) + float(law.p - law.q)
+        for law in self.laws:
+            oracle = oracle_of(law)
+            if oracle is not None and not is_partition(law):
+                sizes *= float(oracle.q) * oracle.k + float(oracle.p - oracle.q)
         by_pairing = int(self.counts.n * (4 + sizes))
         known = all(map(is_partition, self.laws))
         cost = min(by_cell, by_pairing) if known else by_pairing

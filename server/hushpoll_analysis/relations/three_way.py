@@ -193,7 +193,10 @@ def _verdict(expected: Expected, names: tuple[str, str, str], confidence: float)
         counts = side.questions(names)
         tuples = np.full((), float(side.n))
         for part in of_table:
-            support = np.append(counts.of_several(side.published, part.names).ravel(), side.n)
+            support = counts.of_several(side.published, part.names).ravel()
+            if part.possible is not None:
+                support = support[list(part.possible)]
+            support = np.append(support, side.n)
             tuples = tuples[..., None] * (support / side.n)
         counted = np.rint(tuples).astype(np.int64)
         lower, upper = _estimated(counted, side.n, of_table, normal_quantile(confidence))[2:]
@@ -265,7 +268,7 @@ def _weights(side: Side, share: Array) -> Array:
     """Return the matrix f64[k, k + 1] from indicators and 1 to weights."""
     k, channel = len(share), side.channel
     debias = np.eye(k + 1) / channel.gap
-    debias[:, k] = -float(channel.q) / channel.gap
+    debias[:k, k] = -channel.elsewhere / channel.gap
     debias[k] = 0.0
     debias[k, k] = 1.0
     spread = np.hstack([np.eye(k) - share[:, None], share[:, None]])

@@ -165,6 +165,11 @@ def _forms(
         d and e.
     """
     law = covariances.law
+    # sets of m values have the sums of what two values have
+    m = np.ones(1) if covariances.sizes is None else covariances.sizes[:, None]
+    match, elsewhere = (
+        np.broadcast_to(part, excess.shape)[:, None] for part in (law.at_match, law.elsewhere)
+    )
     apart, touching = (
         covariances.between_others,
         covariances.with_truth - covariances.between_others,
@@ -172,10 +177,11 @@ def _forms(
 
     def form(x: Array, y: Array) -> Array:
         u, v = (values - excess @ values if law.varies else values for values in (x, y))
-        own = law.at_match - law.elsewhere - 2 * touching
-        noise = (law.elsewhere - apart) * (u * v).sum(axis=0) + own * u * v
-        noise = noise + apart * u.sum(axis=0) * v.sum(axis=0)
-        noise = noise + touching * (u * v.sum(axis=0) + v * u.sum(axis=0))
+        own = match - elsewhere - 2 * m * touching
+        of_u, of_v = (m * u).sum(axis=0), (m * v).sum(axis=0)
+        noise = ((elsewhere - m**2 * apart) * u * v).sum(axis=0) + own * u * v
+        noise = noise + apart * of_u * of_v
+        noise = noise + touching * (u * of_v + v * of_u)
         return np.asarray(x * y + noise)
 
     return form(first, first), form(first, second), form(second, second)

@@ -14,8 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from hushpoll_analysis.planning.precision import width_at
-from hushpoll_analysis.records.laws import law_of
+from hushpoll_analysis.planning.precision import widest, width_of
 from hushpoll_analysis.survey_design.calibrated import SURE
 from hushpoll_analysis.survey_design.design import CheckedDesign
 from hushpoll_analysis.survey_design.shares import WeightedShares
@@ -69,7 +68,7 @@ def _part(found: WeightedShares) -> float:
 def _of_share(side: Expected, name: str, part: float, confidence: float) -> Reach:
     asked = side.published.attribute(name)
     n = max(round(side.n * part), 1)
-    half = width_at(law_of(asked), 1 / asked.k, n, confidence=confidence) / 2
+    half = widest(asked, 1 / asked.k, n, confidence) / 2
     what = f"a weighted share of {name}"
     if n != side.n:
         what += f", for which the weights make the reports worth {n:,}"
@@ -88,7 +87,7 @@ def _of_margins(
             continue
         shares = target.shares.tolist()
         place = min((share, code) for code, share in enumerate(shares) if share > 0)[1]
-        half = width_at(law_of(asked), shares[place], side.n, confidence=confidence) / 2
+        half = width_of(asked, place, shares[place], side.n, confidence) / 2
         for part in parts:
             yield Reach(
                 part=part,

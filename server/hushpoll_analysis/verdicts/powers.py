@@ -11,11 +11,14 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+import numpy as np
+
 from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.planning.needed import POWER
-from hushpoll_analysis.records.laws import law_of, law_of_cells
+from hushpoll_analysis.records.laws import cells_of, law_of
 from hushpoll_analysis.relations import chi_square
-from hushpoll_protocols.estimation.marginals import Law
+from hushpoll_analysis.relations.weight_covariances import WeightCovariances
+from hushpoll_protocols.estimation.marginals import AnyLaw, UnevenSets
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared.querying.verdict import Reach
 from hushpoll_shared.survey.published import Published
@@ -43,8 +46,7 @@ def dependence(published: Published, a: str, b: str, n: int, alpha: float, part:
         one, two = law_of(first), law_of(second)
         efficiency = seen_part(one, first.k) * seen_part(two, second.k)
     else:
-        cells = first.k * second.k
-        efficiency = seen_part(law_of_cells(block, cells), cells)
+        efficiency = seen_part(cells_of(block, [a, b])[1], first.k * second.k)
     least = _noncentrality((first.k - 1) * (second.k - 1), alpha)
     return Reach(
         part=part,
@@ -56,10 +58,18 @@ def dependence(published: Published, a: str, b: str, n: int, alpha: float, part:
 
 
 @lru_cache(maxsize=1024)
-def seen_part(oracle: Law | None, k: int) -> float:
-    """Return which part of a dependence a question shows whose k answers are equally frequent."""
+def seen_part(oracle: AnyLaw | None, k: int) -> float:
+    """Return which part of a dependence a question shows whose k answers are equally frequent.
+
+    Where the answers are sets of different sizes, the parts of different kinds of dependence
+    differ; it is their harmonic mean.
+    """
+    if isinstance(oracle, UnevenSets):
+        even = np.full(oracle.k, 1 / oracle.k)
+        noisy = WeightCovariances.of(oracle).over_population(even)
+        return (oracle.k - 1) / (oracle.k * float(np.trace(noisy)))
     c0, c1, c2 = WeightLaw.of(oracle).variance_coefficients()
-    return (k - 1) / (k**2 * (c0 + c1 / k + c2 / k**2))
+    return float((k - 1) / (k**2 * (c0 + c1 / k + c2 / k**2)))
 
 
 @lru_cache(maxsize=1024)

@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.records.laws import law_of
+from hushpoll_analysis.records.laws import members_of_categories
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.estimation.marginals import Law, Marginal
+from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
 THRESHOLD = 0.5
@@ -76,7 +76,7 @@ class Target:
         """
         truth = cls.clear(published)
         attribute = published.attribute(truth.name)
-        p, q = _report_law(attribute.name, law_of(attribute), len(attribute.categories))
+        p, q = _report_law(attribute, truth.positive_code)
         return replace(truth, p=p, q=q)
 
     @classmethod
@@ -187,15 +187,20 @@ def corrected(score: npt.NDArray[np.float64], p: float, q: float) -> npt.NDArray
     return np.clip((score - q) / (p - q), 0.0, 1.0)
 
 
-def _report_law(name: str, oracle: Law | None, answers: int) -> tuple[float, float]:
+def _report_law(attribute: PublishedAttribute, positive: int) -> tuple[float, float]:
+    """Return the chances of a positive report, among reports of an answer, by the label."""
+    oracle = attribute.oracle
     if oracle is None:
         return 1.0, 0.0
-    whole = oracle.oracle if isinstance(oracle, Marginal) else oracle
-    if not whole.names_one_value:
+    if not oracle.names_one_value:
         raise InvalidParameter(
-            f"the target {name} was collected with {oracle.name}, whose records do not report one "
-            "category and so give no label to learn from; collect the target with GRR, or in clear",
+            f"the target {attribute.name} was collected with {oracle.name}, whose records do not "
+            "report one category and so give no label to learn from; collect the target with GRR, "
+            "or in clear",
             field="target",
         )
-    total = oracle.p + (answers - 1) * oracle.q
-    return float(oracle.p / total), float(oracle.q / total)
+    # in a block an answer is reported by each of its combinations, which may be more for some
+    members = members_of_categories(attribute)[: len(attribute.categories)]
+    gap, reported = oracle.p - oracle.q, members[positive] * oracle.q
+    total = gap + sum(members) * oracle.q
+    return float((gap + reported) / total), float(reported / total)

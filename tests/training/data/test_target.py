@@ -13,6 +13,7 @@ from hushpoll_training.evaluation.evaluation import evaluate
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.model import fit_records
 from hushpoll_training.models.recipe import Recipe
+from studies import blocks
 
 
 def test_in_clear_the_label_is_the_answer(survey):
@@ -50,6 +51,19 @@ def test_reports_of_an_answer_follow_grr_over_the_answers(survey, missing, proto
     assert target.p + target.q == pytest.approx(1, abs=1e-15)
     assert target.p / target.q == pytest.approx(math.e, rel=1e-12)
     assert target.perturbed
+
+
+def test_reports_of_an_answer_in_a_block_with_follow_ups_are_those_of_its_combinations():
+    published = blocks.survey("GRR")
+    target, block = Target.of(published), published.block_of("smokes")
+    of_value = np.frombuffer(block.codes_of("smokes"), np.uint16)
+    assert np.bincount(of_value).tolist() == [2, 12]
+    for label, expected in ((1, target.p), (0, target.q)):
+        truth = int(np.flatnonzero(of_value == label)[0])
+        reports = [
+            float(block.oracle.probability(bytes([value]), truth)) for value in range(block.k)
+        ]
+        assert expected == pytest.approx(np.array(reports)[of_value == 1].sum())
 
 
 def test_correction_undoes_the_law_and_stays_a_probability(survey):

@@ -9,7 +9,7 @@ from hushpoll_analysis.planning.asked_pairs import pair_outlooks
 from hushpoll_analysis.planning.needed import N_MAX, POWER
 from hushpoll_analysis.planning.planner import category_width, detectable_difference
 from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
-from hushpoll_analysis.records.laws import law_of
+from hushpoll_analysis.records.laws import even_law_of
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.surveys.plans import Plans
@@ -95,7 +95,7 @@ def launch_plan(
     if not 1 <= n <= N_MAX:
         raise InvalidParameter(f"n is {n}; give from 1 to {N_MAX:,} respondents", field="n")
     for attribute in published.perturbed:
-        law_of(attribute)
+        even_law_of(attribute)
     questions: list[QuestionPrecision] = [
         {
             "name": attribute.name,
