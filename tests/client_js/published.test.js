@@ -66,7 +66,7 @@ test("the digest is that of the bytes as they are served", async () => {
 
 test("an answer is found in either normal form, by its number, and as missing", async () => {
   const { attributes } = await readPublished(SMALL);
-  const code = (changes) => codeAnswers(attributes, { ...ANSWERS, ...changes });
+  const code = (changes) => codeAnswers({ attributes }, { ...ANSWERS, ...changes });
   assert.deepEqual(code({}), [1, 2, 1, 1]);
   assert.deepEqual(code({ town: "Que\u0301bec" }), [1, 2, 0, 1]);
   assert.deepEqual(code({ age: "17", colour: undefined }), [3, 0, 1, 1]);

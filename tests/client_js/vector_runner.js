@@ -116,7 +116,7 @@ const GROUPS = {
   },
   "manifests.surveys": async (vector, { manifests }) => {
     const published = await readPublished(manifests[vector.manifest].published);
-    const codes = codeAnswers(published.attributes, vector.answers);
+    const codes = codeAnswers(published, vector.answers);
     same(codes, vector.codes);
     const bits = replayBits(wordsOf(vector));
     const record = encode(published, codes, bits);
@@ -142,12 +142,25 @@ const GROUPS = {
     same(error.field, field);
   },
   "refusals.answers_together": async ({ answers, field }, { sound_follow_ups }) => {
-    const { attributes } = await readPublished(sound_follow_ups);
-    const error = refusal(InvalidParameter, () => codeAnswers(attributes, answers));
+    const published = await readPublished(sound_follow_ups);
+    const { attributes } = published;
+    const error = refusal(InvalidParameter, () => codeAnswers(published, answers));
     same(error.field, field);
     for (const answer of ["more than 20", "up to 20", "30", "daily"]) {
       if (error.message.includes(answer) && !attributes.some(({ domain }) => domain.includes(answer))) throw new Error(error.message);
     }
+  },
+  "refusals.selects": async ({ changes, field }, { sound_selects }) => {
+    await readPublished(sound_selects);
+    const error = await readPublished(changed(sound_selects, changes)).then(() => undefined, (reason) => reason);
+    if (!(error instanceof ManifestRefused)) throw new Error(`not refused: ${error}`);
+    same(error.field, field);
+  },
+  "refusals.selections": async ({ answers, field }, { sound_selects }) => {
+    const published = await readPublished(sound_selects);
+    const error = refusal(InvalidParameter, () => codeAnswers(published, answers));
+    same(error.field, field);
+    if (error.message.includes("pink")) throw new Error(error.message);
   },
   "refusals.odd": async ({ changes, field }, { sound_published }) => {
     await readAlike(canonicalJson(changed(sound_published, changes)), field);
@@ -158,8 +171,8 @@ const GROUPS = {
     await readAlike(part === "*" ? instead : text.replace(part, () => instead), field);
   },
   "refusals.answers": async ({ answers, field }, { sound_published }) => {
-    const { attributes } = await readPublished(sound_published);
-    const error = refusal(InvalidParameter, () => codeAnswers(attributes, answers));
+    const published = await readPublished(sound_published);
+    const error = refusal(InvalidParameter, () => codeAnswers(published, answers));
     same(error.field, field);
     for (const shown of ["pink", "oslo", '"x"']) if (error.message.includes(shown)) throw new Error("shows an answer");
   },

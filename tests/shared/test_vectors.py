@@ -372,6 +372,24 @@ def test_published_blocks_that_are_refused(vector: Vector) -> None:
     assert caught.value.field == vector["field"]
 
 
+@pytest.mark.parametrize("vector", vectors("refusals", "selects"), ids=lambda v: v["what"])
+def test_published_select_alls_that_are_refused(vector: Vector) -> None:
+    sound = FILES["refusals"]["sound_selects"]
+    assert Published.from_json(sound).to_dict() == sound
+    with pytest.raises(ManifestRefused) as caught:
+        Published.from_json(changed(sound, vector["changes"]))
+    assert caught.value.field == vector["field"]
+
+
+def test_selections_that_are_refused() -> None:
+    layout = Published.from_json(FILES["refusals"]["sound_selects"]).layout
+    for vector in vectors("refusals", "selections"):
+        with pytest.raises(InvalidParameter) as caught:
+            layout.code_answers(vector["answers"])
+        assert caught.value.field == vector["field"]
+        assert "pink" not in str(caught.value)
+
+
 @pytest.mark.parametrize("vector", vectors("refusals", "odd"), ids=lambda v: v["what"])
 def test_odd_manifests_are_read_alike(vector: Vector) -> None:
     sound = FILES["refusals"]["sound_published"]

@@ -165,7 +165,7 @@ def _reports() -> Group:
         {
             "manifest": "place of the survey in the list of manifests",
             "answers": "category of each attribute; null or absent for the missing category, or "
-            "for a follow-up that is not asked",
+            "for a follow-up that is not asked; the options that are selected, of a select-all",
             "codes": "code of each attribute, in record order",
             "words": "64-bit words offered, 16 hexadecimal digits each",
             "consumed": "how many of them are taken, attribute after attribute",
@@ -193,11 +193,19 @@ def _reports() -> Group:
     return group
 
 
-def _answers(published: Published, row: int) -> dict[str, str | None]:
-    answers: dict[str, str | None] = {}
+def _answers(published: Published, row: int) -> dict[str, str | list[str] | None]:
+    answers: dict[str, str | list[str] | None] = {}
     codes: dict[str, int] = {}
+    for select in published.selects:
+        texts = [published.attribute(name).question or "" for name in select.attributes]
+        # As few as there may be, as many, the last ones, and every second one.
+        few, many = texts[: select.at_least], texts[: select.at_most]
+        answers[select.name] = [few, many, texts[-select.at_most :], texts[1::2]][row]
+    options = {name for select in published.selects for name in select.attributes}
     for attribute in published.attributes:
         name, k = attribute.name, len(attribute.answers)
+        if name in options:
+            continue
         if not asks(published.layout.routes, name, codes):
             codes[name] = k
             if row % 2:

@@ -23,7 +23,8 @@ from vector_builders.odd import (
     TRANSLATIONS,
     Change,
 )
-from vector_builders.surveys import FOLLOW_UPS, SMALL, TOGETHER
+from vector_builders.select_refusals import SELECTED, SELECTIONS
+from vector_builders.surveys import FOLLOW_UPS, SELECTS, SMALL, TOGETHER
 
 BLOCKS: tuple[tuple[str, str, list[Change]], ...] = (
     ("no blocks", "together", [(["together"], REMOVE)]),
@@ -447,6 +448,23 @@ def build(folder: Path) -> None:
     for what, field, given in IMPOSSIBLE:
         _expect(InvalidParameter, field, lambda given=given: follow_ups.layout.code_answers(given))
         together.add(what=what, field=field, answers=given)
+    selects = Manifest.from_dict(SELECTS).resolve()
+    of_selects = Group(
+        "selects", "Changes to the sound survey with select-alls; each is refused.", fields
+    )
+    for what, field, applied in SELECTED:
+        document = change(selects.to_dict(), applied)
+        _expect(ManifestRefused, field, lambda document=document: Published.from_json(document))
+        of_selects.add(what=what, field=field, changes=_listed(applied))
+    selections = Group(
+        "selections",
+        "Answers to the sound survey with select-alls that are refused; the message must not show "
+        "them.",
+        {"what": "what is wrong", "field": "question at fault", "answers": "the answers"},
+    )
+    for what, field, given in SELECTIONS:
+        _expect(InvalidParameter, field, lambda given=given: selects.layout.code_answers(given))
+        selections.add(what=what, field=field, answers=given)
     odd = Group(
         "odd",
         "Changes to the sound published manifest, read as its canonical text; all readers agree.",
@@ -491,10 +509,14 @@ def build(folder: Path) -> None:
     write(
         folder / "refusals.json",
         "Manifests and answers that must be refused, and the field that the error names.",
-        [lies, of_blocks, of_follow_ups, odd, texts, drafts, answers, together],
+        [
+            *(lies, of_blocks, of_follow_ups, of_selects, odd, texts, drafts),
+            *(answers, together, selections),
+        ],
         sound_published=published.to_dict(),
         sound_blocks=blocks.to_dict(),
         sound_follow_ups=follow_ups.to_dict(),
+        sound_selects=selects.to_dict(),
         sound_draft=SMALL,
     )
 

@@ -293,6 +293,53 @@ FOLLOW_UP_CHAIN: dict[str, Any] = {
 }
 """A router with its follow-up in a block, and a follow-up of that outside of it."""
 
+SELECTS: dict[str, Any] = {
+    "name": "selects",
+    "version": 1,
+    "title": "Select all that apply",
+    "epsilon": "6",
+    "protocol": "SS",
+    "language": "en",
+    "split": {"weights": {"drugs": 2, "sex": 1, "news": 2, "sports": 1}},
+    "attributes": [
+        {
+            "name": "drugs",
+            "role": "sensitive",
+            "categories": ["Cannabis", "Cocaine", "Heroin", "Other"],
+            "select": {"at_least": 1, "at_most": 2},
+            "question": "Which have you taken?",
+        },
+        {"name": "sex", "role": "sensitive", "categories": ["f", "m"]},
+        {
+            "name": "news",
+            "role": "sensitive",
+            "categories": ["Radio", "Papers", "Television", "Web", "Talk", "Books", "None"],
+            "select": {"at_least": 1},
+        },
+        {"name": "sports", "role": "sensitive", "categories": ["Chess", "Golf"], "select": {}},
+        {
+            "name": "colours",
+            "role": "plain",
+            "categories": ["Red", "Green", "Blue"],
+            "select": {"at_most": 2},
+            "question": "Which colours do you like?",
+        },
+    ],
+    "translations": {
+        "de": {
+            "title": "Mehreres",
+            "attributes": {
+                "drugs": {
+                    "question": "Was haben Sie genommen?",
+                    "categories": ["Hanf", "Kokain", "Heroin", "Anderes"],
+                },
+                "colours": {"question": "Welche Farben?"},
+            },
+        }
+    },
+}
+"""Select-alls with limits in a block, without limits in one, apart, and in clear."""
+
 
 DRAFTS: tuple[dict[str, Any], ...] = (
     SMALL,
@@ -315,4 +362,5 @@ DRAFTS: tuple[dict[str, Any], ...] = (
     *(in_one_block(name) for name in PROTOCOLS),
     FOLLOW_UPS,
     FOLLOW_UP_ALONE,
+    SELECTS,
 )

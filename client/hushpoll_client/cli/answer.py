@@ -12,6 +12,7 @@ import click
 from hushpoll_client.cli.ledger import AT_A_TERMINAL, ledger_option
 from hushpoll_client.device.ledger import Entry
 from hushpoll_client.device.preview import protection_of
+from hushpoll_client.device.sentences import protection_of_block
 from hushpoll_client.device.survey_client import SurveyClient
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import BudgetExhausted
@@ -19,6 +20,7 @@ from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_shared.spelling.labels import trimmed
 from hushpoll_shared.spelling.text import printable, printable_lines
 from hushpoll_shared.survey.follow_ups import asks
+from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.terms import LARGEST_BATCH
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from hushpoll_shared.survey.attributes import PublishedAttribute
     from hushpoll_shared.survey.published import Published
+    from hushpoll_shared.survey.selects import Selection
     from hushpoll_shared.survey.wording import Wording
 
 _STATEMENT: Final = """\
@@ -178,7 +181,9 @@ def _introduction(published: Published, wording: Wording) -> str:
     return "\n".join(lines)
 
 
-def _ask(client: SurveyClient, console: Any, language: str | None) -> dict[str, str | None] | None:
+def _ask(
+    client: SurveyClient, console: Any, language: str | None
+) -> dict[str, str | list[str] | None] | None:
     published = client.published
     wording = published.wording(language)
     others = [tag for tag in published.languages if tag != wording.language]
@@ -229,7 +234,7 @@ def _receipt(document: dict[str, Any], entry: Entry) -> str:
 
 def interview(
     published: Published, console: Console, wording: Wording | None = None
-) -> dict[str, str | None]:
+) -> dict[str, str | list[str] | None]:
     """Ask each question of a survey until its answer fits; store, log and send nothing.
 
     Parameters
@@ -243,10 +248,10 @@ def interview(
 
     Returns
     -------
-    dict of str to str or None
-        A category per attribute, in the survey's own words; None where the respondent skipped the
-        question, which is possible where the attribute has a category for missing answers, and of a
-        follow-up that was not asked.
+    dict of str to str, None or list of str
+        A category per attribute, and for a select-all the options that apply, in the survey's own
+        words; None where the respondent skipped the question, which is possible where the attribute
+        has a category for missing answers, and of a follow-up that was not asked.
 
     Raises
     ------
@@ -254,12 +259,18 @@ def interview(
         If the terminal is closed.
     """
     wording = wording or published.wording()
-    total = len(published.attributes)
-    answers: dict[str, str | None] = {}
+    selects = {select.attributes[0]: at for at, select in enumerate(published.selects)}
+    options = {name for select in published.selects for name in select.attributes}
+    total = len(published.attributes) - len(options) + len(selects)
+    number = 0
+    answers: dict[str, str | list[str] | None] = {}
     section = None
     codes: dict[str, int] = {}
     routes = published.layout.routes
     for at, attribute in enumerate(published.attributes):
+        if attribute.name in options and attribute.name not in selects:
+            continue
+        number += 1
         if not asks(routes, attribute.name, codes):
             answers[attribute.name] = None
             codes[attribute.name] = attribute.k - 1
@@ -268,12 +279,58 @@ def interview(
             section = wording.sections[at]
             if section is not None:
                 console.print(f"\n{printable(section)}", style="bold underline", markup=False)
-        words = (wording.questions[at], wording.domains[at][: len(attribute.answers)])
         treatment = _treatment(published, attribute, wording)
-        code = _ask_question(attribute, words, f"{at + 1} of {total}", treatment, console)
+        place = f"{number} of {total}"
+        if attribute.name in selects:
+            select = published.selects[selects[attribute.name]]
+            texts = wording.questions[at : at + len(select.attributes)]
+            asked = wording.selects[selects[attribute.name]]
+            chosen = _ask_select(select, (asked, texts), place, treatment, console)
+            answers[select.name] = [
+                one.question or one.name
+                for one in published.attributes[at : at + len(texts)]
+                if one.name in chosen
+            ]
+            continue
+        words = (wording.questions[at], wording.domains[at][: len(attribute.answers)])
+        code = _ask_question(attribute, words, place, treatment, console)
         answers[attribute.name] = None if code is None else attribute.domain[code]
         codes[attribute.name] = attribute.code(answers[attribute.name])
     return answers
+
+
+def _ask_select(
+    select: Selection,
+    words: tuple[str, tuple[str, ...]],
+    place: str,
+    treatment: str,
+    console: Console,
+) -> set[str]:
+    """Ask for the options that apply until they are within the limits; return their names."""
+    asked, texts = words
+    console.print()
+    console.print(f"{place}. {printable(asked)}", style="bold", markup=False)
+    console.print(f"   {printable(treatment)}", style="dim", markup=False)
+    for number, text in enumerate(texts, 1):
+        console.print(f"   {number}  {printable(text)}", markup=False, highlight=False)
+    nothing = "; Enter for none of them" if select.at_least == 0 else ""
+    console.print(
+        f"   Numbers with commas between them, {select.limits()}{nothing}",
+        style="dim",
+        markup=False,
+    )
+    while True:
+        typed = console.input("   > ").replace(",", " ").split()
+        numbers = [int(one[:9]) if one.isdecimal() else 0 for one in typed]
+        if any(not 1 <= number <= len(texts) for number in numbers):
+            console.print(
+                f"   Please type numbers from 1 to {len(texts)}, with commas between them.",
+                style="red",
+            )
+        elif not select.at_least <= len(set(numbers)) <= select.at_most:
+            console.print(f"   Please select {select.limits()} of them.", style="red")
+        else:
+            return {select.attributes[number - 1] for number in numbers}
 
 
 def _treatment(published: Published, attribute: PublishedAttribute, wording: Wording) -> str:
@@ -281,6 +338,13 @@ def _treatment(published: Published, attribute: PublishedAttribute, wording: Wor
     block = published.block_of(attribute.name)
     if block is None:
         return "Sent in clear."
+    select = next((one for one in published.selects if attribute.name in one.attributes), None)
+    if select is not None:
+        epsilon = block.oracle.epsilon
+        if block.alone:
+            epsilon = total_epsilon(published.budget[name] for name in select.attributes)
+        words = protection_of_block(epsilon, len(select.attributes)).words
+        return f"Randomised before it is sent. {words}"
     protection = protection_of(block, published.reach[block.name])
     if block.alone:
         return f"Randomised before it is sent. {protection.words}"

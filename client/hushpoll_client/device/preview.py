@@ -11,10 +11,12 @@ from hushpoll_client.device.sentences import (
     BARS,
     CLEAR_HINT,
     GUESS_APART,
+    NONE_SELECTED,
     READING,
     RELEASED_AT_ONCE,
     THIS_SURVEY_ALONE,
     Protection,
+    each_sentence,
     follow_up_sentence,
     guess_sentence,
     protection_of_block,
@@ -24,13 +26,14 @@ from hushpoll_client.device.sentences import (
     together_title,
     truth_sentence,
 )
-from hushpoll_shared.survey.protection import Level
+from hushpoll_shared.survey.protection import Level, total_epsilon
 from hushpoll_shared.survey.terms import IMMEDIATE, SMALL_BATCH
 
 if TYPE_CHECKING:
     from hushpoll_client.device.randomization import Answers
     from hushpoll_shared.survey.blocks import Block
     from hushpoll_shared.survey.published import Published
+    from hushpoll_shared.survey.selects import Selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,8 @@ class PerturbedLine:
         Name and question of each attribute of a block of several, in order; else empty.
     follow_ups : tuple of str
         A sentence for each follow-up among them: when it is asked.
+    select_all : bool
+        Whether they are the options of a select-all, which has a question of its own.
     """
 
     name: str
@@ -92,14 +97,19 @@ class PerturbedLine:
     guess: str
     together: tuple[tuple[str, str | None], ...] = ()
     follow_ups: tuple[str, ...] = ()
+    select_all: bool = False
 
     @property
     def title(self) -> str:
         """The line above what is said of it."""
         if not self.together:
             return _label(self.name, self.question)
-        questions = ", ".join(_label(name, question) for name, question in self.together)
-        return f"{together_title(len(self.together))} ({self.name}): {questions}"
+        questions = ", ".join(
+            (question or name) if self.select_all else _label(name, question)
+            for name, question in self.together
+        )
+        asked = f"{self.question} " if self.select_all and self.question else ""
+        return f"{asked}{together_title(len(self.together))} ({self.name}): {questions}"
 
     def __str__(self) -> str:
         return "\n".join(
@@ -214,11 +224,12 @@ def build_preview(
     codes = None if answers is None else published.layout.code_answers(answers)
     clear: list[ClearLine] = []
     asked: dict[str, str | None] = {}
+    options = {name: select for select in published.selects for name in select.attributes}
     for attribute, words, domain in zip(
         published.attributes, wording.questions, wording.domains, strict=True
     ):
         asked[attribute.name] = None if attribute.question is None else words
-        if attribute.oracle is None:
+        if attribute.oracle is None and attribute.name not in options:
             answer = None if codes is None else domain[codes[attribute.name]]
             clear.append(ClearLine(attribute.name, asked[attribute.name], answer))
     routers = {
@@ -226,9 +237,20 @@ def build_preview(
         for attribute in published.attributes
         if attribute.ask_if is not None
     }
+    for select, words in zip(published.selects, wording.selects, strict=True):
+        asked[select.name] = None if select.question is None else words
+        if published.attribute(select.attributes[0]).oracle is None:
+            named = None if codes is None else _named(select, asked, codes)
+            clear.append(ClearLine(select.name, asked[select.name], named))
+    places = {attribute.name: place for place, attribute in enumerate(published.attributes)}
+    places |= {select.name: places[select.attributes[0]] for select in published.selects}
+    clear.sort(key=lambda line: places[line.name])
     perturbed = [
-        _perturbed_line(block, published.reach[block.name], asked, routers)
+        _select_line(published, block, options[block.name], asked)
+        if block.name in options
+        else _perturbed_line(block, published.reach[block.name], asked, routers)
         for block in published.blocks
+        if block.name not in options or block.name == options[block.name].attributes[0]
     ]
     return Preview(
         title=wording.title,
@@ -279,7 +301,7 @@ def _perturbed_line(
     named = [question.name for question in block.questions]
     return PerturbedLine(
         block.name,
-        asked[block.name] if block.alone else None,
+        asked[block.name] if block.alone or block.select is not None else None,
         oracle.name,
         oracle.k,
         oracle.epsilon,
@@ -293,7 +315,39 @@ def _perturbed_line(
             for name in named
             if name in routers
         ),
+        block.select is not None,
     )
+
+
+def _select_line(
+    published: Published, first: Block, select: Selection, asked: Mapping[str, str | None]
+) -> PerturbedLine:
+    """Say what is sent for a select-all whose options are randomised apart.
+
+    All have the protocol and the epsilon of the first.
+    """
+    oracle, count = first.oracle, len(select.attributes)
+    best_guess = oracle.disclosure().best_guess
+    epsilon = total_epsilon(published.budget[name] for name in select.attributes)
+    return PerturbedLine(
+        select.name,
+        asked[select.name],
+        oracle.name,
+        oracle.k,
+        epsilon,
+        best_guess,
+        protection_of_block(epsilon, count),
+        each_sentence(truth_sentence(oracle)),
+        each_sentence(guess_sentence(oracle, best_guess)),
+        tuple((name, asked[name]) for name in select.attributes),
+        (),
+        True,
+    )
+
+
+def _named(select: Selection, asked: Mapping[str, str | None], codes: Mapping[str, int]) -> str:
+    chosen = [asked[name] or name for name in select.attributes if codes[name]]
+    return ", ".join(chosen) or NONE_SELECTED
 
 
 def _label(name: str, question: str | None) -> str:

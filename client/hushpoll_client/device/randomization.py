@@ -10,7 +10,7 @@ which an answer passed are emptied before an exception leaves this package (`dis
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-Answers = Mapping[str, str | int | None]
+Answers = Mapping[str, str | int | Collection[str] | None]
 
 _SECURE = SecureBits()
 _ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
@@ -129,9 +129,10 @@ def randomize(published: Published, answers: Answers, *, bits: Bits = _SECURE) -
     ----------
     published : Published
         The checked survey, from `Published.from_json` or `SurveyClient.published`.
-    answers : mapping of str to str, int or None
+    answers : mapping of str to str, int, None, or list of str
         One category per attribute; an integer stands for its decimal string. None, or no entry,
-        means skipped: the attribute's ``missing`` category.
+        means skipped: the attribute's ``missing`` category. For a select-all, by its name, the list
+        of its options that apply.
     bits : Bits
         Source of randomness, by default the operating system's. Any other is for simulation and
         tests: with reproducible bits a report protects nobody.

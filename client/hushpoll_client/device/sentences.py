@@ -183,6 +183,14 @@ def together_title(count: int) -> str:
     return f"These {count} answers together"
 
 
+NONE_SELECTED: Final = "none of these"
+
+
+def each_sentence(sentence: str) -> str:
+    """Say of each option of a select-all, randomised apart, what holds of a question alone."""
+    return f"For each of these answers by itself: {sentence}"
+
+
 def follow_up_sentence(question: str, router: str) -> str:
     """Say when a follow-up is asked, and that its answers are one more."""
     return (

@@ -115,10 +115,10 @@ export class SurveyClient {
     const { requireConsent } = this.#given;
     if (requireConsent) await this.#checkConsent();
     const published = await this.published();
-    const { digest, version, epsilon, attributes, submission } = published;
+    const { digest, version, epsilon, submission } = published;
     const { api, survey, token, storage } = this.#given;
     must(submission === "open" || token, "token", "", "given: the survey wants one");
-    const codes = codeAnswers(attributes, answers);
+    const codes = codeAnswers(published, answers);
     /** @type {Entry | undefined} */
     let known;
     const kept = await storage.update((rows) => {

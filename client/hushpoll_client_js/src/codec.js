@@ -6,25 +6,40 @@
  */
 
 import { codeOf } from "./attribute.js";
-import { lanesOf } from "./follow_ups.js";
 import { codeSize, writeInteger } from "./integers.js";
 import { must, NAME } from "./rules.js";
 import { NOT_ASKED } from "./wording.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
-/** @typedef {import("./blocks.js").Part & {offset: number, size: number}} Field A part with its place in a record. */
+/**
+ * What has one place in a record: a block, or an attribute in clear.
+ *
+ * @typedef {object} Part
+ * @property {string} name
+ * @property {string} where Its path in the manifest.
+ * @property {number[]} places Of its questions among the attributes, the slowest first.
+ * @property {number} k Domain size.
+ * @property {bigint[]} [combinations] Of a block of several the combinations that are possible: see `combinationsOf`.
+ * @property {(codes: readonly number[], bits: import("./bits.js").Bits) => number} [code] What the oracle randomises, where it is not the
+ *   code of the one question.
+ * @property {bigint} units Epsilon in units of 10^-12; 0 in clear.
+ * @property {string | undefined} [epsilon]
+ * @property {import("./protocol.js").FrequencyOracle | undefined} [oracle]
+ */
+
+/** @typedef {Part & {offset: number, size: number}} Field A part with its place in a record. */
 
 /**
  * A category per attribute; an integer stands for its decimal string, null or absent for the missing category, or for that of a
- * follow-up that is not asked.
+ * follow-up that is not asked. For a select-all, by its name, the list of its options that apply.
  *
- * @typedef {Readonly<Record<string, string | number | null | undefined>>} Answers
+ * @typedef {Readonly<Record<string, string | number | null | undefined | readonly (string | number)[]>>} Answers
  */
 
 /**
  * Lay parts out one after the other.
  *
- * @param {readonly import("./blocks.js").Part[]} parts
+ * @param {readonly Part[]} parts
  * @returns {{fields: readonly Field[], recordSize: number}} With the bytes of every record, whatever the answers.
  */
 export function layOut(parts) {
@@ -40,13 +55,14 @@ export function layOut(parts) {
 /**
  * Turn answers into codes, one per attribute in manifest order.
  *
- * @param {readonly Attribute[]} attributes
+ * @param {Pick<import("./published.js").Published, "attributes" | "selects" | "spread">} published
  * @param {Answers} answers
  * @returns {number[]}
  * @throws {InvalidParameter} Never showing an answer.
  */
-export function codeAnswers(attributes, answers) {
-  const given = new Map(Object.entries(answers));
+export function codeAnswers(published, answers) {
+  const { attributes, spread } = published;
+  const given = new Map(Object.entries(spread?.(published, answers) ?? answers));
   /** @type {number[]} */
   const codes = [];
   // Through a map: an attribute may be named like something that every object inherits.
@@ -74,8 +90,8 @@ export function codeAnswers(attributes, answers) {
  */
 export function encode({ fields, recordSize }, codes, bits) {
   const record = new Uint8Array(recordSize);
-  fields.forEach(({ places, offset, size, oracle, combinations }) => {
-    const code = combinations?.indexOf(lanesOf(places, codes)) ?? codes[places[0]];
+  fields.forEach(({ places, offset, size, oracle, code: joined }) => {
+    const code = joined ? joined(codes, bits) : codes[places[0]];
     record.set(oracle ? oracle.randomize(code, bits) : writeInteger(code, size), offset);
   });
   return record;

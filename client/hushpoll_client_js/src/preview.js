@@ -1,6 +1,7 @@
 /** What would leave the device, before anything does: clear answers first. */
 
 import { codeAnswers } from "./codec.js";
+import { formatDecimal } from "./decimals.js";
 import { disclosure } from "./disclosure.js";
 import { WEAK } from "./protection.js";
 import { guessSentence, protectionOfBlock, protectionOfQuestion, protectionOfSurvey, truthSentence } from "./sentences.js";
@@ -28,6 +29,7 @@ const SMALL_BATCH = 20;
  * @property {Protection} protection How far what is sent can move any belief, whatever was known before.
  * @property {string} truth How often what is sent is, or points at, the true answer.
  * @property {string} guess The best guess in words.
+ * @property {boolean} [selectAll] Whether it is a select-all, which is named and asked as one question.
  * @property {string[]} followUps A sentence for each follow-up among the questions: when it is asked.
  */
 
@@ -37,7 +39,7 @@ const SMALL_BATCH = 20;
  * @property {string} survey
  * @property {number} version
  * @property {string[]} notices What a respondent should read first; see `notices`.
- * @property {{name: string, question: string | undefined, answer: string | undefined}[]} clear Attributes that leave as
+ * @property {{name: string, question: string | undefined, answer: string | undefined, selectAll?: boolean}[]} clear Attributes that leave as
  *   they are answered; they can betray randomised ones by correlation.
  * @property {Perturbed[]} perturbed Attributes that leave randomised.
  * @property {Protection} protection How far all randomised answers together can move any belief.
@@ -58,16 +60,22 @@ const SMALL_BATCH = 20;
  * @throws {InvalidParameter} If the answers do not fit the survey.
  */
 export function preview(published, answers, words = ENGLISH) {
-  const { attributes, fields, recordSize, epsilon, digest, title, name: survey, version, operator, purpose } = published;
-  const codes = answers && codeAnswers(attributes, answers);
+  const { attributes, fields, recordSize, epsilon, digest, title, name: survey, version, operator, purpose, selects = [] } = published;
+  const owners = new Map(selects.flatMap((select) => select.attributes.map((option) => [option, select])));
+  const codes = answers && codeAnswers(published, answers);
   return {
     title,
     survey,
     version,
     notices: notices(published, words),
-    clear: attributes.flatMap(({ name, question, oracle, domain }, at) =>
-      oracle ? [] : { name, question, answer: codes && domain[codes[at]] },
-    ),
+    clear: attributes.flatMap(({ name, question, oracle, domain }, at) => {
+      if (oracle) return [];
+      const select = owners.get(name);
+      if (!select) return { name, question, answer: codes && domain[codes[at]] };
+      if (name !== select.attributes[0]) return [];
+      const chosen = attributes.slice(at, at + select.attributes.length).filter((_, place) => codes?.[at + place]);
+      return { selectAll: true, name: select.name, question: select.question, answer: codes && namedOptions(chosen, words) };
+    }),
     perturbed: fields.flatMap((field) => {
       const { name, places, oracle, k, units, epsilon = "" } = field;
       if (!oracle) return [];
@@ -76,8 +84,11 @@ export function preview(published, answers, words = ENGLISH) {
       const revealed = disclosure(oracle);
       const count = places.length;
       const questions = places.map((place) => ({ name: attributes[place].name, question: attributes[place].question }));
-      const question = count > 1 ? undefined : questions[0].question;
+      const select = owners.get(questions[0].name);
+      if (select && count === 1) return questions[0].name === select.attributes[0] ? selectApart(published, field, select, words) : [];
+      const question = count > 1 ? select?.question : questions[0].question;
       return {
+        selectAll: Boolean(select),
         name,
         question,
         questions,
@@ -98,6 +109,46 @@ export function preview(published, answers, words = ENGLISH) {
     recordSize,
     operator,
     purpose,
+  };
+}
+
+/**
+ * The options that apply, in words.
+ *
+ * @param {readonly {name: string, question?: string | undefined}[]} chosen
+ * @param {Words} words
+ */
+export const namedOptions = (chosen, words) =>
+  chosen.map(({ name, question }) => question ?? name).join(", ") || words.say("none_selected");
+
+/**
+ * A select-all whose options are randomised apart: what is said of all of them together, and of each.
+ *
+ * @param {import("./published.js").Published} published
+ * @param {import("./codec.js").Field} first Of its first option; all have the same protocol and epsilon.
+ * @param {import("./selects.js").Selection} select
+ * @param {Words} words
+ * @returns {Perturbed}
+ */
+function selectApart({ attributes, fields }, { oracle, k }, { name, question, attributes: options }, words) {
+  const revealed = disclosure(/** @type {import("./protocol.js").FrequencyOracle} */ (oracle));
+  const units = fields.reduce((sum, field) => (options.includes(field.name) ? sum + field.units : sum), 0n);
+  const count = options.length;
+  const each = (/** @type {string} */ sentence) => words.say("each", { sentence });
+  return {
+    selectAll: true,
+    name,
+    question,
+    questions: options.map((option) => ({ name: option, question: attributes.find((one) => one.name === option)?.question })),
+    title: words.say("block", { count }),
+    protocol: /** @type {import("./protocol.js").FrequencyOracle} */ (oracle).name,
+    k,
+    epsilon: formatDecimal(units),
+    bestGuess: revealed.bestGuess,
+    protection: protectionOfBlock(units, count, words, false),
+    truth: each(truthSentence(k, revealed, words, 1)),
+    guess: each(guessSentence(k, revealed, words, 1)),
+    followUps: [],
   };
 }
 
@@ -188,7 +239,7 @@ export function inWords({ title, survey, version, operator, purpose, notices, cl
     `    Privacy loss in all: at most epsilon ${epsilon}.`,
     ...perturbed.flatMap((line) => [
       "",
-      `  ${line.questions.length > 1 ? `${line.title} (${line.name}): ${line.questions.map(label).join(", ")}` : label(line)}`,
+      `  ${line.questions.length > 1 ? `${line.selectAll && line.question ? `${line.question} ` : ""}${line.title} (${line.name}): ${line.questions.map((one) => (line.selectAll ? (one.question ?? one.name) : label(one))).join(", ")}` : label(line)}`,
       ...line.followUps.map((sentence) => `    ${sentence}`),
       `    ${line.protocol} with epsilon ${line.epsilon}. ${line.protection.words}`,
       `    ${line.truth}`,

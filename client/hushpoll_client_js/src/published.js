@@ -4,15 +4,14 @@
  */
 
 import { readAttribute } from "./attribute.js";
-import { partsOf, readTogether } from "./blocks.js";
 import { splitBudget } from "./budget.js";
 import { canonicalJson, parseJson, sha256Hex } from "./canonical.js";
 import { layOut } from "./codec.js";
 import { formatDecimal, parseDecimal } from "./decimals.js";
-import { findRouters } from "./follow_ups.js";
 import { InvalidParameter, ManifestRefused } from "./errors.js";
-import { checkKeys, GIVEN, integer, LIST, must, NAME, oneOf, shape, text, TIME } from "./rules.js";
-import { checkTranslations, DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./wording.js";
+import { load } from "./features.js";
+import { GIVEN, integer, LIST, must, NAME, oneOf, shape, text, TIME } from "./rules.js";
+import { DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./wording.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
 
@@ -25,6 +24,7 @@ import { checkTranslations, DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./word
  * @property {string} [purpose]
  * @property {Record<string, string>} [sections] By each section's name in the survey.
  * @property {Record<string, {question?: string, categories?: string[], missing?: string}>} [attributes] By each attribute's name.
+ * @property {Record<string, string>} [selects] What is asked, by each select-all's name.
  */
 
 /**
@@ -47,6 +47,8 @@ import { checkTranslations, DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./word
  * @property {number} minimum_batch
  * @property {"weekly" | "end" | "immediate"} [release] When analysts are given what has come in meanwhile; daily if absent.
  * @property {readonly Attribute[]} attributes
+ * @property {readonly import("./selects.js").Selection[]} [selects] Which of them are one select-all question.
+ * @property {typeof import("./selects.js").spreadAnswers} [spread] Of a survey with select-alls, how lists of options become answers.
  * @property {readonly import("./codec.js").Field[]} fields Blocks and attributes in clear, in record order.
  * @property {number} recordSize Bytes of every record.
  * @property {string} digest SHA-256 of the canonical form, 64 hexadecimal digits.
@@ -63,6 +65,7 @@ const RULES = {
   minimum_batch: integer(1, 1e9),
   attributes: LIST,
   "together?": LIST,
+  "selects?": LIST,
   "description?": DESCRIPTION,
   "operator?": text(200),
   "purpose?": PURPOSE,
@@ -91,26 +94,32 @@ export async function readPublished(value) {
     // Before its keys: a later format has some that this version does not know.
     must(format === 1 || format === 2, "format", format, "1 or 2; update hushpoll");
     const read = shape(document, "", RULES);
-    const { opens, closes, epsilon, split, together } = read;
-    const later = together ?? read.attributes.filter((/** @type {unknown} */ one) => "ask_if" in Object(one));
-    must(format === 1 ? !together : later.length, "together", together, "in format 2 alone");
+    const { opens, closes, epsilon, split, together, selects } = read;
+    const joint = together ?? selects;
+    const later = joint ?? read.attributes.filter((/** @type {unknown} */ one) => "ask_if" in Object(one));
+    must(format === 1 ? !joint : later.length, together || !selects ? "together" : "selects", joint, "in format 2 alone");
     // The comparison is false where either is absent.
     must(!(opens >= closes), "closes", closes, `after ${opens}`);
     const total = parseDecimal(epsilon, "epsilon");
-    const blocks = readTogether(together ?? []);
-    const owners = new Map(blocks.flatMap((block) => block.attributes.map((name) => [name, block.name])));
+    const { blocks, followUps, groups, selecting, translations } = await load(read);
+    const several = blocks?.readTogether(together) ?? [];
+    const owners = new Map(several.flatMap((block) => block.attributes.map((name) => [name, block.name])));
     /** @type {Attribute[]} */
     const attributes = read.attributes.map((/** @type {unknown} */ one, /** @type {number} */ at) => readAttribute(one, at, owners));
-    findRouters(attributes, format);
-    const layout = layOut(partsOf(attributes, blocks));
-    must(format === 1 || layout.recordSize <= 1024, together ? "together" : "ask_if", layout.recordSize, "at most 1024 bytes");
+    followUps?.findRouters(attributes, format);
+    selecting?.checkSelects(selects, attributes, several);
+    const alone = attributes.map(({ name, k, units, epsilon, oracle }, at) => {
+      return { name, where: `attributes[${name}]`, places: [at], k, units, epsilon, oracle };
+    });
+    const layout = layOut(blocks?.joinParts(alone, attributes, several) ?? alone);
+    must(format === 1 || layout.recordSize <= 1024, together ? "together" : selects ? "selects" : "ask_if", layout.recordSize, "at most 1024 bytes");
     checkAttributes(attributes);
-    checkTranslations({ ...read, attributes });
-    must(!together || split !== "k-based", "split", split, "another: there are blocks");
-    checkBudget(total, split, layout.fields);
-    if (read.protected !== undefined) checkProtected(read.protected, attributes);
+    translations?.checkTranslations({ ...read, attributes });
+    must(!joint || split !== "k-based", "split", split, "another: there are blocks");
+    checkBudget(total, split, layout.fields, selecting?.dividing(selects));
+    groups?.checkProtected(read.protected, attributes);
     const digest = await sha256Hex(canonicalJson(read));
-    return /** @type {Published} */ (/** @type {unknown} */ ({ ...read, attributes, ...layout, digest }));
+    return /** @type {Published} */ (/** @type {unknown} */ ({ ...read, attributes, ...layout, digest, spread: selecting?.spreadAnswers }));
   } catch (error) {
     if (!(error instanceof InvalidParameter)) throw error;
     throw new ManifestRefused(`manifest refused: ${error.message}`, { field: error.field });
@@ -136,44 +145,14 @@ function checkAttributes(attributes) {
  * @param {bigint} total
  * @param {unknown} split
  * @param {readonly import("./codec.js").Field[]} fields
+ * @param {typeof splitBudget} [divide]
  */
-function checkBudget(total, split, fields) {
+function checkBudget(total, split, fields, divide = splitBudget) {
   const perturbed = fields.filter(({ oracle }) => oracle);
   const spent = perturbed.reduce((sum, { units }) => sum + units, 0n);
   must(spent <= total, "epsilon", formatDecimal(total), `at least ${formatDecimal(spent)}`);
-  const parts = splitBudget(total, split, perturbed);
+  const parts = divide(total, split, perturbed);
   perturbed.forEach(({ where, units, epsilon }, at) => {
     must(units === parts[at], `${where}.epsilon`, epsilon, `${formatDecimal(parts[at])} by the split`);
-  });
-}
-
-/**
- * The groups that a fairness report compares.
- *
- * @param {any} groups
- * @param {readonly Attribute[]} attributes
- */
-function checkProtected(groups, attributes) {
-  checkKeys(groups, "protected", { attribute: 0, privileged: 0, unprivileged: 0 });
-  const { attribute, privileged, unprivileged } = groups;
-  must(
-    [privileged, unprivileged].every(LIST[0]),
-    "protected",
-    groups,
-    "with two lists",
-  );
-  const declared = attributes.find(({ name, role }) => name === attribute && role !== "target");
-  const apartFrom = (/** @type {unknown[]} */ other) =>
-    /** @type {import("./rules.js").Rule} */ ([
-      (/** @type {string[]} */ group) =>
-        group.length &&
-        new Set(group).size === group.length &&
-        group.every((category) => declared?.domain.includes(category) && !other.includes(category)),
-      `different categories of ${attribute}`,
-    ]);
-  shape(groups, "protected", {
-    attribute: [() => declared, "not the target"],
-    privileged: apartFrom([]),
-    unprivileged: apartFrom(privileged),
   });
 }

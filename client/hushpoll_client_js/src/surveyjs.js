@@ -3,7 +3,7 @@
  * completes, and never leave it otherwise.
  *
  * Questions are marked in the survey's JSON: `"hushpoll": "smoker"` names the attribute that a question answers; a
- * matrix names one for each row, a checkbox one for each choice: `"hushpoll": {"asthma": "has_asthma"}`. Where values and
+ * matrix names one for each row, a checkbox or tagbox a select-all, `"hushpoll": "drugs"`, and a checkbox else one for each choice: `"hushpoll": {"asthma": "has_asthma"}`. Where values and
  * categories differ, `"hushpollCategories": {"5": "very happy"}` translates. SurveyJS's own choices (None, Refuse to answer, Don't know)
  * are the attribute's missing category, unless they are translated or are categories; None of a checkbox is a "no" to each choice.
  * A question that answers a follow-up has a `visibleIf` that says when it is asked; `showFollowUps` writes it.
@@ -95,7 +95,7 @@ export async function attach(survey, client, { unsent = [], patience = 5, onRece
       const answers = Object.fromEntries(fields.map(({ attribute, answer }) => [attribute, answer()]));
       // SurveyJS keeps values of hidden questions, and shows by them what is asked after these.
       for (const { name, asking, router = 0 } of published.attributes) {
-        if (asking && !asking.has(answers[published.attributes[router].name] ?? "")) answers[name] = null;
+        if (asking && !asking.has(/** @type {string} */ (answers[published.attributes[router].name] ?? ""))) answers[name] = null;
       }
       const kept = await client.randomize(answers);
       // From here on only the report is left; handlers of onComplete find no answer.

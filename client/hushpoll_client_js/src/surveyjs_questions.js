@@ -3,6 +3,7 @@
 import { InvalidParameter } from "./errors.js";
 import { checkConditions, writeConditions } from "./surveyjs_conditions.js";
 import { refuse, refuseCopies, refuseUnmappable } from "./surveyjs_refusals.js";
+import { SEVERAL, selectField } from "./surveyjs_selects.js";
 
 /** @typedef {import("./published.js").Published} Published */
 /** @typedef {import("./attribute.js").Attribute} Attribute */
@@ -10,7 +11,8 @@ import { refuse, refuseCopies, refuseUnmappable } from "./surveyjs_refusals.js";
 /**
  * @typedef {object} AskedField
  * @property {string} attribute Its name.
- * @property {() => string | null} answer The category chosen now; null if it was not asked, or not answered.
+ * @property {() => string | null | string[]} answer The category chosen now; null if it was not asked, or not answered; of a select-all the
+ *   options that are chosen.
  */
 
 /** Types of questions that ask for one of a few answers. */
@@ -35,6 +37,7 @@ export function fieldsOf(survey, published, unsent) {
   /** @type {import("./surveyjs_conditions.js").Marked[]} */
   const parts = [];
   const attributes = new Map(published.attributes.map((attribute) => [attribute.name, attribute]));
+  const selects = new Map((published.selects ?? []).map((select) => [select.name, select]));
   /** @type {AskedField[]} */
   const fields = [];
   const marked = [];
@@ -48,6 +51,16 @@ export function fieldsOf(survey, published, unsent) {
     }
     if (unsent.includes(name)) refuse(name, "is marked and listed as unsent; choose one");
     const type = question.getType();
+    const select = selects.get(hushpoll);
+    if (select) {
+      if (!SEVERAL.includes(type)) refuse(name, `is of type ${type}, and ${hushpoll} takes several answers; use ${SEVERAL.join(" or ")}`);
+      refuseUnmappable(question);
+      fields.push(selectField(question, select, attributes, mayBeHidden(question, /** @type {any} */ ({}))));
+      selects.delete(hushpoll);
+      for (const option of select.attributes) attributes.delete(option);
+      marked.push(question);
+      continue;
+    }
     if (!TYPES.includes(type)) {
       refuse(name, `is of type ${type}, whose answers are free or too many; use ${TYPES.join(", ")}`);
     }
@@ -70,7 +83,8 @@ export function fieldsOf(survey, published, unsent) {
   }
   checkConditions(parts);
   refuseCopies(survey, marked, survey.getAllQuestions().filter((/** @type {any} */ { name }) => unsent.includes(name)));
-  for (const attribute of attributes.keys()) {
+  for (const option of attributes.keys()) {
+    const attribute = [...selects.values()].find((select) => select.attributes.includes(option))?.name ?? option;
     throw new InvalidParameter(`no question is marked as ${attribute}; mark one`, { field: attribute });
   }
   return fields;

@@ -21,6 +21,6 @@ for (const place of places.toReversed()) {
   answers[name] = domain[Number(lanes & 0xffffn)];
   lanes >>= 16n;
 }
-const codes = codeAnswers(published.attributes, answers);
+const codes = codeAnswers(published, answers);
 for (let turn = 0; turn < times; turn++) records.set(encode(published, codes, secureBits), turn * published.recordSize);
 process.stdout.write(records);

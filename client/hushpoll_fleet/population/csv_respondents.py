@@ -17,6 +17,7 @@ from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.follow_ups import code_answer, routes_of
+from hushpoll_shared.survey.selects import Selection
 
 _SHOWN = 20
 _ROW_LENGTH = "(row length)"
@@ -78,7 +79,11 @@ class BadRows(InvalidParameter):
 
 
 def read_respondents(
-    path: Path, attributes: Sequence[Attribute], *, ignored: Iterable[str] = ()
+    path: Path,
+    attributes: Sequence[Attribute],
+    *,
+    ignored: Iterable[str] = (),
+    selects: Sequence[Selection] = (),
 ) -> SimulatedRespondents:
     """Read and check a CSV file with a header (UTF-8, comma-separated).
 
@@ -91,6 +96,8 @@ def read_respondents(
         follow-up; an empty value means missing, or not asked.
     ignored : iterable of str
         Columns to leave out.
+    selects : sequence of Selection
+        Which attributes are one select-all: each has a column of `OPTION`, within the limits.
 
     Raises
     ------
@@ -103,7 +110,7 @@ def read_respondents(
         If the file cannot be read.
     """
     with open_table(path, field="data") as table:
-        return _read(path, table, attributes, frozenset(ignored))
+        return _read(path, table, attributes, frozenset(ignored), selects)
 
 
 def _read(
@@ -111,6 +118,7 @@ def _read(
     table: TableReader,
     attributes: Sequence[Attribute],
     ignored: frozenset[str],
+    selects: Sequence[Selection],
 ) -> SimulatedRespondents:
     positions = _columns(table, attributes, ignored)
     # A lookup per cell; the slower check words the remedy of the few that fail.
@@ -143,6 +151,17 @@ def _read(
                     add(row, attribute.name, text, remedy)
                     continue
             codes[attribute.name] = code
+        for select in selects:
+            count = sum(codes.get(name, 0) for name in select.attributes)
+            if not select.at_least <= count <= select.at_most and codes.keys() >= set(
+                select.attributes
+            ):
+                add(
+                    row,
+                    f"{select.attributes[0]} to {select.attributes[-1]}",
+                    f"{count} options selected",
+                    f"select {select.limits()}",
+                )
         rows.append(tuple(codes.values()))
     if bad:
         raise BadRows(path, bad)

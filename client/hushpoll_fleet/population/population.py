@@ -22,9 +22,11 @@ from hushpoll_fleet.population.distributions import (
     read_conditional,
     where_asked,
 )
+from hushpoll_fleet.population.selections import read_selections
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.selects import SelectAll
 
 try:
     import numpy as np
@@ -81,6 +83,11 @@ class Population:
                     field=f"population[{attribute.name}]",
                 )
             model = population[attribute.name]
+            if isinstance(attribute, SelectAll):
+                for option in read_selections(attribute, model, earlier):
+                    conditionals.append(option)
+                    earlier[option.attribute.name] = option.attribute
+                continue
             conditional = read_conditional(attribute, model, earlier)
             if attribute.ask_if is not None:
                 conditional = where_asked(conditional, earlier[attribute.ask_if.router])

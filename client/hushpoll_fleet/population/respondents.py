@@ -18,6 +18,7 @@ from hushpoll_protocols.errors import MissingExtra
 from hushpoll_shared.spelling.csv_cells import escaped
 from hushpoll_shared.survey.follow_ups import code_answer, routes_of
 from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.survey.selects import spread_answers
 
 if TYPE_CHECKING:
     from hushpoll_fleet.population.population import Population
@@ -28,7 +29,10 @@ def from_file(
 ) -> SimulatedRespondents:
     """Read a CSV, writing its bad values to a file of their own if there are any."""
     try:
-        respondents = read_respondents(data, manifest.attributes, ignored=ignored)
+        asked = manifest.expanded
+        respondents = read_respondents(
+            data, asked.attributes, ignored=ignored, selects=asked.selects
+        )
     except BadRows as error:
         if bad_rows is not None:
             with bad_rows.open("w", encoding="utf-8", newline="") as stream:
@@ -59,7 +63,8 @@ def from_population(
 
     rng = np.random.default_rng(None if seed is None else [seed, 0])
     population = Population.from_manifest(manifest)
-    return population, SimulatedRespondents(manifest.attributes, population.sample(count, rng))
+    attributes = manifest.expanded.attributes
+    return population, SimulatedRespondents(attributes, population.sample(count, rng))
 
 
 def from_function(
@@ -75,7 +80,7 @@ def from_function(
         ``MODULE:FUNCTION``, importable from the current folder or the environment. It is called
         with the respondent's number, from 0, and a ``random.Random`` of its own, and returns a
         mapping of attributes to categories (None for a missing answer, and for a follow-up that is
-        not asked).
+        not asked), and for a select-all to the list of options that apply.
     count : int
         Respondents.
     seed : int or None
@@ -87,8 +92,10 @@ def from_function(
         If there is no such function, or it returns something else than answers.
     """
     answer = _function(target)
-    names = {attribute.name for attribute in manifest.attributes}
-    routes = routes_of(manifest.attributes)
+    asked = manifest.expanded
+    names = {attribute.name for attribute in (*manifest.attributes, *asked.attributes)}
+    texts = {attribute.name: attribute.question for attribute in asked.attributes}
+    routes = routes_of(asked.attributes)
     rows = []
     for number in range(count):
         rng = random.Random() if seed is None else random.Random(f"{seed}/answers/{number}")
@@ -99,12 +106,15 @@ def from_function(
                 f"attributes, which are {', '.join(sorted(names))}; correct the function",
                 field="answers-from",
             )
+        spread = spread_answers(answers, asked.selects, texts) if asked.selects else answers
         codes: dict[str, int] = {}
-        for attribute in manifest.attributes:
-            given = answers.get(attribute.name)
+        for attribute in asked.attributes:
+            given = spread.get(attribute.name)
             codes[attribute.name] = code_answer(attribute, given, codes, routes)
+        for select in asked.selects:
+            select.check_count(sum(codes[name] for name in select.attributes))
         rows.append(tuple(codes.values()))
-    return SimulatedRespondents.of_rows(manifest.attributes, rows)
+    return SimulatedRespondents.of_rows(asked.attributes, rows)
 
 
 def _function(target: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, repeat
 from typing import Any
@@ -15,7 +15,7 @@ from hushpoll_fleet.behaviour.poisoning import poisoned
 from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_shared.wire.reports import new_report_id
 
-Answers = Mapping[str, str | int | None]
+Answers = Mapping[str, str | int | Collection[str] | None]
 
 
 class SeededBits:

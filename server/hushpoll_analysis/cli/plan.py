@@ -198,6 +198,8 @@ def _verdicts_text(document: dict[str, Any]) -> str:
         lines += ["", *(f"- {sentence}" for sentence in told)]
     if document["together"]:
         lines += ["", document["together"]["verdict"]]
+    for reason in document.get("selects", ()):
+        lines += ["", reason]
     if document["shuffled"]:
         lines += ["", document["shuffled"]["sentence"]]
     return "\n".join(_wrapped(line) for line in lines)

@@ -196,7 +196,8 @@ def verdicts(
     dict
         JSON: ``verdict`` in words, ``answer``, ``goals``, ``together`` (questions alone beside
         questions in blocks, see :func:`side_by_side`), ``shuffled`` (what a trusted shuffler
-        would add with that n; None without one or without a perturbed attribute).
+        would add with that n; None without one or without a perturbed attribute); where the draft
+        has select-alls, ``selects``: what each is published as, and why.
 
     Raises
     ------
@@ -216,6 +217,7 @@ def verdicts(
     if epsilon is not None:
         manifest = replace(manifest, epsilon=parse_epsilon(epsilon))
     published = manifest.resolve()
+    goals = [_of_options(goal, published) for goal in goals]
     check_goals(goals, published)
     assumed = given or AuditAssumptions()
     told = [_verdict(manifest, published, goal, n, assumed) for goal in goals]
@@ -231,7 +233,15 @@ def verdicts(
         "goals": [one.to_dict() for one in told],
         "together": _side_by_side(manifest, [one.goal for one in told], assumed),
         "shuffled": shuffled,
+        **({"selects": [one.reason for one in manifest.choices]} if manifest.choices else {}),
     }
+
+
+def _of_options(goal: Goal, published: Published) -> Goal:
+    """Return a goal about a select-all as one about its first option: all have the same law."""
+    first = {select.name: select.attributes[0] for select in published.selects}
+    names = goal.subject.split("/")
+    return replace(goal, subject="/".join(first.get(name, name) for name in names))
 
 
 def _side_by_side(

@@ -74,9 +74,10 @@ def _of_sizes(oracle: FrequencyOracle, sizes: tuple[int, ...]) -> AnyLaw:
 
 def _refused_tree(names: str, block: str | None) -> InvalidParameter:
     return InvalidParameter(
-        f"{names}: randomised together with a follow-up or its router, in the block {block}; this "
-        "version does not compute this statistic of such questions yet. Ask about questions that "
-        "are not in it, or for estimates, means, cross-tables and shares in groups within it",
+        f"{names}: in the block {block}, which has a follow-up with its router, or the options of "
+        "a select-all within limits, so that some answers do not go together; this version does "
+        "not compute this statistic of such questions yet. Ask about questions that are not in it, "
+        "or for estimates, means, cross-tables and shares in groups within it",
         field="attribute",
     )
 

@@ -40,6 +40,13 @@ from hushpoll_server.dashboard.relating.subgroups import (
     size_of_group,
     table_among,
 )
+from hushpoll_server.dashboard.select_alls import (
+    gathered,
+    labels_of,
+    option_labels_of,
+    options_of,
+    questions_of,
+)
 from hushpoll_server.dashboard.surveys import (
     NOTHING_YET,
     answered,
@@ -97,22 +104,20 @@ def estimates(name: str, version: int) -> Response:
     """Show the shares of every question, or of one."""
     row = reached(name, version, Role.READER)
     published = asked_of(row)
-    questions = {
-        attribute.name: attribute.question or attribute.name for attribute in published.attributes
-    }
     chosen, groups = _chosen(published)
     frame = of_survey(row, "estimates")
-    frame |= {"chosen": chosen, "questions": questions, "groups": groups}
+    frame |= {"chosen": chosen, "questions": questions_of(published), "groups": groups}
+    frame |= {"labels": labels_of(published)}
     try:
         answer = _answer(row, published, chosen)[0]
     except Refused as refusal:
         return _nothing_yet("estimates.html", frame, refusal)
     wanted = [
         attribute
-        for attribute in answer["attributes"]
+        for attribute in gathered(answer["attributes"], published)
         if chosen["attribute"] in ("", attribute["name"])
     ]
-    figures = [_figure(attribute, answer, chosen) for attribute in wanted]
+    figures = [_figure(attribute, answer, chosen, published) for attribute in wanted]
     for place, figure in enumerate(figures):
         if place < MOST_CHARTS and figure["chart"] is not None:
             figure["svg"] = inline(figure["chart"], f"shows-{place}")
@@ -141,12 +146,13 @@ def estimates(name: str, version: int) -> Response:
 def estimates_file(name: str, version: int, attribute: str, form: str) -> Response:
     """Return the chart of one question, or the data behind it, as a file."""
     row = reached(name, version, Role.READER)
-    published = asked_of(row, attribute)
+    published = asked_of(row)
+    asked_of(row, *options_of(published, attribute))
     chosen, _ = _chosen(published, attribute)
     answer, document = _answer(row, published, chosen)
-    for entry in answer["attributes"]:
+    for entry in gathered(answer["attributes"], published):
         if entry["name"] == attribute:
-            figure = _figure(entry, answer, chosen)
+            figure = _figure(entry, answer, chosen, published)
             name = f"{row.name}-{row.version}-{attribute}"
             if chosen["among"]:
                 if figure["chart"] is None:
@@ -167,7 +173,7 @@ def _chosen(
 
     The question of a file stands in its path.
     """
-    names = [one.name for one in published.attributes]
+    names = list(questions_of(published))
     if attribute is None:
         attribute = choice("attribute", ("", *names))
     chosen, groups = chosen_group(published, attribute)
@@ -185,7 +191,11 @@ def _answer(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the estimates that were chosen, in their form, and the API's answer."""
     if chosen["among"]:
-        return shares_among(row, published, chosen)
+        options = options_of(published, chosen["attribute"])
+        several = [shares_among(row, published, chosen | {"attribute": one}) for one in options]
+        first, document = several[0]
+        entries = [entry for answer, _ in several for entry in answer["attributes"]]
+        return {**first, "attributes": entries}, document
     query = Estimates.read(
         {"confidence": float(chosen["confidence"]), "estimator": chosen["estimator"]}
     )
@@ -202,6 +212,9 @@ def _of_questions(
     """
     analysis, export, found = services().analysis, may_export(row), {}
     for name in names:
+        if options_of(published, name) != (name,):
+            found[name] = None, None
+            continue
         asked = published.attribute(name)
         summary = shares = None
         if is_ordered(asked):
@@ -231,7 +244,9 @@ def cross_tables(name: str, version: int) -> Response:
         "share": choice("share", SHARES),
         "confidence": choice("confidence", CONFIDENCES, "0.95"),
     }
+    titles = option_labels_of(published)
     frame = of_survey(row, "cross-tables") | {"chosen": chosen, "names": names, **_CHOICES}
+    frame |= {"titles": titles, "sides": [(name, titles.get(name, name)) for name in names]}
     if a == b:
         return page("cross_tables.html", **frame, refusal=None, withheld=None, table=None)
     try:
@@ -418,7 +433,10 @@ class _Row(Ends):
 
 
 def _figure(
-    attribute: Mapping[str, Any], answer: Mapping[str, Any], chosen: Mapping[str, str]
+    attribute: Mapping[str, Any],
+    answer: Mapping[str, Any],
+    chosen: Mapping[str, str],
+    published: Published,
 ) -> dict[str, Any]:
     sort = chosen["sort"]
     rows: Sequence[_Row] = attribute["categories"]
@@ -437,8 +455,8 @@ def _figure(
         if row["frequency"] is not None
     ]
     chart: Chart | None = None
-    part = "shares" if chosen["among"] else attribute["name"]
-    noisy = part_is_noisy(answer["verdict"], part)
+    parts = ("shares",) if chosen["among"] else options_of(published, attribute["name"])
+    noisy = any(part_is_noisy(answer["verdict"], part) for part in parts)
     if known:
         chart = estimates_chart(
             attribute["name"], known, confidence=answer["confidence"], total=len(known)

@@ -26,6 +26,7 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.spelling.languages import chosen, closest, direction
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.selects import limits_kind
 from hushpoll_shared.survey.wording import Wording
 from hushpoll_shared.wire.problems import PROBLEMS
 
@@ -56,7 +57,7 @@ MOST_STEPS: Final = 11
 """Choices of a scale that stand in a row; a longer scale is shown as if it were none."""
 KEPT_BYTES: Final = 64 * 2**20
 
-Kind = Literal["radio", "select", "number"]
+Kind = Literal["radio", "select", "number", "options"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ class Question:
     category. ``missing`` stands in for an answer that is skipped; None where one must be given.
     ``scale`` lays few choices out in a row, the missing category below it. ``section`` is a
     heading above the question, where one begins. ``router`` is the question that decides whether a
-    follow-up is asked.
+    follow-up is asked. A select-all is one question of the kind ``options``, with the name and the
+    text of each option, and how many of them are selected.
     """
 
     attribute: str
@@ -82,6 +84,13 @@ class Question:
     scale: bool = False
     section: str | None = None
     router: str | None = None
+    options: tuple[tuple[str, str], ...] = ()
+    limits: tuple[int, int] = (0, 0)
+
+    @property
+    def limits_key(self) -> str:
+        """The key of the words that say how many options may be selected."""
+        return f"fault.select.{limits_kind(*self.limits, len(self.options))}"
 
     @property
     def steps(self) -> tuple[tuple[int, str], ...]:
@@ -102,7 +111,7 @@ def questions(published: Published, wording: Wording | None = None) -> tuple[Que
         attribute.name: text
         for attribute, text in zip(published.attributes, wording.questions, strict=True)
     }
-    return tuple(
+    asked = tuple(
         replace(
             _question(attribute, text, domain, None if section == previous else section),
             router=None if attribute.ask_if is None else texts[attribute.ask_if.router],
@@ -116,6 +125,39 @@ def questions(published: Published, wording: Wording | None = None) -> tuple[Que
             strict=True,
         )
     )
+    return _with_selects(asked, published, wording)
+
+
+def _with_selects(
+    asked: tuple[Question, ...], published: Published, wording: Wording
+) -> tuple[Question, ...]:
+    """Return questions with the options of each select-all as one."""
+    by_option = {
+        name: (select, text)
+        for select, text in zip(published.selects, wording.selects, strict=True)
+        for name in select.attributes
+    }
+    texts = {question.attribute: question.text for question in asked}
+    found: list[Question] = []
+    for question in asked:
+        if question.attribute not in by_option:
+            found.append(question)
+            continue
+        select, text = by_option[question.attribute]
+        if question.attribute == select.attributes[0]:
+            found.append(
+                Question(
+                    select.name,
+                    text,
+                    "options",
+                    question.perturbed,
+                    (),
+                    section=question.section,
+                    options=tuple((name, texts[name]) for name in select.attributes),
+                    limits=(select.at_least, select.at_most),
+                )
+            )
+    return tuple(found)
 
 
 def _question(
@@ -285,7 +327,7 @@ def rendered(
         questions=questions(published, wording),
         preview=preview,
         root=root,
-        modules=assets().modules,
+        modules=assets().modules(published),
         entry=ENTRY,
         server=request.script_root,
         worker=f"{root}{WORKER}",

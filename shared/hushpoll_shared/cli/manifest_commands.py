@@ -58,7 +58,9 @@ def check(manifest: Path, respondents: int, as_json: bool) -> None:
             as_json=as_json,
         )
         raise click.exceptions.Exit(FAILED)
-    published = Manifest.from_dict(draft).resolve()
+    manifest_read = Manifest.from_dict(draft)
+    published = manifest_read.resolve()
+    reasons = [choice.reason for choice in manifest_read.choices]
     document: dict[str, Any] = {
         "valid": True,
         "problems": [],
@@ -71,12 +73,14 @@ def check(manifest: Path, respondents: int, as_json: bool) -> None:
             for attribute in published.attributes
             if (fine := too_fine(attribute, respondents)) is not None
         ],
+        **({"selects": reasons} if reasons else {}),
     }
     emit(
         document,
         lambda: (
             f"{published.name} version {published.version} is a valid manifest of "
             f"{len(published.attributes)} attributes\ndigest: {published.digest}"
+            + "".join(f"\n{reason}" for reason in reasons)
             + "".join(f"\nwarning: {one['message']}" for one in document["warnings"])
         ),
         as_json=as_json,

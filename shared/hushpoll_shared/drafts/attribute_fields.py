@@ -18,6 +18,7 @@ from hushpoll_shared.spelling.text import (
 )
 from hushpoll_shared.survey.attributes import ROLES, SCALES
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
+from hushpoll_shared.survey.selects import PAIRS, SHARES, WANTS
 
 _CATEGORY: Final = text(CATEGORY_LENGTH)
 _GROUP: Final[Form] = {
@@ -163,6 +164,37 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         reason="Whether it was asked reveals something about the answer to the router, so it is "
         "randomised like an answer.",
         example={"smokes": ["daily", "sometimes"]},
+    ),
+    ManifestField(
+        name="select",
+        form={
+            "type": "object",
+            "properties": {
+                "at_least": {"type": "integer", "minimum": 0},
+                "at_most": {"type": "integer", "minimum": 1},
+            },
+            "additionalProperties": False,
+        },
+        allowed="a mapping with `at_least` and `at_most`, both optional, from 0 to the number of "
+        "categories; `{}` without limits. Not with `missing`, `scale`, `range` or `ask_if`, and "
+        "not for a target",
+        meaning="Makes the question one to select all that apply: its categories are options, of "
+        "which a respondent names any number within the limits. Such a survey is published in "
+        "format 2, with a yes/no attribute for each option.",
+        reason="Many questions have several answers, and the options are randomised as is best "
+        "for what the survey is to tell.",
+        example={"at_most": 3},
+        published=False,
+    ),
+    ManifestField(
+        name="want",
+        form={"type": "string", "enum": list(WANTS)},
+        allowed=f"`{SHARES}` or `{PAIRS}`; only with `select`",
+        meaning="What a select-all is to tell: the share of each option, or also how many name "
+        "two given options. Without it, shares.",
+        reason="Options that are randomised apart can tell shares well and pairs badly.",
+        example=PAIRS,
+        published=False,
     ),
 )
 """The fields of an attribute."""

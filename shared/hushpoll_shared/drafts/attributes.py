@@ -13,6 +13,7 @@ from hushpoll_shared.spelling.labels import check_apart, check_ends
 from hushpoll_shared.spelling.text import check_name, is_name, normalized, show
 from hushpoll_shared.survey.attributes import TEXTS, Attribute
 from hushpoll_shared.survey.follow_ups import read_ask_if
+from hushpoll_shared.survey.selects import LIMITS, SHARES, SelectAll
 
 
 def read_attribute(value: object, *, position: int) -> Attribute:
@@ -41,13 +42,15 @@ def read_attribute(value: object, *, position: int) -> Attribute:
         where = f"attributes[{name}]"
     check_keys(value, names(ATTRIBUTE), required(ATTRIBUTE), where=where)
     texts = {key: normalized(value.get(key)) for key in TEXTS}
-    attribute = Attribute(
+    kind, more = read_select(value, where)
+    attribute = kind(
         name=check_name(name, field=f"{where}.name"),
         role=value["role"],
         categories=_categories(value, where),
         protocol=value.get("protocol"),
         ask_if=read_ask_if(value.get("ask_if"), where=where),
         **texts,  # type: ignore[arg-type]  # the constructor checks that each is a string
+        **more,
     )
     if value.get("categories") is not None:
         for position, category in enumerate(attribute.categories):
@@ -56,6 +59,41 @@ def read_attribute(value: object, *, position: int) -> Attribute:
     for key in ("missing", "question", "section"):
         check_ends(getattr(attribute, key), field=f"{where}.{key}")
     return attribute
+
+
+def read_select(value: Mapping[Any, Any], where: str) -> tuple[type[Attribute], dict[str, Any]]:
+    """Return the class of an attribute, and what a select-all has besides.
+
+    Raises
+    ------
+    InvalidParameter
+        For limits of another form, `want` without `select`, or a range as options.
+    """
+    select, want = value.get("select"), value.get("want")
+    if select is None:
+        if want is not None:
+            raise InvalidParameter(
+                f"{where}.want is {show(want)}, and the question has no select: leave it out, or "
+                "add select: {} so that respondents may name several options",
+                field=f"{where}.want",
+            )
+        return Attribute, {}
+    path = f"{where}.select"
+    if not isinstance(select, Mapping):
+        raise InvalidParameter(
+            f"{path} is {show(select)}; it is a mapping with at_least and at_most, both optional, "
+            "such as {at_most: 3}, or {} without limits",
+            field=path,
+        )
+    check_keys(select, frozenset(LIMITS), (), where=path)
+    if value.get("range") is not None:
+        raise InvalidParameter(
+            f"{where} has range and select; the options of a select-all are listed: give "
+            "categories, or leave select out",
+            field=f"{where}.range",
+        )
+    limits = {key: select.get(key) for key in LIMITS}
+    return SelectAll, {**limits, "want": SHARES if want is None else want}
 
 
 def _categories(value: Mapping[Any, Any], where: str) -> tuple[str, ...]:

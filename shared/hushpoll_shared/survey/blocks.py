@@ -23,6 +23,7 @@ from hushpoll_shared.spelling.text import check_name, is_name, show
 from hushpoll_shared.survey.attributes import Attribute, PublishedAttribute, check_protocol
 from hushpoll_shared.survey.budget import OPTIMAL, Split
 from hushpoll_shared.survey.follow_ups import tree_of
+from hushpoll_shared.survey.selects import Selection, subsets
 
 LARGEST_RECORD: Final = 1024
 """Bytes of a record, at most, of a survey with a block of several questions."""
@@ -46,11 +47,14 @@ class Together:
         Its questions, at least two, the slowest first.
     protocol : str or None
         Protocol of the block; in a draft it may be that which its questions name, or the survey's.
+    select : Selection or None
+        The select-all whose options its questions are; its entry in `selects` says so.
     """
 
     name: str
     attributes: tuple[str, ...]
     protocol: str | None = None
+    select: Selection | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, field="together[].name")
@@ -78,14 +82,17 @@ class Block:
     oracle : FrequencyOracle
         The protocol at the block's domain and epsilon.
     tree : tuple of int or None
-        Where `ask_if` makes combinations impossible, the numbers of the others in mixed radix,
-        increasing; else None.
+        Where `ask_if`, or the limits of a select-all, make combinations impossible, the numbers of
+        the others in mixed radix, increasing; else None.
+    select : Selection or None
+        The select-all whose options its questions are.
     """
 
     name: str
     questions: tuple[PublishedAttribute, ...]
     oracle: FrequencyOracle
     tree: tuple[int, ...] | None = None
+    select: Selection | None = None
 
     @property
     def k(self) -> int:
@@ -138,6 +145,8 @@ class Block:
             return number
         place = bisect_left(self.tree, number)
         if place == self.k or self.tree[place] != number:
+            if self.select is not None:
+                self.select.check_count(-1)
             raise InvalidParameter(
                 f"the answers to the questions of {self.name} do not go together: one of them is "
                 "asked only after some answers to another; code answers with code_answers",
@@ -334,6 +343,9 @@ def domain_size(block: Together, attributes: Sequence[Attribute]) -> int:
     """
     declared = {attribute.name: attribute for attribute in attributes}
     sizes = [declared[name].k for name in block.attributes]
+    if block.select is not None:
+        select = block.select
+        return subsets(len(select.attributes), select.at_least, select.at_most)
     try:
         tree = tree_of(block.attributes, attributes)
         k = prod(sizes) if tree is None else len(tree)
@@ -367,14 +379,37 @@ def domain_sizes(attributes: Sequence[Attribute], together: Sequence[Together]) 
     return sizes
 
 
-def check_split(split: Split, sizes: Mapping[str, int], together: Sequence[Together]) -> None:
+def check_split(
+    split: Split,
+    sizes: Mapping[str, int],
+    together: Sequence[Together],
+    selects: Sequence[Selection] = (),
+) -> None:
     """Refuse a split that does not divide a budget over these blocks.
+
+    Parameters
+    ----------
+    split : Split
+        The rule.
+    sizes : mapping of str to int
+        Domain size of every block, the options of a select-all apart as its name.
+    together : sequence of Together
+        The blocks of several.
+    selects : sequence of Selection
+        The select-alls.
 
     Raises
     ------
     InvalidParameter
-        k-based with a block of several questions, or weights that are not exactly the blocks'.
+        k-based with a block of several questions or a select-all, or weights that are not exactly
+        the blocks'.
     """
+    if selects and split.kind == "k-based":
+        raise InvalidParameter(
+            f"split is k-based, and {selects[0].name} is a select-all; k-based is a rule for "
+            "questions with one answer: choose uniform, optimal or weights",
+            field="split",
+        )
     if together and split.kind == "k-based":
         raise InvalidParameter(
             "split is k-based, and the survey has the block "
@@ -384,6 +419,13 @@ def check_split(split: Split, sizes: Mapping[str, int], together: Sequence[Toget
         )
     owners = {name: block.name for block in together for name in block.attributes}
     for name, _ in split.weights:
+        select = next((one.name for one in selects if name in one.attributes), None)
+        if select is not None:
+            raise InvalidParameter(
+                f"split.weights names {name}, an option of the select-all {select}; a select-all "
+                f"has one weight: give it to {select}",
+                field=f"split.weights[{name}]",
+            )
         if name in owners:
             raise InvalidParameter(
                 f"split.weights names {name}, a question of the block {owners[name]}; a block has "
@@ -412,7 +454,7 @@ def with_oracles(
     """
     sizes: dict[str, tuple[int, ...]] = {}
     for declared in together:
-        tree = tree_of(declared.attributes, attributes)
+        tree = _tree(declared, attributes)
         if tree is None:
             continue
         questions = tuple(
@@ -443,10 +485,12 @@ def blocks_of(
         If the questions of a block do not have one oracle of the block's domain.
     """
     by_name = {attribute.name: attribute for attribute in attributes}
-    members = {block.name: block.attributes for block in together}
+    several = {block.name: block for block in together}
     blocks: list[Block] = []
     for name, k in domain_sizes(attributes, together).items():
-        questions = tuple(by_name[member] for member in members.get(name, (name,)))
+        declared = several.get(name)
+        members = (name,) if declared is None else declared.attributes
+        questions = tuple(by_name[member] for member in members)
         oracle = questions[0].oracle
         if oracle is None or oracle.k != k or any(one.oracle != oracle for one in questions):
             raise InvalidParameter(
@@ -454,6 +498,14 @@ def blocks_of(
                 "manifest again",
                 field="together",
             )
-        tree = tree_of(members[name], attributes) if name in members else None
-        blocks.append(Block(name, questions, oracle, tree))
+        tree = None if declared is None else _tree(declared, attributes)
+        select = None if declared is None else declared.select
+        blocks.append(Block(name, questions, oracle, tree, select))
     return tuple(blocks)
+
+
+def _tree(block: Together, attributes: Sequence[Attribute]) -> tuple[int, ...] | None:
+    """Return the possible combinations of a block's answers; None where all are."""
+    if block.select is not None:
+        return block.select.numbers()
+    return tree_of(block.attributes, attributes)

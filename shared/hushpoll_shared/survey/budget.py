@@ -8,7 +8,7 @@ places, so that they can never sum to more than the total (sequential compositio
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -136,6 +136,7 @@ def split_budget(
     split: Split | str,
     *,
     several: Collection[str] = (),
+    apart: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Decimal]:
     """Divide `epsilon` among the blocks.
 
@@ -149,6 +150,8 @@ def split_budget(
         The rule.
     several : collection of str
         Names of the blocks of several questions: errors name their field.
+    apart : mapping of str to sequence of str, or None
+        Blocks that are one entry of the split, by its name: each has an even part of it.
 
     Returns
     -------
@@ -168,8 +171,13 @@ def split_budget(
             field="attributes",
         )
     rule = Split.parse(split)
+    members = apart or {}
+    owners = {name: unit for unit, names in members.items() for name in names}
+    shares = rule.shares({owners.get(name, name): k for name, k in sizes.items()})
     parts: dict[str, Decimal] = {}
-    for name, share in rule.shares(sizes).items():
+    for name in sizes:
+        unit = owners.get(name, name)
+        share = shares[unit] / len(members.get(unit, (name,)))
         units = Fraction(epsilon) * share * _UNIT // 1
         part = Decimal(format_epsilon(Decimal(f"{units}e-{PLACES}")))
         if not EPSILON_MIN <= part <= EPSILON_MAX:

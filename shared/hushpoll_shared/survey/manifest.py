@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hushpoll_protocols import InvalidParameter, create
@@ -16,9 +17,10 @@ from hushpoll_shared.survey.attributes import (
     PublishedAttribute,
     check_protocol,
 )
-from hushpoll_shared.survey.blocks import common_protocol, with_oracles
+from hushpoll_shared.survey.blocks import LARGEST_RECORD, common_protocol, with_oracles
 from hushpoll_shared.survey.budget import OPTIMAL, Split, split_budget
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.selects import SelectAll, check_uses, units_of
 from hushpoll_shared.survey.terms import (
     TEXTS,
     Terms,
@@ -28,6 +30,8 @@ from hushpoll_shared.survey.terms import (
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from hushpoll_shared.survey.select_choice import Choice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +58,7 @@ class Manifest(Terms):
     pairs: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
+        check_uses(self.attributes, self.together, self.protected)
         super().__post_init__()
         if self.protocol is not None:
             check_protocol(self.protocol, field="protocol")
@@ -78,6 +83,8 @@ class Manifest(Terms):
                 raise InvalidParameter(f"population: {error}", field="population") from None
         if self.pairs:
             check_pairs(self.pairs, [attribute.name for attribute in self.attributes])
+        if self.questions:
+            self._expanded({})
 
     @classmethod
     def from_dict(cls, value: object) -> Manifest:
@@ -143,6 +150,58 @@ class Manifest(Terms):
             document["pairs"] = [list(pair) for pair in self.pairs]
         return document
 
+    @property
+    def questions(self) -> tuple[SelectAll, ...]:
+        """The select-alls of the draft, each one attribute."""
+        return tuple(one for one in self.attributes if isinstance(one, SelectAll))
+
+    @cached_property
+    def choices(self) -> tuple[Choice, ...]:
+        """What each sensitive select-all is published as, and why, in order.
+
+        Raises
+        ------
+        InvalidParameter
+            If a part of the budget falls under 1e-6, or a select-all can be published in no way.
+        """
+        from hushpoll_shared.survey.select_choice import choose, part_of
+
+        sensitive = [one for one in self.questions if one.perturbed]
+        if not sensitive:
+            return ()
+        base = self._expanded({})
+        shares = base.published_split().shares(units_of(base.domain_sizes, base.selects))
+        parts = {name: part_of(self.epsilon, share) for name, share in shares.items()}
+        sizes = {one.name: (1 if one.k <= 256 else 2) for one in base.attributes}
+        for unit, (name, (protocol, k)) in zip(
+            base.split_units(), base.perturbed().items(), strict=True
+        ):
+            sizes[name] = create(protocol, k=k, epsilon=parts[unit]).record_size
+        protocols = self._protocols()
+        return tuple(
+            choose(
+                question,
+                protocols[question.name] or "",
+                parts[question.name],
+                room=LARGEST_RECORD
+                - sum(sizes.values())
+                + sum(sizes[name] for name in question.selection.attributes),
+            )
+            for question in sensitive
+        )
+
+    @cached_property
+    def expanded(self) -> Manifest:
+        """The draft with the options of select-alls as attributes, as they are published."""
+        if not self.questions:
+            return self
+        return self._expanded({choice.name: choice.chosen.kind for choice in self.choices})
+
+    def _expanded(self, kinds: Mapping[str, str]) -> Manifest:
+        from hushpoll_shared.survey.select_expansion import expansion
+
+        return replace(self, **expansion(self, kinds))
+
     def budget(self) -> dict[str, Decimal]:
         """Return the epsilon of every block, in record order; see `split_budget`.
 
@@ -151,9 +210,15 @@ class Manifest(Terms):
         InvalidParameter
             If a part falls under 1e-6, naming the block.
         """
+        if self.questions:
+            return self.expanded.budget()
         several = [block.name for block in self.together]
         return split_budget(
-            self.epsilon, self.domain_sizes, self.published_split(), several=several
+            self.epsilon,
+            self.domain_sizes,
+            self.published_split(),
+            several=several,
+            apart=self.apart,
         )
 
     def published_split(self) -> Split:
@@ -166,13 +231,29 @@ class Manifest(Terms):
         """
         if self.split.kind != OPTIMAL:
             return self.split
+        if self.questions:
+            return self.expanded.published_split()
         # A device never resolves a draft, so it does not pay for the search's import.
         from hushpoll_shared.survey.optimal import optimal_split
 
-        return optimal_split(self.epsilon, self.perturbed())
+        apart = {name: len(options) for name, options in self.apart.items()}
+        units = {
+            unit: perturbed
+            for (name, perturbed), unit in zip(
+                self.perturbed().items(), self.split_units(), strict=True
+            )
+        }
+        return optimal_split(self.epsilon, units, apart)
+
+    def split_units(self) -> list[str]:
+        """Return the entry of the split that each block has its epsilon from, in record order."""
+        owners = {name: unit for unit, names in self.apart.items() for name in names}
+        return [owners.get(name, name) for name in self.domain_sizes]
 
     def perturbed(self) -> dict[str, tuple[str, int]]:
         """Return the protocol and the domain size of every block, in record order."""
+        if self.questions:
+            return self.expanded.perturbed()
         protocols = self._protocols()
         return {
             name: (protocol, k)
@@ -206,6 +287,8 @@ class Manifest(Terms):
             If a part of the budget is outside its interval or a protocol refuses its (k, epsilon),
             naming the block.
         """
+        if self.questions:
+            return self.expanded.resolve()
         split = self.published_split()
         budget = replace(self, split=split).budget()
         oracles = {}

@@ -30,7 +30,11 @@ UNITS: Final = 10_000
 """Parts that the total is divided into; a share is a whole number of them, at least one."""
 
 
-def optimal_split(epsilon: Decimal, attributes: Mapping[str, tuple[str, int]]) -> Split:
+def optimal_split(
+    epsilon: Decimal,
+    attributes: Mapping[str, tuple[str, int]],
+    apart: Mapping[str, int] | None = None,
+) -> Split:
     """Return the weights that minimise the objective of this module.
 
     Parameters
@@ -39,6 +43,9 @@ def optimal_split(epsilon: Decimal, attributes: Mapping[str, tuple[str, int]]) -
         The survey's total, in [1e-6, 64].
     attributes : mapping of str to (str, int)
         Protocol and domain size k of every perturbed attribute.
+    apart : mapping of str to int, or None
+        Of an entry that is several questions, each with an even part of what it is given, how many
+        they are.
 
     Returns
     -------
@@ -54,8 +61,9 @@ def optimal_split(epsilon: Decimal, attributes: Mapping[str, tuple[str, int]]) -
     """
     sizes = {name: k for name, (_, k) in attributes.items()}
     split_budget(epsilon, sizes, "uniform")
-    least = max(1, -(-Fraction(EPSILON_MIN) * UNITS // Fraction(epsilon)))
-    search = _Search(epsilon, attributes, int(least))
+    most = max((apart or {}).values(), default=1)
+    least = max(1, -(-Fraction(EPSILON_MIN) * most * UNITS // Fraction(epsilon)))
+    search = _Search(epsilon, attributes, int(least), apart or {})
     best = min(
         (search.improve(_in_units(Split(kind), sizes, int(least))) for kind in _STARTS),
         key=search.total,
@@ -73,8 +81,13 @@ class _Search:
     """Exchanges between two attributes, from large to small, as long as the total falls."""
 
     def __init__(
-        self, epsilon: Decimal, attributes: Mapping[str, tuple[str, int]], least: int
+        self,
+        epsilon: Decimal,
+        attributes: Mapping[str, tuple[str, int]],
+        least: int,
+        apart: Mapping[str, int],
     ) -> None:
+        self._apart = apart
         self._attributes = attributes
         self._unit = Fraction(epsilon) / UNITS
         self._least = least
@@ -110,7 +123,7 @@ class _Search:
             gains[name] = now - self._at(name, held + step)
 
     def _at(self, name: str, units: int) -> int:
-        cut = units * self._unit * 10**PLACES // 1
+        cut = units * self._unit / self._apart.get(name, 1) * 10**PLACES // 1
         variance = _variance(*self._attributes[name], format_epsilon(Decimal(f"{cut}e-{PLACES}")))
         return variance.numerator * _FINE // variance.denominator
 

@@ -45,6 +45,7 @@ from hushpoll_shared.survey.blocks import (
 from hushpoll_shared.survey.budget import split_budget
 from hushpoll_shared.survey.follow_ups import check_follow_ups, read_ask_if, routers_of
 from hushpoll_shared.survey.protection import total_epsilon
+from hushpoll_shared.survey.selects import check_selects
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
 from hushpoll_shared.wire.codec import Layout
 
@@ -69,7 +70,7 @@ _REQUIRED: Final = (
     "attributes",
 )
 _KEYS: Final = frozenset({*_REQUIRED, *OPTIONAL})
-_BLOCKS_KEYS: Final = frozenset({*_KEYS, "together"})
+_BLOCKS_KEYS: Final = frozenset({*_KEYS, "together", "selects"})
 _CLEAR_REQUIRED: Final = ("name", "role", "categories")
 _CLEAR_KEYS: Final = frozenset({*_CLEAR_REQUIRED, *TEXTS})
 _PERTURBED_REQUIRED: Final = (*_CLEAR_REQUIRED, "protocol", "epsilon", "parameters", "thresholds")
@@ -173,7 +174,8 @@ class Published(Terms):
                 field="attributes",
             )
         follow_ups = any(isinstance(one, Mapping) and "ask_if" in one for one in attributes)
-        if form == BLOCKS_FORMAT and "together" not in document and not follow_ups:
+        several = {"together", "selects"} & document.keys()
+        if form == BLOCKS_FORMAT and not several and not follow_ups:
             raise InvalidParameter(
                 f"together is missing, and no attribute has ask_if; such a survey is published in "
                 f"format {FORMAT}: resolve the manifest again",
@@ -187,6 +189,7 @@ class Published(Terms):
             for position, attribute in enumerate(attributes)
         ]
         check_follow_ups(declared)
+        check_selects(terms["selects"], declared, terms["together"])
         check_together(terms["together"], declared)
         sizes = domain_sizes(declared, terms["together"])
         oracles = {
@@ -226,7 +229,9 @@ class Published(Terms):
                 field="epsilon",
             )
         several = {block.name for block in self.together}
-        parts = split_budget(self.epsilon, self.domain_sizes, self.split, several=several)
+        parts = split_budget(
+            self.epsilon, self.domain_sizes, self.split, several=several, apart=self.apart
+        )
         for name, part in parts.items():
             path = f"{'together' if name in several else 'attributes'}[{name}].epsilon"
             if self.budget[name] != part:
@@ -241,7 +246,8 @@ class Published(Terms):
     def later_format(self) -> tuple[str, ...]:
         """Fields of the manifest for which it is published in `BLOCKS_FORMAT`; none in `FORMAT`."""
         asked = any(attribute.ask_if is not None for attribute in self.attributes)
-        return (*(("together",) if self.together else ()), *(("ask_if",) if asked else ()))
+        used = {"together": self.together, "selects": self.selects, "ask_if": asked}
+        return tuple(field for field, value in used.items() if value)
 
     @property
     def perturbed(self) -> tuple[PublishedAttribute, ...]:
@@ -350,7 +356,7 @@ class Published(Terms):
     @cached_property
     def layout(self) -> Layout:
         """Where each attribute stands in a record."""
-        return Layout.of(self.attributes, self.blocks)
+        return Layout.of(self.attributes, self.blocks, self.selects)
 
 
 def _read_attribute(
@@ -414,7 +420,7 @@ def _check_translations(translations: object) -> None:
             continue
         where = f"translations[{tag}]"
         _check_no_null(words, where)
-        for key in ("sections", "attributes"):
+        for key in ("sections", "attributes", "selects"):
             if words.get(key) == {}:
                 path = f"{where}.{key}"
                 raise InvalidParameter(f"{path} is empty; leave it out", field=path)

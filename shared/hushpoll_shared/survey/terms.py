@@ -30,6 +30,14 @@ from hushpoll_shared.survey.blocks import (
 from hushpoll_shared.survey.budget import UNIFORM, Split
 from hushpoll_shared.survey.follow_ups import check_follow_ups
 from hushpoll_shared.survey.protected import Protected, read_protected
+from hushpoll_shared.survey.selects import (
+    Selection,
+    check_selects,
+    parts_of,
+    read_selects,
+    units_of,
+    with_limits,
+)
 from hushpoll_shared.survey.wording import (
     Translation,
     Wording,
@@ -80,6 +88,8 @@ class Terms:
         How the budget is divided among the blocks; a perturbed attribute alone is one.
     together : tuple of Together
         Blocks of several questions.
+    selects : tuple of Selection
+        Which attributes are one select-all question; in a draft that is one attribute.
     description : str or None
         Up to 5000 characters, with line feeds.
     operator : str or None
@@ -118,6 +128,7 @@ class Terms:
     attributes: tuple[Attribute, ...]
     split: Split = UNIFORM
     together: tuple[Together, ...] = ()
+    selects: tuple[Selection, ...] = ()
     description: str | None = None
     operator: str | None = None
     purpose: str | None = None
@@ -149,9 +160,12 @@ class Terms:
             language=self.language,
             description=self.description,
             purpose=self.purpose,
+            selects=self.selects,
         )
+        check_selects(self.selects, self.attributes, self.together)
         check_together(self.together, self.attributes)
-        check_split(self.split, self.domain_sizes, self.together)
+        units = units_of(self.domain_sizes, self.selects)
+        check_split(self.split, units, self.together, self.selects)
         if self.protected is not None:
             self.protected.check(self.attributes)
         if self.submission not in SUBMISSIONS:
@@ -170,6 +184,11 @@ class Terms:
     def domain_sizes(self) -> dict[str, int]:
         """Domain size of every block, by name, in record order."""
         return domain_sizes(self.attributes, self.together)
+
+    @property
+    def apart(self) -> dict[str, tuple[str, ...]]:
+        """The options of every select-all that are randomised alone, by the question's name."""
+        return parts_of(self.selects, self.domain_sizes)
 
     @property
     def opens_at(self) -> datetime | None:
@@ -209,6 +228,7 @@ class Terms:
             title=self.title,
             description=self.description,
             purpose=self.purpose,
+            selects=self.selects,
         )
 
     def _check_presentation(self) -> None:
@@ -279,6 +299,8 @@ class Terms:
             }
         if self.together:
             document["together"] = [block.to_dict() for block in self.together]
+        if self.selects:
+            document["selects"] = [select.to_dict() for select in self.selects]
         if self.shared_device:
             document["shared_device"] = True
         if self.protected is not None:
@@ -313,7 +335,9 @@ def read_terms(document: Mapping[str, Any], *, canonical: bool) -> dict[str, Any
     terms = {key: document[key] for key in _READ_AS_THEY_ARE if document.get(key) is not None}
     if document.get("split") is not None:
         terms["split"] = Split.parse(document["split"], canonical=canonical)
-    terms["together"] = read_together(document.get("together"), published=canonical)
+    terms["selects"] = read_selects(document.get("selects"))
+    together = read_together(document.get("together"), published=canonical)
+    terms["together"] = with_limits(together, terms["selects"])
     terms["translations"] = read_translations(document.get("translations"))
     terms["protected"] = read_protected(document.get("protected"), canonical=canonical)
     return terms

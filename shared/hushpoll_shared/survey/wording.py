@@ -25,12 +25,13 @@ from hushpoll_shared.spelling.text import (
     show,
 )
 from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.selects import Selection
 
 MOST_TRANSLATIONS: Final = 100
 
 # BCP 47, of which a survey needs the language, the script and the region.
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
-_KEYS: Final = frozenset({"title", "description", "purpose", "sections", "attributes"})
+_KEYS: Final = frozenset({"title", "description", "purpose", "sections", "attributes", "selects"})
 _ATTRIBUTE_KEYS: Final = frozenset({"question", "categories", "missing"})
 
 
@@ -84,6 +85,8 @@ class Translation:
         Each section's name in the survey, and in this language.
     questions : tuple of Question
         The attributes whose words are translated, in the order of their names.
+    selects : tuple of (str, str)
+        Name and question of each select-all of a published survey, in the order of their names.
     """
 
     language: str
@@ -92,6 +95,7 @@ class Translation:
     purpose: str | None = None
     sections: tuple[tuple[str, str], ...] = ()
     questions: tuple[Question, ...] = ()
+    selects: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the translation as JSON, without its language and without what is absent."""
@@ -104,6 +108,8 @@ class Translation:
             document["sections"] = dict(self.sections)
         if self.questions:
             document["attributes"] = {one.name: one.to_dict() for one in self.questions}
+        if self.selects:
+            document["selects"] = dict(self.selects)
         return document
 
 
@@ -124,6 +130,8 @@ class Wording:
         follow-up is that of who is not asked, which is not translated.
     sections : tuple of (str or None)
         Of each attribute the section that it stands in.
+    selects : tuple of str
+        Of each select-all what is asked; its name where it has no question.
     """
 
     language: str | None
@@ -133,6 +141,7 @@ class Wording:
     questions: tuple[str, ...]
     domains: tuple[tuple[str, ...], ...]
     sections: tuple[str | None, ...]
+    selects: tuple[str, ...] = ()
 
 
 def check_language(value: object, *, field: str) -> str:
@@ -184,6 +193,7 @@ def _read(language: str, value: object) -> Translation:
     check_keys(document, _KEYS, ("title",), where=where)
     sections = _mapping(document.get("sections", {}), f"{where}.sections")
     attributes = _mapping(document.get("attributes", {}), f"{where}.attributes")
+    selects = _mapping(document.get("selects", {}), f"{where}.selects")
     return Translation(
         language,
         _words(document["title"]),
@@ -191,6 +201,7 @@ def _read(language: str, value: object) -> Translation:
         _words(document.get("purpose")),
         tuple(sorted((_words(name), _words(words)) for name, words in sections.items())),
         tuple(_read_question(name, attributes[name], where) for name in sorted(attributes)),
+        tuple(sorted((_words(name), _words(words)) for name, words in selects.items())),
     )
 
 
@@ -230,6 +241,7 @@ def check_translations(
     language: str | None,
     description: str | None,
     purpose: str | None,
+    selects: Sequence[Selection] = (),
 ) -> None:
     """Refuse translations that are incomplete or translate what the survey does not have.
 
@@ -262,6 +274,15 @@ def check_translations(
             _check_both(own, getattr(translation, key), f"{where}.{key}", longest, lines=True)
         _check_sections(translation, attributes, where)
         _check_questions(translation, attributes, where)
+        _check_selects(translation, selects, where)
+
+
+def _check_selects(translation: Translation, selects: Sequence[Selection], where: str) -> None:
+    own = {select.name: select.question for select in selects}
+    words = dict(translation.selects)
+    for name in sorted({*own, *words}):
+        path = f"{where}.selects[{name}]"[:200]
+        _check_both(own.get(name), words.get(name), path, QUESTION_LENGTH)
 
 
 def _check_sections(translation: Translation, attributes: Sequence[Attribute], where: str) -> None:
@@ -350,6 +371,7 @@ def wording(
     title: str,
     description: str | None,
     purpose: str | None,
+    selects: Sequence[Selection] = (),
 ) -> Wording:
     """Return what a respondent reads: the survey's own words, or those of a translation."""
     if translation is None:
@@ -361,6 +383,7 @@ def wording(
             tuple(attribute.question or attribute.name for attribute in attributes),
             tuple(attribute.domain for attribute in attributes),
             tuple(attribute.section for attribute in attributes),
+            tuple(select.question or select.name for select in selects),
         )
     words = {question.name: question for question in translation.questions}
     sections = dict(translation.sections)
@@ -381,4 +404,5 @@ def wording(
             None if attribute.section is None else sections[attribute.section]
             for attribute in attributes
         ),
+        tuple(dict(translation.selects).get(select.name, select.name) for select in selects),
     )

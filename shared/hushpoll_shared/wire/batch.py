@@ -160,6 +160,10 @@ def encode_many(
                 "the survey's published manifest",
                 field=name,
             )
+    for select in layout.selects:
+        selected = sum(columns[name] for name in select.attributes)
+        for extreme in (np.min, np.max) if lengths != {0} else ():
+            select.check_count(int(extreme(selected)))
     records = np.empty((lengths.pop(), layout.record_size), dtype=np.uint8)
     for field in layout.fields:
         array = _joined(field, columns)

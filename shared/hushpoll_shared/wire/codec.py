@@ -10,7 +10,7 @@ An answer, a code or a clear byte never appears in a message or a repr.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,6 +25,10 @@ from hushpoll_shared.survey.follow_ups import (
     impossible,
     routes_of,
 )
+from hushpoll_shared.survey.selects import Selection, spread_answers
+
+Answer = str | int | Collection[str] | None
+"""A category, or of a select-all the options that apply."""
 
 
 class Codes(dict[str, int]):
@@ -91,13 +95,21 @@ class Layout:
         in the manifest, and one for each attribute in clear.
     attributes : tuple of PublishedAttribute
         All attributes, in manifest order.
+    selects : tuple of Selection
+        Which of them are one select-all question.
     """
 
     fields: tuple[Field, ...]
     attributes: tuple[PublishedAttribute, ...]
+    selects: tuple[Selection, ...] = ()
 
     @classmethod
-    def of(cls, attributes: Sequence[PublishedAttribute], blocks: Sequence[Block]) -> Layout:
+    def of(
+        cls,
+        attributes: Sequence[PublishedAttribute],
+        blocks: Sequence[Block],
+        selects: Sequence[Selection] = (),
+    ) -> Layout:
         """Lay the blocks and the attributes in clear out one after the other."""
         owners = {question.name: block for block in blocks for question in block.questions}
         fields: list[Field] = []
@@ -115,7 +127,7 @@ class Layout:
             oracle = None if block is None else block.oracle
             fields.append(Field(name, offset, size, k, oracle, block))
             offset += size
-        return cls(tuple(fields), tuple(attributes))
+        return cls(tuple(fields), tuple(attributes), tuple(selects))
 
     @cached_property
     def record_size(self) -> int:
@@ -161,14 +173,15 @@ class Layout:
             )
         return field
 
-    def code_answers(self, answers: Mapping[str, str | int | None]) -> Codes:
+    def code_answers(self, answers: Mapping[str, Answer]) -> Codes:
         """Turn answers into codes, before anything is randomised.
 
         Parameters
         ----------
-        answers : mapping of str to str, int or None
+        answers : mapping of str to str, int, None, or list of str
             A category per attribute; an integer stands for its decimal string; None or absent for
-            the missing category, or for that of a follow-up that is not asked.
+            the missing category, or for that of a follow-up that is not asked. For a select-all,
+            by its name, the list of the options that apply.
 
         Returns
         -------
@@ -188,20 +201,38 @@ class Layout:
                 "give a mapping of attribute to category",
                 field="answers",
             )
+        answers = self._spread(answers)
         for name in answers:
             if name not in self._attributes:
                 # A key that is no name may be an answer put in the wrong place, so it is not shown.
                 shown = repr(name) if is_name(name) else f"something of type {type(name).__name__}"
                 raise InvalidParameter(
                     f"the answers have {shown}, which is no attribute of this survey; "
-                    f"its attributes are {', '.join(self._attributes)}: remove it",
+                    f"its attributes are {', '.join(self._questions())}: remove it",
                     field=name if is_name(name) else "answers",
                 )
         codes = Codes()
         for attribute in self.attributes:
             answer = answers.get(attribute.name)
             codes[attribute.name] = code_answer(attribute, answer, codes, self.routes)
+        self._check_selects(codes)
         return codes
+
+    def _spread(self, answers: Mapping[str, Answer]) -> Mapping[str, Answer]:
+        """Return answers with those to select-alls as answers to their options."""
+        if not self.selects:
+            return answers
+        texts = {attribute.name: attribute.question for attribute in self.attributes}
+        return spread_answers(answers, self.selects, texts)
+
+    def _questions(self) -> list[str]:
+        """Return what is asked, in order: an attribute's name, or that of a select-all."""
+        owners = {name: select.name for select in self.selects for name in select.attributes}
+        return list(dict.fromkeys(owners.get(name, name) for name in self._attributes))
+
+    def _check_selects(self, codes: Mapping[str, int]) -> None:
+        for select in self.selects:
+            select.check_count(sum(codes[name] for name in select.attributes))
 
     def encode(self, codes: Mapping[str, int], bits: Bits) -> bytes:
         """Build one record: randomise what is perturbed, write the rest in clear.
@@ -241,6 +272,7 @@ class Layout:
             unasked = code == attribute.not_asked_code
             if attribute.ask_if is not None and unasked == asks(self.routes, attribute.name, codes):
                 raise impossible(attribute)
+        self._check_selects(codes)
         parts: list[bytes] = []
         for field in self.fields:
             code = field.code(codes)

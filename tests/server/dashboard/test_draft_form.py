@@ -110,7 +110,27 @@ FOLLOW_UP: dict[str, Any] = {
         },
     ],
 }
+SELECT_ALL: dict[str, Any] = {
+    **{name: EVERYTHING[name] for name in ("version", "title", "epsilon", "protocol")},
+    "name": "select-all",
+    "attributes": [
+        {
+            "name": name,
+            "role": "sensitive",
+            "categories": ["a", "b", "c"],
+            "select": select,
+            **want,
+        }
+        for name, select, want in (
+            ("some", {"at_least": 1, "at_most": 2}, {"want": "pairs"}),
+            ("any", {}, {}),
+            ("none", {"at_most": 1}, {}),
+        )
+    ],
+}
 ODD = [
+    {"attributes": [{"name": "a", "role": "plain", "select": 5, "want": "all"}]},
+    {"attributes": [{"name": "a", "role": "plain", "select": {"at_most": "2", "later": 1}}]},
     *(
         {"attributes": [{"name": "a", "role": "plain", "ask_if": condition}]}
         for condition in ("b", {"a": ["x"], "b": []}, {"b": [1]})
@@ -166,6 +186,7 @@ SAMPLES = [
     EVERYTHING,
     TOGETHER,
     FOLLOW_UP,
+    SELECT_ALL,
     parse_yaml(sample_manifest().encode()),
     make_draft(description="Two\nlines", opens="2026-01-01T00:00:00Z", operator="Ada"),
     make_draft(split="k-based", minimum_batch=7, submission="token", shared_device=False),
@@ -178,7 +199,11 @@ def test_manifest_of_the_samples_has_every_field_that_an_author_may_write():
     assert form_of(TOGETHER).survey.texts["together"] == "own: a, b | OUE\nof-survey: d, c, e"
     assert form_of(TOGETHER).survey.kept == {}
     assert form_of(EVERYTHING).survey.texts["pairs"] == "health, income\nscores, health"
-    assert set().union(*EVERYTHING["attributes"], FOLLOW_UP["attributes"][1]) == names(ATTRIBUTE)
+    several = (FOLLOW_UP["attributes"][1], SELECT_ALL["attributes"][0])
+    assert set().union(*EVERYTHING["attributes"], *several) == names(ATTRIBUTE)
+    texts = form_of(SELECT_ALL).questions[0].texts
+    assert (texts["select"], texts["at_least"], texts["at_most"]) == ("pairs", "1", "2")
+    assert [one.kept for one in form_of(SELECT_ALL).questions] == [{}, {}, {}]
     follow_up = form_of(FOLLOW_UP).questions[1]
     assert (follow_up.texts["router"], follow_up.texts["after"]) == ("a", "now and then\nyes")
     assert follow_up.kept == {}

@@ -3,6 +3,7 @@
 import { ManifestRefused } from "../errors.js";
 import { byId } from "./elements.js";
 import { words } from "./words.js";
+import { SELECTED } from "../wording.js";
 
 /** @typedef {import("../published.js").Published} Published */
 /** @typedef {import("../attribute.js").Attribute} Attribute */
@@ -15,11 +16,17 @@ import { words } from "./words.js";
  * @param {Published} published
  * @throws {ManifestRefused}
  */
-export function checkForm(form, { attributes, shared_device }) {
+export function checkForm(form, { attributes, selects = [], shared_device }) {
   const fields = fieldsOf(form);
   const same =
     (form.dataset.shared !== undefined) === Boolean(shared_device) &&
     fields.length === attributes.length &&
+    form.querySelectorAll("[data-select]").length === selects.length &&
+    selects.every(({ name, question, attributes: options }) => {
+      const asked = selectOf(form, name);
+      const named = [...(asked?.querySelectorAll("[data-attribute]") ?? [])].map((option) => /** @type {HTMLElement} */ (option).dataset.attribute);
+      return asked?.querySelector("[data-select-question]")?.textContent === (question ?? name) && named.join() === options.join();
+    }) &&
     attributes.every(({ name, question, oracle, domain, asking }, at) => {
       const field = fields[at];
       const asked = field.querySelector("[data-question]")?.textContent;
@@ -28,9 +35,11 @@ export function checkForm(form, { attributes, shared_device }) {
         field.dataset.attribute === name &&
         asked === (question ?? name) &&
         (field.dataset.treatment === "perturbed") === Boolean(oracle) &&
-        choices.every(([code, text]) => domain[code] === text) &&
+        (field.dataset.kind === "option") === selects.some((select) => select.attributes.includes(name)) &&
+        (field.dataset.kind === "option" ||
+        (choices.every(([code, text]) => domain[code] === text) &&
         // A number is typed: what it may be is checked when it is read.
-        (field.dataset.kind === "number" || choices.length === domain.length - (asking ? 1 : 0))
+        (field.dataset.kind === "number" || choices.length === domain.length - (asking ? 1 : 0))))
       );
     });
   if (!same) {
@@ -46,7 +55,7 @@ export function checkForm(form, { attributes, shared_device }) {
  * @returns {{answers: Record<string, string | null>, skipped: Set<string>, asked: Set<string>, faults: Fault[]}} Skipped are
  *   attributes whose missing category stands in for an answer, and what was not asked has none.
  */
-export function readForm(form, { attributes }) {
+export function readForm(form, { attributes, selects = [] }) {
   /** @type {Fault[]} */
   const faults = [];
   /** @type {[string, string | null][]} */
@@ -66,6 +75,13 @@ export function readForm(form, { attributes }) {
     if (answer !== undefined && domain.includes(answer)) answers.push([name, answer]);
     else faults.push({ field, question: question ?? name, words: wanted(field) });
   });
+  for (const { name, question, attributes: options, at_least: least, at_most: most } of selects) {
+    const field = selectOf(form, name);
+    const count = answers.filter(([option, answer]) => options.includes(option) && answer === SELECTED).length;
+    if (field && (count < least || count > most)) {
+      faults.push({ field, question: question ?? name, words: words.say(`fault.select.${limitsKind(least, most, options.length)}`, { least, most }) });
+    }
+  }
   return { answers: Object.fromEntries(answers), skipped, asked, faults };
 }
 
@@ -118,7 +134,12 @@ function empty(field) {
  * @param {HTMLElement} field
  * @param {Attribute} attribute
  */
-const givenIn = (field, { domain, missing }) => (field.dataset.kind === "number" ? typed(field, missing) : chosen(field, domain));
+const givenIn = (field, { domain, missing }) =>
+  field.dataset.kind === "option"
+    ? domain[field.querySelector("input:checked") ? 1 : 0]
+    : field.dataset.kind === "number"
+      ? typed(field, missing)
+      : chosen(field, domain);
 
 /**
  * The same answers in the survey's own words, which are what a report is made of.
@@ -139,7 +160,7 @@ export const inOwnWords = (answers, shown, published) =>
  * @param {HTMLFormElement} form
  */
 export function countAnswers(form) {
-  const fields = fieldsOf(form).filter(({ hidden }) => !hidden);
+  const fields = questionsOf(form).filter(({ hidden }) => !hidden);
   const answered = fields.filter((field) => filledIn(field)).length;
   byId("answered-words").textContent = words.say("answered", { answered, total: fields.length });
   const progress = /** @type {HTMLProgressElement} */ (byId("answered"));
@@ -169,7 +190,7 @@ function filledIn(field) {
  * @param {Fault[]} faults
  */
 export function markFaults(form, faults) {
-  for (const field of fieldsOf(form)) {
+  for (const field of questionsOf(form)) {
     const fault = faults.find((one) => one.field === field);
     const place = /** @type {HTMLElement} */ (field.querySelector(".fault"));
     place.hidden = !fault;
@@ -187,7 +208,7 @@ export function markFaults(form, faults) {
  * @returns {boolean} Whether the last mark went.
  */
 export function unmarkAnswered(form, faults) {
-  const marked = fieldsOf(form).filter((field) => !(/** @type {HTMLElement} */ (field.querySelector(".fault")).hidden));
+  const marked = questionsOf(form).filter((field) => !(/** @type {HTMLElement} */ (field.querySelector(".fault")).hidden));
   const left = faults.filter(({ field }) => marked.includes(field));
   if (left.length < marked.length) markFaults(form, left);
   return marked.length > 0 && left.length === 0;
@@ -198,6 +219,24 @@ export const firstInput = (field) => field.querySelector("input, select");
 
 /** @param {HTMLFormElement} form */
 const fieldsOf = (form) => /** @type {HTMLElement[]} */ ([...form.querySelectorAll("[data-attribute]")]);
+
+/** What is asked, a select-all being one. @param {HTMLFormElement} form */
+const questionsOf = (form) =>
+  /** @type {HTMLElement[]} */ ([...form.querySelectorAll("[data-select], [data-attribute]:not([data-kind=option])")]);
+
+/** @param {HTMLFormElement} form @param {string} name */
+const selectOf = (form, name) => /** @type {HTMLElement | null} */ (form.querySelector(`[data-select="${name}"]`));
+
+/**
+ * @param {number} least
+ * @param {number} most
+ * @param {number} options
+ */
+function limitsKind(least, most, options) {
+  if (least === most) return "exactly";
+  if (most === options) return least ? "at_least" : "any";
+  return least ? "between" : "at_most";
+}
 
 /**
  * Codes and names of the choices that a field offers.

@@ -1,6 +1,8 @@
 /** The step before sending: shows what leaves in clear, what leaves randomised, and what that reveals. */
 
 import { byId, element } from "./elements.js";
+import { namedOptions } from "../preview.js";
+import { SELECTED } from "../wording.js";
 import { legend, picture } from "./picture.js";
 import { surveyText, words } from "./words.js";
 
@@ -20,7 +22,7 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
           paragraph(words.say("review.readable")),
           element("dl", {}, ...clear.flatMap((line) => [
             surveyText("dt", line.question ?? line.name),
-            answer(asked.has(line.name) ? line.answer : undefined, skipped.has(line.name) && "review.skipped"),
+            answer(line.selectAll || asked.has(line.name) ? line.answer : undefined, skipped.has(line.name) && "review.skipped"),
           ])),
           paragraph(words.say("clear_hint")),
         ]
@@ -29,10 +31,15 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
   byId("review-together").replaceChildren(
     element("h3", {}, words.say("review.perturbed")),
     element("p", { class: "soft legend" }, words.say("review.answers")),
-    element("dl", {}, ...perturbed.flatMap(({ questions }) => questions).flatMap(({ name, question }) => [
-      surveyText("dt", question ?? name),
-      answer(answers[name], skipped.has(name) && "review.skipped_randomised"),
-    ])),
+    element("dl", {}, ...perturbed.flatMap(({ name, question, questions, selectAll }) => selectAll
+      ? [
+          surveyText("dt", question ?? name),
+          element("dd", {}, chosenOf(questions, answers)),
+        ]
+      : questions.flatMap(({ name, question }) => [
+          surveyText("dt", question ?? name),
+          answer(answers[name], skipped.has(name) && "review.skipped_randomised"),
+        ]))),
     element("h4", {}, words.say("review.together")),
     paragraph(protection.words),
     paragraph(protection.limit),
@@ -45,7 +52,7 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
     element("h3", {}, words.say("review.each")),
     ...perturbed.flatMap((line) => [
       ...(line.questions.length > 1
-        ? [element("h4", {}, line.title), element("ul", {}, ...line.questions.map(({ name, question }) => surveyText("li", question ?? name)))]
+        ? [line.selectAll ? surveyText("h4", line.question ?? line.name) : element("h4", {}, line.title), ...(line.selectAll ? [paragraph(line.title)] : []), element("ul", {}, ...line.questions.map(({ name, question }) => surveyText("li", question ?? name)))]
         : [surveyText("h4", line.title)]),
       ...line.followUps.map((sentence) => paragraph(sentence)),
       paragraph(line.protection.words),
@@ -77,6 +84,17 @@ function spentBefore(spent, person) {
  */
 const answer = (text, skipped) =>
   element("dd", {}, text == null ? words.say("not_asked") : surveyText("span", text), ...(skipped ? [" ", element("span", { class: "own" }, words.say(skipped))] : []));
+
+/**
+ * The options that apply.
+ *
+ * @param {{name: string, question: string | undefined}[]} questions
+ * @param {Record<string, string | null>} answers
+ */
+function chosenOf(questions, answers) {
+  const chosen = questions.filter(({ name }) => answers[name] === SELECTED);
+  return chosen.length ? surveyText("span", namedOptions(chosen, words)) : words.say("none_selected");
+}
 
 /** @param {string} text */
 const paragraph = (text) => element("p", {}, text);

@@ -38,7 +38,12 @@ _WORDS: Final = ("language", "translations")
 """Members whose problems leave the survey's own words and its plan as they are."""
 
 # Parts of a manifest whose problems are told beside a field of another name.
-_FIELDS: Final = {"range": "low", "ask_if": "router", "protected": "protected-attribute"}
+_FIELDS: Final = {
+    "range": "low",
+    "ask_if": "router",
+    "want": "select",
+    "protected": "protected-attribute",
+}
 
 
 @dataclass
@@ -224,7 +229,7 @@ def _path(cell: Cell, form: Form) -> str:
 
 
 _OF_QUESTIONS: Final = frozenset(
-    {"low", *QUESTION_TEXTS, *QUESTION_CHOICES, "categories", "router"}
+    {"low", *QUESTION_TEXTS, *QUESTION_CHOICES, "categories", "router", "select"}
 )
 _OF_SURVEYS: Final = frozenset(
     {*TEXTS, *NUMBERS, *CHOICES, "shared_device", "protected-attribute", "together", PAIRS}

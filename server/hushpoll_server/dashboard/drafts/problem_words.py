@@ -47,6 +47,8 @@ OF_QUESTIONS: Final[Mapping[str, str]] = {
     "protocol": "protocol",
     "positive": "answer that counts as 1",
     "ask_if": "asked only after",
+    "select": "all that apply",
+    "want": "all that apply",
 }
 """What each field is called; a field without one has its name in the manifest."""
 

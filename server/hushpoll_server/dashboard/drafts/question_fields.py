@@ -17,6 +17,7 @@ from hushpoll_server.dashboard.drafts.fields import (
     take_texts,
 )
 from hushpoll_shared.survey.attributes import ROLES, SCALES
+from hushpoll_shared.survey.selects import LIMITS, SHARES, WANTS
 
 MOST_LINES: Final = 500
 """Categories that a form shows; a longer list is written as YAML."""
@@ -46,6 +47,7 @@ def question_of(question: Mapping[str, object]) -> Fields:
         fields.texts["low"], fields.texts["high"] = map(str, bounds)
         del rest["range"]
     _take_router(rest, fields)
+    _take_select(rest, fields)
     fields.kept = {key: value for key, value in rest.items() if value is not None}
     return fields
 
@@ -60,6 +62,19 @@ def _take_router(rest: dict[str, object], fields: Fields) -> None:
             if known and lines(str(after)) == answers:
                 fields.texts["router"], fields.texts["after"] = router, str(after)
                 del rest["ask_if"]
+
+
+def _take_select(rest: dict[str, object], fields: Fields) -> None:
+    """Move whether several answers are selected, and how many, into fields that can show it."""
+    fields.texts["select"] = ""
+    want = SHARES if rest.get("want") is None else rest["want"]
+    match rest.get("select"):
+        case dict(limits) if limits.keys() <= set(LIMITS) and want in WANTS:
+            if all(type(limit) is int for limit in limits.values()):
+                fields.texts["select"] = str(want)
+                fields.texts |= {key: str(limit) for key, limit in limits.items()}
+                rest.pop("want", None)
+                del rest["select"]
 
 
 def question_from(read: Read) -> dict[str, object]:
@@ -85,4 +100,10 @@ def question_from(read: Read) -> dict[str, object]:
     router, after = read("router"), lines(read("after"))
     if router or after:
         question["ask_if"] = {router: after}
+    limits = {key: number(text) for key in LIMITS if (text := read(key))}
+    want = read("select")
+    if want in WANTS or limits:
+        question["select"] = limits
+    if want in WANTS and want != SHARES:
+        question["want"] = want
     return question | kept_members(read("kept"))

@@ -170,3 +170,7 @@ class PlanAnswer(Answer):
         description="The draft's blocks, or those of goals of two questions; null without any."
     )
     shuffled: ShuffledAnswer | None
+    selects: list[str] | None = Field(
+        default=None,
+        description="What each select-all is published as, and why; absent without any.",
+    )

@@ -1,0 +1,87 @@
+"""Select-alls on pages: one question with a row for each option, and options by their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from hushpoll_shared.survey.protection import total_epsilon
+from hushpoll_shared.survey.published import Published
+
+
+def option_labels_of(published: Published) -> dict[str, str]:
+    """Return what the options of select-alls are called on a page: by question and text."""
+    return {
+        name: f"{select.name}: {published.attribute(name).question or name}"
+        for select in published.selects
+        for name in select.attributes
+    }
+
+
+def labels_of(published: Published) -> dict[str, str]:
+    """Return what each attribute is called on a page: by its question, an option as above."""
+    texts = {one.name: one.question or one.name for one in published.attributes}
+    return texts | option_labels_of(published)
+
+
+def questions_of(published: Published) -> dict[str, str]:
+    """Return the texts of the questions by name, a select-all being one."""
+    options = {name: select for select in published.selects for name in select.attributes}
+    questions: dict[str, str] = {}
+    for attribute in published.attributes:
+        select = options.get(attribute.name)
+        if select is None:
+            questions[attribute.name] = attribute.question or attribute.name
+        else:
+            questions[select.name] = select.question or select.name
+    return questions
+
+
+def options_of(published: Published, name: str) -> tuple[str, ...]:
+    """Return the options of the select-all of this name; of another question its own name."""
+    return next((one.attributes for one in published.selects if one.name == name), (name,))
+
+
+def gathered(entries: Sequence[Mapping[str, Any]], published: Published) -> list[dict[str, Any]]:
+    """Return the entries of an answer, with those of a select-all's options as one.
+
+    Parameters
+    ----------
+    entries : sequence of mapping
+        Of attributes: ``name``, ``role``, ``protocol``, ``epsilon`` and ``categories``.
+    published : Published
+        The survey.
+
+    Returns
+    -------
+    list of dict
+        A select-all has a category for each option: the share of those who select it.
+    """
+    options = {name: select for select in published.selects for name in select.attributes}
+    found: dict[str, dict[str, Any]] = {}
+    for entry in entries:
+        select = options.get(entry["name"])
+        if select is None:
+            found[entry["name"]] = dict(entry)
+            continue
+        text = published.attribute(entry["name"]).question or entry["name"]
+        line = {**entry["categories"][1], "category": text}
+        if select.name in found:
+            found[select.name]["categories"].append(line)
+        else:
+            epsilon = _epsilon(published, select.attributes)
+            more = {"name": select.name, "epsilon": epsilon, "categories": [line]}
+            found[select.name] = {**entry, **more}
+    return list(found.values())
+
+
+def _epsilon(published: Published, options: Sequence[str]) -> str | None:
+    """Return what all options together are charged."""
+    blocks = {
+        block.name: block.oracle.epsilon
+        for name in options
+        if (block := published.block_of(name)) is not None
+    }
+    total: Decimal = total_epsilon(blocks.values())
+    return f"{total.normalize():f}" if blocks else None

@@ -1,0 +1,224 @@
+"""What a select-all is published as: the resolution of least variance, by the protocols' laws.
+
+`RESOLUTIONS` lists them: one block of subsets, and m yes/no questions that share the question's
+epsilon. A draw over m yes/no blocks would be one more row, with a variance of its own.
+
+Variances are those of n times an estimate, every selection within the limits being equally
+frequent: of an option's share, averaged over nothing since all options have the same; and of the
+share of those who select two given options. The domain of a block has K subsets, s of which have an
+option and t two given ones. For the sum S of the supports of a set of values the variance is
+
+    Var[S | truth in it] = p(1-p) + (s-1) q(1-q) + 2(s-1) c + (s-1)(s-2) c'
+    Var[S | elsewhere]   = s q(1-q) + s(s-1) c'
+
+with c and c' the covariances of two indicators, with the truth and without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import comb
+from typing import Final
+
+from hushpoll_protocols import (
+    EPSILON_MIN,
+    K_MAX,
+    FrequencyOracle,
+    InvalidParameter,
+    create,
+    format_epsilon,
+)
+from hushpoll_shared.spelling.decimals import PLACES
+from hushpoll_shared.survey.selects import MOST_OPTIONS, PAIRS, SelectAll, subsets
+
+TOGETHER: Final = "together"
+APART: Final = "apart"
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """One way to publish a select-all, and what it tells.
+
+    Attributes
+    ----------
+    kind : str
+        `TOGETHER`, one block of subsets, or `APART`, m yes/no questions.
+    share, pair : Fraction or None
+        Variance of an option's share, and of a pair's, times the number of respondents; None of a
+        pair where nobody may select two options.
+    record_size : int
+        Bytes of a record that it takes.
+    """
+
+    kind: str
+    share: Fraction
+    pair: Fraction | None
+    record_size: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a select-all is published as, and what else it could have been.
+
+    Attributes
+    ----------
+    name : str
+        The question's.
+    options : int
+        m, its options.
+    want : str
+        ``"shares"`` or ``"pairs"``.
+    epsilon : Decimal
+        Of the whole question.
+    chosen : Resolution
+        The one of least variance of what is wanted.
+    others : tuple of Resolution
+        The others that are possible.
+    """
+
+    name: str
+    options: int
+    want: str
+    epsilon: Decimal
+    chosen: Resolution
+    others: tuple[Resolution, ...]
+
+    @property
+    def reason(self) -> str:
+        """Why, in one sentence."""
+        form = (
+            f"one block, whose answers are the selections of its {self.options} options"
+            if self.chosen.kind == TOGETHER
+            else f"{self.options} yes/no questions, each with epsilon divided by {self.options}"
+        )
+        what = "a pair of options" if self.want == PAIRS else "an option's share"
+        begin = f"{self.name} (select all that apply) is published as {form}"
+        if not self.others:
+            return f"{begin}: the block of its selections would be too large."
+        other = self.others[0]
+        times = float(_weight(other, self.want) / _weight(self.chosen, self.want))
+        otherwise = "one block" if other.kind == TOGETHER else "questions apart"
+        return (
+            f"{begin}: with epsilon {self.epsilon:f} the variance of {what} would be "
+            f"{times:.2f} times as large for {otherwise}."
+        )
+
+
+def choose(select: SelectAll, protocol: str, epsilon: Decimal, *, room: int) -> Choice:
+    """Return what a select-all is published as.
+
+    Parameters
+    ----------
+    select : SelectAll
+        The question, which is sensitive.
+    protocol : str
+        Its protocol.
+    epsilon : Decimal
+        Its part of the budget, as a whole.
+    room : int
+        Bytes of a record that it may take, if it is a block.
+
+    Raises
+    ------
+    InvalidParameter
+        If no resolution is possible, naming the question.
+    """
+    possible = [
+        found
+        for resolve in RESOLUTIONS
+        if (found := resolve(select, protocol, epsilon, room)) is not None
+    ]
+    if not possible:
+        raise InvalidParameter(
+            f"{select.name} has {len(select.categories)} options and epsilon "
+            f"{format_epsilon(epsilon)}, which is too little for each of them apart, and its "
+            "selections are too many for one block: raise epsilon, or lower select.at_most",
+            field=f"attributes[{select.name}].select",
+        )
+    ordered = sorted(possible, key=lambda one: _weight(one, select.want))
+    return Choice(
+        select.name,
+        len(select.categories),
+        select.want,
+        epsilon,
+        ordered[0],
+        tuple(ordered[1:]),
+    )
+
+
+def _weight(resolution: Resolution, want: str) -> Fraction:
+    wanted = resolution.pair if want == PAIRS else resolution.share
+    return resolution.share if wanted is None else wanted
+
+
+def part_of(epsilon: Decimal, share: Fraction) -> Decimal:
+    """Return a share of an epsilon, rounded down to 12 places."""
+    units = Fraction(epsilon) * share * 10**PLACES // 1
+    return Decimal(format_epsilon(Decimal(f"{units}e-{PLACES}")))
+
+
+def _together(select: SelectAll, protocol: str, epsilon: Decimal, room: int) -> Resolution | None:
+    m = len(select.categories)
+    k = subsets(m, select.fewest, select.most)
+    if m > MOST_OPTIONS or not 2 <= k <= K_MAX:
+        return None
+    oracle = create(protocol, k=k, epsilon=epsilon)
+    if oracle.record_size > room:
+        return None
+    both = _members(select, 2)
+    return Resolution(
+        TOGETHER,
+        set_variance(oracle, _members(select, 1)),
+        set_variance(oracle, both) if both else None,
+        oracle.record_size,
+    )
+
+
+def _apart(select: SelectAll, protocol: str, epsilon: Decimal, room: int) -> Resolution | None:
+    del room  # a survey with too many such questions is refused as a whole
+    m = len(select.categories)
+    part = part_of(epsilon, Fraction(1, m))
+    if part < EPSILON_MIN:
+        return None
+    oracle = create(protocol, k=2, epsilon=part)
+    whole = subsets(m, select.fewest, select.most)
+    share, both = (Fraction(_members(select, named), whole) for named in (1, 2))
+    variance = oracle.estimate_variance(share)
+    noise = variance - share * (1 - share)
+    # D_i is the truth and noise of this variance, independent of that of D_j.
+    pair = both * (1 - both) + 2 * noise * share + noise**2
+    return Resolution(APART, variance, pair if both else None, m * oracle.record_size)
+
+
+RESOLUTIONS: Final[tuple[Callable[[SelectAll, str, Decimal, int], Resolution | None], ...]] = (
+    _together,
+    _apart,
+)
+"""Every way to publish a select-all; of equal variances the first is taken."""
+
+
+def _members(select: SelectAll, named: int) -> int:
+    """Return how many selections within the limits have so many given options."""
+    m = len(select.categories)
+    return sum(
+        comb(m - named, size - named) for size in range(max(select.fewest, named), select.most + 1)
+    )
+
+
+def set_variance(oracle: FrequencyOracle, members: int) -> Fraction:
+    """Return n times the variance of the share of so many values, all being equally frequent."""
+    share = Fraction(members, oracle.k)
+    if members == oracle.k:
+        return Fraction(0)
+    p, q, pair = oracle.p, oracle.q, oracle.covariances
+    rest = members - 1
+    inside = p * (1 - p) + rest * q * (1 - q)
+    inside += 2 * rest * pair.with_truth + rest * (rest - 1) * pair.between_others
+    outside = members * q * (1 - q) + members * rest * pair.between_others
+    noise = share * inside + (1 - share) * outside
+    # Where the size of the support varies, what is known of it takes a part of the noise away.
+    known = noise**2 / oracle.support_variance if oracle.support_size is None else Fraction(0)
+    return share * (1 - share) + (noise - known) / (p - q) ** 2

@@ -1,0 +1,85 @@
+"""From a draft's select-all to the attributes, the block and the words that are published of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from hushpoll_shared.survey.blocks import Together
+from hushpoll_shared.survey.select_choice import TOGETHER
+from hushpoll_shared.survey.selects import SelectAll
+from hushpoll_shared.survey.wording import Question, Translation
+
+if TYPE_CHECKING:
+    from hushpoll_shared.survey.manifest import Manifest
+
+
+def expansion(draft: Manifest, kinds: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of a draft that change where select-alls become their options.
+
+    Parameters
+    ----------
+    draft : Manifest
+        With select-alls.
+    kinds : mapping of str to str
+        What each select-all is published as, by its name; one that is not named is yes/no
+        questions apart.
+    """
+    questions = {one.name: one for one in draft.questions}
+    selections = {name: question.selection for name, question in questions.items()}
+    blocks = [
+        Together(name, selections[name].attributes, questions[name].protocol, selections[name])
+        for name, kind in kinds.items()
+        if kind == TOGETHER
+    ]
+    inside = {block.name for block in blocks}
+    attributes = [
+        option
+        for attribute in draft.attributes
+        for option in (
+            [
+                # The block has the protocol, and states it once.
+                replace(one, protocol=None) if attribute.name in inside else one
+                for one in attribute.options()
+            ]
+            if isinstance(attribute, SelectAll)
+            else [attribute]
+        )
+    ]
+    return {
+        "attributes": tuple(attributes),
+        "selects": tuple(selections.values()),
+        "together": (*draft.together, *blocks),
+        "translations": tuple(
+            _translated(translation, draft.questions) for translation in draft.translations
+        ),
+        "pairs": tuple(
+            pair
+            for first, second in draft.pairs
+            for pair in product(*(_options(selections, name) for name in (first, second)))
+        ),
+    }
+
+
+def _options(selections: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    return selections[name].attributes if name in selections else (name,)
+
+
+def _translated(translation: Translation, questions: Sequence[SelectAll]) -> Translation:
+    """Return a translation with the words of each option, and what is asked of all."""
+    words = {one.name: one for one in translation.questions}
+    asked: dict[str, str] = {}
+    for question in questions:
+        own = words.pop(question.name, Question(question.name))
+        if own.question is not None:
+            asked[question.name] = own.question
+        texts = own.categories or question.categories
+        for name, text in zip(question.selection.attributes, texts, strict=True):
+            words[name] = Question(name, text)
+    return replace(
+        translation,
+        questions=tuple(words[name] for name in sorted(words)),
+        selects=tuple(sorted(asked.items())),
+    )

@@ -1,0 +1,602 @@
+"""Select all that apply: questions to which a respondent names any number of options.
+
+A draft has one attribute with `select`. What is published are its options, each an attribute with
+the answers `not selected` and `selected`, and an entry of `selects` that says which attributes are
+one question, what is asked, and how many options a respondent may name. The options are either one
+block, whose domain is the subsets within the limits, or m questions that are randomised alone and
+share the question's part of epsilon evenly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING, Any, Final
+
+from hushpoll_protocols import K_MAX, InvalidParameter
+from hushpoll_shared.spelling.canonical import check_keys
+from hushpoll_shared.spelling.text import (
+    NAME_LENGTH,
+    QUESTION_LENGTH,
+    check_name,
+    check_text,
+    is_name,
+    show,
+)
+from hushpoll_shared.survey.attributes import Attribute
+
+if TYPE_CHECKING:
+    from hushpoll_shared.survey.blocks import Together
+    from hushpoll_shared.survey.protected import Protected
+
+NOT_SELECTED: Final = "not selected"
+"""First category of every option, in every survey."""
+
+SELECTED: Final = "selected"
+"""Second category of every option."""
+
+OPTION: Final = (NOT_SELECTED, SELECTED)
+
+SHARES: Final = "shares"
+PAIRS: Final = "pairs"
+WANTS: Final = (SHARES, PAIRS)
+"""What a select-all is to tell: how many name each option, or each pair of options as well."""
+
+MOST_OPTIONS: Final = 52
+"""Options of a block of subsets, at most: their number in mixed radix is exact in a browser."""
+
+LIMITS: Final = ("at_least", "at_most")
+
+KEYS: Final = ("name", "attributes", "at_least", "at_most", "question")
+"""Fields of an entry of `selects` in a published survey; all but the last are there always."""
+
+
+def option_name(name: str, place: int) -> str:
+    """Return the name of the attribute of an option, by its place from 0."""
+    return f"{name}_{place + 1}"
+
+
+def limits_kind(at_least: int, at_most: int, options: int) -> str:
+    """Return what limits come to: any, exactly, at_least, at_most or between."""
+    if at_least == at_most:
+        return "exactly"
+    if at_most == options:
+        return "at_least" if at_least else "any"
+    return "between" if at_least else "at_most"
+
+
+def subsets(options: int, at_least: int, at_most: int) -> int:
+    """Return how many subsets of so many options are within limits."""
+    return sum(comb(options, size) for size in range(at_least, at_most + 1))
+
+
+@dataclass(frozen=True)
+class SelectAll(Attribute):
+    """A select-all as a draft has it: the categories are its options.
+
+    Parameters
+    ----------
+    at_least, at_most : int or None
+        Fewest and most options that a respondent may name; absent they are 0 and all.
+    want : str
+        ``"shares"`` of the options, or ``"pairs"`` of them as well.
+    """
+
+    at_least: int | None = None
+    at_most: int | None = None
+    want: str = SHARES
+
+    def __post_init__(self) -> None:
+        check_name(self.name, field="attributes[].name")
+        where = f"attributes[{self.name}]"
+        if len(self.categories) < 2:
+            raise InvalidParameter(
+                f"{where}.categories has {len(self.categories)} entries; a select-all has two "
+                "options or more: add some, or ask a yes/no question without select",
+                field=f"{where}.categories",
+            )
+        self._check_refused(where)
+        super().__post_init__()
+        for place, category in enumerate(self.categories):
+            if category in OPTION:
+                raise InvalidParameter(
+                    f"{where}.categories[{place}] is {show(category)}, which every option has as "
+                    "an answer: call the option something else",
+                    field=f"{where}.categories",
+                )
+        if len(option_name(self.name, len(self.categories) - 1)) > NAME_LENGTH:
+            raise InvalidParameter(
+                f"{where}.name is {show(self.name)}; the name of its last option would be longer "
+                f"than {NAME_LENGTH} characters: shorten the name",
+                field=f"{where}.name",
+            )
+        self._check_limits(where)
+
+    def _check_refused(self, where: str) -> None:
+        """Refuse what a question with several answers has not."""
+        for key, remedy in (
+            (
+                "missing",
+                "leave it out; a respondent who names nothing sends an empty selection, where "
+                "at_least is 0",
+            ),
+            ("scale", "leave it out, since options are a list"),
+            ("positive", "leave it out, since a target has one answer"),
+            (
+                "ask_if",
+                "leave it out, since a select-all is asked of everybody in this version, or ask a "
+                "question for each option",
+            ),
+        ):
+            value = getattr(self, key)
+            if value is not None:
+                shown = "given" if key == "ask_if" else show(value)
+                raise InvalidParameter(
+                    f"{where}.{key} is {shown}, and the question has select: {remedy}",
+                    field=f"{where}.{key}",
+                )
+        if self.role == "target":
+            raise InvalidParameter(
+                f"{where} is the target and has select; what is predicted has one answer: give it "
+                "another role, or leave select out",
+                field=f"{where}.role",
+            )
+        if self.want not in WANTS:
+            raise InvalidParameter(
+                f"{where}.want is {show(self.want)}; it is one of {', '.join(WANTS)}",
+                field=f"{where}.want",
+            )
+
+    def _check_limits(self, where: str) -> None:
+        m = len(self.categories)
+        for key, least in (("at_least", 0), ("at_most", 1)):
+            value = getattr(self, key)
+            path = f"{where}.select.{key}"
+            if value is not None and (type(value) is not int or not least <= value <= m):
+                raise InvalidParameter(
+                    f"{path} is {show(value)}; it is an integer from {least} to {m}, the number of "
+                    "options: correct it, or leave it out",
+                    field=path,
+                )
+        check_limits(self.fewest, self.most, m, f"{where}.select")
+        if self.want == PAIRS and self.most < 2:
+            raise InvalidParameter(
+                f"{where}.want is {PAIRS}, and select.at_most is 1, so nobody names two options: "
+                f"raise at_most, or want {SHARES}",
+                field=f"{where}.want",
+            )
+
+    @property
+    def fewest(self) -> int:
+        """Fewest options that a respondent may name."""
+        return 0 if self.at_least is None else self.at_least
+
+    @property
+    def most(self) -> int:
+        """Most options that a respondent may name."""
+        return len(self.categories) if self.at_most is None else self.at_most
+
+    @property
+    def selection(self) -> Selection:
+        """The entry of `selects` that is published of it."""
+        return Selection(
+            self.name,
+            tuple(option_name(self.name, place) for place in range(len(self.categories))),
+            self.fewest,
+            self.most,
+            self.question,
+        )
+
+    def options(self) -> tuple[Attribute, ...]:
+        """Return the attributes of the options, in order."""
+        return tuple(
+            Attribute(
+                name=name,
+                role=self.role,
+                categories=OPTION,
+                question=category,
+                protocol=self.protocol,
+                section=self.section,
+            )
+            for name, category in zip(self.selection.attributes, self.categories, strict=True)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attribute as JSON, as an author writes it."""
+        limits = {
+            key: getattr(self, key)
+            for key in ("at_least", "at_most")
+            if getattr(self, key) is not None
+        }
+        document = {**super().to_dict(), "select": limits}
+        if self.want != SHARES:
+            document["want"] = self.want
+        return document
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which attributes of a published survey are one select-all question.
+
+    Parameters
+    ----------
+    name : str
+        The question's; no attribute has it, and a block of that name has exactly its options.
+    attributes : tuple of str
+        Its options in order, each with the categories `OPTION`, named after the question and the
+        option's place from 1. The question of each is the option's text.
+    at_least, at_most : int
+        How many of them a respondent may name.
+    question : str or None
+        What is asked; None where it is asked by its name.
+    """
+
+    name: str
+    attributes: tuple[str, ...]
+    at_least: int
+    at_most: int
+    question: str | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the entry as JSON, without what is absent."""
+        document: dict[str, object] = {
+            "name": self.name,
+            "attributes": list(self.attributes),
+            "at_least": self.at_least,
+            "at_most": self.at_most,
+        }
+        if self.question is not None:
+            document["question"] = self.question
+        return document
+
+    def numbers(self) -> tuple[int, ...] | None:
+        """Return the subsets within the limits as numbers in mixed radix, increasing.
+
+        None where the limits leave all.
+        """
+        m = len(self.attributes)
+        if self.at_least == 0 and self.at_most == m:
+            return None
+        bits = [1 << place for place in range(m)]
+        return tuple(
+            sorted(
+                sum(chosen)
+                for size in range(self.at_least, self.at_most + 1)
+                for chosen in combinations(bits, size)
+            )
+        )
+
+    def check_count(self, count: int) -> None:
+        """Refuse to send more or fewer options than the limits say.
+
+        Raises
+        ------
+        InvalidParameter
+            Naming the question and its limits; how many were named is not shown.
+        """
+        if not self.at_least <= count <= self.at_most:
+            raise InvalidParameter(
+                f"the answer to {self.name} does not have {self.limits()} of its "
+                f"{len(self.attributes)} options; name {self.limits()}",
+                field=self.name,
+            )
+
+    def limits(self) -> str:
+        """Return how many options may be named, in words."""
+        return {
+            "any": "any number",
+            "exactly": f"exactly {self.at_least}",
+            "at_least": f"at least {self.at_least}",
+            "at_most": f"at most {self.at_most}",
+            "between": f"{self.at_least} to {self.at_most}",
+        }[limits_kind(self.at_least, self.at_most, len(self.attributes))]
+
+
+def check_limits(at_least: int, at_most: int, m: int, where: str) -> None:
+    """Refuse limits that contradict each other, or that leave one answer.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the field.
+    """
+    if at_least > at_most:
+        raise InvalidParameter(
+            f"{where}.at_least is {at_least}, more than at_most, {at_most}; nobody could answer: "
+            "lower at_least, or raise at_most",
+            field=f"{where}.at_least",
+        )
+    if at_least == m:
+        raise InvalidParameter(
+            f"{where}.at_least is {at_least}, the number of options, so everybody would name all: "
+            "lower it, or leave it out",
+            field=f"{where}.at_least",
+        )
+
+
+def read_selects(value: object) -> tuple[Selection, ...]:
+    """Read the list `selects` of a published survey.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the field, for another form or limits that cannot be.
+    """
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple) or not value:
+        raise InvalidParameter(
+            f"selects is {show(value)}; it is a list of select-all questions: resolve the manifest "
+            "again",
+            field="selects",
+        )
+    return tuple(_read_entry(entry, f"selects[{place}]") for place, entry in enumerate(value))
+
+
+def _read_entry(value: object, where: str) -> Selection:
+    if not isinstance(value, Mapping):
+        raise InvalidParameter(f"{where} is {show(value)}; it must be an object", field=where)
+    if is_name(value.get("name")):
+        where = f"selects[{value['name']}]"
+    check_keys(value, frozenset(KEYS), KEYS[:-1], where=where)
+    check_name(value["name"], field=f"{where}.name")
+    names = value["attributes"]
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise InvalidParameter(
+            f"{where}.attributes is {show(names)}; it is a list of names of attributes",
+            field=f"{where}.attributes",
+        )
+    for key, least in (("at_least", 0), ("at_most", 1)):
+        number = value[key]
+        if type(number) is not int or not least <= number <= len(names):
+            raise InvalidParameter(
+                f"{where}.{key} is {show(number)}; it is an integer from {least} to {len(names)}",
+                field=f"{where}.{key}",
+            )
+    check_limits(value["at_least"], value["at_most"], len(names), where)
+    if "question" in value:
+        check_text(value["question"], field=f"{where}.question", longest=QUESTION_LENGTH)
+    return Selection(
+        value["name"], tuple(names), value["at_least"], value["at_most"], value.get("question")
+    )
+
+
+def check_selects(
+    selects: Sequence[Selection], attributes: Sequence[Attribute], together: Sequence[Together]
+) -> None:
+    """Refuse select-alls whose options are not as they are published.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the entry: a name that is taken, options of another form, or not next to each other,
+        or in a block of another kind.
+    """
+    places = {attribute.name: place for place, attribute in enumerate(attributes)}
+    blocks = {block.name: block for block in together}
+    owners = {name: block.name for block in together for name in block.attributes}
+    taken = set(places)
+    for select in selects:
+        where = f"selects[{select.name}]"
+        if select.name in taken:
+            raise InvalidParameter(
+                f"{where}.name is {show(select.name)}, the name of an attribute or of another "
+                "select-all; names differ: rename one of them",
+                field=f"{where}.name",
+            )
+        taken.add(select.name)
+        field = f"{where}.attributes"
+        m = len(select.attributes)
+        first = places.get(select.attributes[0], 0) if m else 0
+        options = attributes[first : first + m]
+        wanted = tuple(option_name(select.name, place) for place in range(m))
+        if m < 2 or select.attributes != wanted or tuple(one.name for one in options) != wanted:
+            raise InvalidParameter(
+                f"{field} is {show(list(select.attributes))}; it is two or more attributes that "
+                f"stand next to each other, named {option_name(select.name, 0)}, "
+                f"{option_name(select.name, 1)} and so on: resolve the manifest again",
+                field=field,
+            )
+        for option in options:
+            _check_option(option, options[0].role)
+        own = blocks.get(select.name)
+        if (own is not None and own.attributes != wanted) or any(
+            owners.get(name, select.name) != select.name for name in wanted
+        ):
+            raise InvalidParameter(
+                f"{field}: the options of a select-all are in no block but one of its own name, "
+                f"{select.name}, which has all of them in order: resolve the manifest again",
+                field=field,
+            )
+
+
+def _check_option(option: Attribute, role: str) -> None:
+    plain = replace(option, question=None, section=None)
+    same = (plain.missing, plain.positive, plain.scale, plain.ask_if) == (None,) * 4
+    if (
+        option.categories != OPTION
+        or option.question is None
+        or not same
+        or option.role == "target"
+        or option.role != role
+    ):
+        raise InvalidParameter(
+            f"attributes[{option.name}] is an option of a select-all; it has a text as its "
+            f"question, the categories {OPTION[0]} and {OPTION[1]}, and nothing else: resolve the "
+            "manifest again",
+            field=f"attributes[{option.name}]",
+        )
+
+
+def with_limits(together: Sequence[Together], selects: Sequence[Selection]) -> tuple[Together, ...]:
+    """Return the blocks, those of a select-all with their question."""
+    own = {select.name: select for select in selects}
+    for block in together:
+        select = own.get(block.name)
+        if select is None or len(select.attributes) != len(block.attributes):
+            continue
+        number = subsets(len(select.attributes), select.at_least, select.at_most)
+        if len(select.attributes) > MOST_OPTIONS or number > K_MAX:
+            where = f"together[{block.name}]"
+            raise InvalidParameter(
+                f"{where} has {len(select.attributes)} options and {number} selections within the "
+                f"limits; a block has at most {MOST_OPTIONS} options and {K_MAX} selections: "
+                "lower at_most, or resolve the manifest again",
+                field=f"{where}.attributes",
+            )
+    return tuple(replace(block, select=own.get(block.name)) for block in together)
+
+
+def units_of(sizes: Mapping[str, int], selects: Sequence[Selection]) -> dict[str, int]:
+    """Return what a split divides epsilon over, with domain sizes.
+
+    They are the blocks, but of a select-all whose options are randomised alone the question.
+
+    Parameters
+    ----------
+    sizes : mapping of str to int
+        Domain size of every block, by name, in record order.
+    selects : sequence of Selection
+        All of the survey's.
+    """
+    owners = {name: select.name for select in selects for name in select.attributes}
+    return {owners.get(name, name): k for name, k in sizes.items()}
+
+
+def parts_of(selects: Sequence[Selection], sizes: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
+    """Return the options of every select-all that are randomised alone, by the question's name."""
+    return {
+        select.name: select.attributes
+        for select in selects
+        if all(name in sizes for name in select.attributes)
+    }
+
+
+def spread_answers(
+    answers: Mapping[str, Any], selects: Sequence[Selection], texts: Mapping[str, str | None]
+) -> dict[str, Any]:
+    """Return answers with those to select-alls as answers to their options.
+
+    Parameters
+    ----------
+    answers : mapping of str to answer
+        A list of options for a select-all; else `OPTION` for each of its options, as a file of
+        records has them.
+    selects : sequence of Selection
+        All of the survey's.
+    texts : mapping of str to (str or None)
+        The text of each option, by its name.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the question, never an answer: no list, an option that is unknown or named twice, or
+        answers to the question and to its options.
+    """
+    spread = dict(answers)
+    for select in selects:
+        if select.name not in answers:
+            if not any(name in answers for name in select.attributes):
+                raise InvalidParameter(
+                    f"{select.name} has no answer; give a list of its options, "
+                    + (
+                        "which is empty where none applies"
+                        if select.at_least == 0
+                        else f"{select.limits()} of them"
+                    ),
+                    field=select.name,
+                )
+            continue
+        if any(name in answers for name in select.attributes):
+            raise InvalidParameter(
+                f"the answers have {select.name} and some of its options; give the list of options "
+                f"for {select.name} alone",
+                field=select.name,
+            )
+        del spread[select.name]
+        chosen = _chosen(answers[select.name], select, texts)
+        spread |= {name: OPTION[name in chosen] for name in select.attributes}
+    return spread
+
+
+def _chosen(value: object, select: Selection, texts: Mapping[str, str | None]) -> set[str]:
+    from hushpoll_shared.spelling.text import normalized
+
+    if isinstance(value, str | Mapping) or not isinstance(value, list | tuple | set | frozenset):
+        raise InvalidParameter(
+            f"the answer to {select.name} (of type {type(value).__name__}) is no list; give a list "
+            f"of its options, such as [{show(texts[select.attributes[0]])}]",
+            field=select.name,
+        )
+    names = {texts[name]: name for name in select.attributes}
+    chosen: set[str] = set()
+    for one in value:
+        text = str(one) if type(one) is int else one
+        name = names.get(text) if isinstance(text, str) else None
+        if name is None and isinstance(text, str):
+            name = names.get(str(normalized(text)))
+        if name is None or name in chosen:
+            shown = ", ".join(show(texts[other]) for other in select.attributes[:12])
+            fault = "is none of its options" if name is None else "is there twice"
+            raise InvalidParameter(
+                f"the answer to {select.name} has an entry that {fault}; its options are {shown}"
+                + (", ..." if len(select.attributes) > 12 else "")
+                + ": name each at most once",
+                field=select.name,
+            )
+        chosen.add(name)
+    return chosen
+
+
+def check_uses(
+    attributes: Sequence[Attribute],
+    together: Sequence[Together],
+    protected: Protected | None,
+) -> None:
+    """Refuse a draft that uses a select-all where a question has one answer.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the field: in a block, as a router, as the protected attribute, or with options whose
+        names are taken.
+    """
+    questions = {one.name: one for one in attributes if isinstance(one, SelectAll)}
+    if not questions:
+        return
+    for block in together:
+        for name in questions.keys() & set(block.attributes):
+            path = f"together[{block.name}].attributes"
+            raise InvalidParameter(
+                f"{path} has {name}, a select-all, whose options are a block of their own where "
+                "that tells more: take it out of the block",
+                field=path,
+            )
+    for attribute in attributes:
+        if attribute.ask_if is not None and attribute.ask_if.router in questions:
+            path = f"attributes[{attribute.name}].ask_if"
+            raise InvalidParameter(
+                f"{path} names {attribute.ask_if.router}, a select-all; a router has one answer: "
+                "ask everybody, or ask a yes/no question before the follow-up",
+                field=path,
+            )
+    if protected is not None and protected.attribute in questions:
+        raise InvalidParameter(
+            f"protected.attribute is {protected.attribute}, a select-all; groups are those of a "
+            "question with one answer: name another attribute, or ask a yes/no question",
+            field="protected.attribute",
+        )
+    taken = {
+        **dict.fromkeys((block.name for block in together), "a block"),
+        **dict.fromkeys((one.name for one in attributes), "an attribute"),
+    }
+    for question in questions.values():
+        for name in question.selection.attributes:
+            if name in taken:
+                raise InvalidParameter(
+                    f"{taken[name]} of the survey is called {name}, as an option of the select-all "
+                    f"{question.name} will be: rename one of them",
+                    field=f"attributes[{question.name}].name",
+                )
