@@ -15,6 +15,8 @@ from hushpoll_client.device.sentences import (
     RELEASED_AT_ONCE,
     THIS_SURVEY_ALONE,
     Protection,
+    draw_sentence,
+    drawn_sentence,
     follow_up_sentence,
     guess_sentence,
     protection_of_block,
@@ -30,6 +32,7 @@ from hushpoll_shared.survey.terms import IMMEDIATE, SMALL_BATCH
 if TYPE_CHECKING:
     from hushpoll_client.device.randomization import Answers
     from hushpoll_shared.survey.blocks import Block
+    from hushpoll_shared.survey.draws import Draw
     from hushpoll_shared.survey.published import Published
 
 
@@ -79,6 +82,10 @@ class PerturbedLine:
         Name and question of each attribute of a block of several, in order; else empty.
     follow_ups : tuple of str
         A sentence for each follow-up among them: when it is asked.
+    draw : str or None
+        Name of the draw that it is in.
+    drawn : str or None
+        How likely it is sent, of a draw; all else holds where it is.
     """
 
     name: str
@@ -92,6 +99,8 @@ class PerturbedLine:
     guess: str
     together: tuple[tuple[str, str | None], ...] = ()
     follow_ups: tuple[str, ...] = ()
+    draw: str | None = None
+    drawn: str | None = None
 
     @property
     def title(self) -> str:
@@ -106,6 +115,7 @@ class PerturbedLine:
             (
                 self.title,
                 *(f"  {sentence}" for sentence in self.follow_ups),
+                *(() if self.drawn is None else (f"  {self.drawn}",)),
                 f"  {self.protocol} with epsilon {self.epsilon:f}. {self.protection.words}",
                 f"  {self.truth}",
                 f"  {self.protection.limit}",
@@ -135,6 +145,8 @@ class Preview:
         How far all randomised answers together can move any belief, whatever was known before.
     record_size : int
         Bytes of the record, the same for all answers.
+    draws : mapping of str to str
+        By draw: that all of its answers are read, and how many are sent.
     operator, purpose : str or None
         Who asks, and what the answers are used for.
     """
@@ -149,6 +161,7 @@ class Preview:
     perturbed: tuple[PerturbedLine, ...]
     protection: Protection
     record_size: int
+    draws: Mapping[str, str] = field(default_factory=dict)
     operator: str | None = None
     purpose: str | None = None
 
@@ -181,8 +194,15 @@ class Preview:
         yield from (f"      {change}" for change in self.protection.changes)
         yield f"    {THIS_SURVEY_ALONE}"
         yield f"    Privacy loss in all: at most epsilon {self.epsilon:f}."
+        said: set[str] = set()
         for line in self.perturbed:
             yield ""
+            if line.draw is not None and line.draw not in said:
+                said.add(line.draw)
+                titles = [one.title for one in self.perturbed if one.draw == line.draw]
+                yield f"  {'; '.join(titles)}"
+                yield f"  {self.draws[line.draw]}"
+                yield ""
             yield from (f"  {part}" for part in str(line).split("\n"))
         yield ""
         yield f"The record has {self.record_size} {unit} whatever the answers are."
@@ -227,8 +247,8 @@ def build_preview(
         if attribute.ask_if is not None
     }
     perturbed = [
-        _perturbed_line(block, published.reach[block.name], asked, routers)
-        for block in published.blocks
+        _perturbed_line(block, published.reach[block.name], asked, routers, published)
+        for block in _as_they_stand(published)
     ]
     return Preview(
         title=wording.title,
@@ -241,6 +261,7 @@ def build_preview(
         perturbed=tuple(perturbed),
         protection=_of_all(published),
         record_size=published.layout.record_size,
+        draws={draw.name: _draw_line(published, draw) for draw in published.draws},
         operator=published.operator,
         purpose=wording.purpose,
     )
@@ -271,12 +292,14 @@ def _perturbed_line(
     reach: Decimal,
     asked: Mapping[str, str | None],
     routers: Mapping[str, str],
+    published: Published,
 ) -> PerturbedLine:
     """Say what is sent for a block; `asked` has the questions as the respondent reads them."""
     oracle, count = block.oracle, len(block.questions)
     best_guess = oracle.disclosure().best_guess
     guess = guess_sentence(oracle, best_guess, count)
     named = [question.name for question in block.questions]
+    draw = published.draw_of(block.name)
     return PerturbedLine(
         block.name,
         asked[block.name] if block.alone else None,
@@ -293,7 +316,19 @@ def _perturbed_line(
             for name in named
             if name in routers
         ),
+        None if draw is None else draw.name,
+        None if draw is None else drawn_sentence(len(draw.blocks), draw.answer),
     )
+
+
+def _draw_line(published: Published, draw: Draw) -> str:
+    groups = any(not block.alone for block in published.blocks if block.name in draw.blocks)
+    return draw_sentence(len(draw.blocks), draw.answer, groups=groups)
+
+
+def _as_they_stand(published: Published) -> list[Block]:
+    """Return the blocks as they stand in the record, those of a draw together."""
+    return [field.block for field in published.layout.fields if field.block is not None]
 
 
 def _label(name: str, question: str | None) -> str:

@@ -8,6 +8,24 @@ from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.blocks import Block
 
 
+def refuse_draw(attribute: PublishedAttribute) -> None:
+    """Refuse to read a question that some respondents answer as if all had.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the question and its draw.
+    """
+    if attribute.draw is not None:
+        raise InvalidParameter(
+            f"{attribute.name} is in the draw {attribute.draw}, of which each respondent answers "
+            "some blocks; this version does not compute this statistic of such questions yet. Ask "
+            "about questions that everybody answers, or for estimates, cross-tables, means and "
+            "shares in groups",
+            field="attribute",
+        )
+
+
 def law_of(attribute: PublishedAttribute) -> Law | None:
     """Return the law of an attribute's categories; None in clear.
 
@@ -21,8 +39,9 @@ def law_of(attribute: PublishedAttribute) -> Law | None:
     ------
     InvalidParameter
         If its categories are sets of different sizes, since combinations with a follow-up that is
-        not asked are left out of the block.
+        not asked are left out of the block, or if it is in a draw.
     """
+    refuse_draw(attribute)
     sizes = attribute.set_sizes
     if attribute.oracle is not None and sizes is not None and len(set(sizes)) > 1:
         raise _refused_tree(attribute.name, attribute.block)
@@ -31,6 +50,7 @@ def law_of(attribute: PublishedAttribute) -> Law | None:
 
 def sets_of(attribute: PublishedAttribute) -> Law | UnevenSets | None:
     """Return the law of an attribute's categories, also where they are sets of different sizes."""
+    refuse_draw(attribute)
     sizes = attribute.set_sizes
     if attribute.oracle is None or sizes is None or len(set(sizes)) == 1:
         return law_of(attribute)

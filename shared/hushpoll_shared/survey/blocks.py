@@ -21,7 +21,7 @@ from hushpoll_protocols import K_MAX, FrequencyOracle, InvalidParameter
 from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.text import check_name, is_name, show
 from hushpoll_shared.survey.attributes import Attribute, PublishedAttribute, check_protocol
-from hushpoll_shared.survey.budget import OPTIMAL, Split
+from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.survey.follow_ups import tree_of
 
 LARGEST_RECORD: Final = 1024
@@ -367,13 +367,13 @@ def domain_sizes(attributes: Sequence[Attribute], together: Sequence[Together]) 
     return sizes
 
 
-def check_split(split: Split, sizes: Mapping[str, int], together: Sequence[Together]) -> None:
-    """Refuse a split that does not divide a budget over these blocks.
+def check_split(split: Split, together: Sequence[Together]) -> None:
+    """Refuse a split that does not divide a budget over blocks.
 
     Raises
     ------
     InvalidParameter
-        k-based with a block of several questions, or weights that are not exactly the blocks'.
+        k-based with a block of several questions, or a weight of a question in one.
     """
     if together and split.kind == "k-based":
         raise InvalidParameter(
@@ -390,8 +390,6 @@ def check_split(split: Split, sizes: Mapping[str, int], together: Sequence[Toget
                 f"one weight: give it to {owners[name]}",
                 field=f"split.weights[{name}]",
             )
-    if split.kind != OPTIMAL:
-        split.shares(sizes)
 
 
 def with_oracles(

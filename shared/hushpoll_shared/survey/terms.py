@@ -28,6 +28,7 @@ from hushpoll_shared.survey.blocks import (
     read_together,
 )
 from hushpoll_shared.survey.budget import UNIFORM, Split
+from hushpoll_shared.survey.draws import Draw, check_draws, check_split_of_draws, read_draws
 from hushpoll_shared.survey.follow_ups import check_follow_ups
 from hushpoll_shared.survey.protected import Protected, read_protected
 from hushpoll_shared.survey.wording import (
@@ -77,9 +78,12 @@ class Terms:
     attributes : tuple of Attribute
         1 to 256, in the order of the record; names differ; at most one target.
     split : Split
-        How the budget is divided among the blocks; a perturbed attribute alone is one.
+        How the budget is divided among draws and blocks outside draws; a perturbed attribute alone
+        is a block.
     together : tuple of Together
         Blocks of several questions.
+    draws : tuple of Draw
+        Sets of blocks of which each device answers some.
     description : str or None
         Up to 5000 characters, with line feeds.
     operator : str or None
@@ -118,6 +122,7 @@ class Terms:
     attributes: tuple[Attribute, ...]
     split: Split = UNIFORM
     together: tuple[Together, ...] = ()
+    draws: tuple[Draw, ...] = ()
     description: str | None = None
     operator: str | None = None
     purpose: str | None = None
@@ -151,7 +156,10 @@ class Terms:
             purpose=self.purpose,
         )
         check_together(self.together, self.attributes)
-        check_split(self.split, self.domain_sizes, self.together)
+        check_split(self.split, self.together)
+        sizes = self.domain_sizes
+        check_draws(self.draws, self.attributes, self.together, sizes)
+        check_split_of_draws(self.split, sizes, self.draws)
         if self.protected is not None:
             self.protected.check(self.attributes)
         if self.submission not in SUBMISSIONS:
@@ -279,6 +287,8 @@ class Terms:
             }
         if self.together:
             document["together"] = [block.to_dict() for block in self.together]
+        if self.draws:
+            document["draws"] = [draw.to_dict() for draw in self.draws]
         if self.shared_device:
             document["shared_device"] = True
         if self.protected is not None:
@@ -314,6 +324,7 @@ def read_terms(document: Mapping[str, Any], *, canonical: bool) -> dict[str, Any
     if document.get("split") is not None:
         terms["split"] = Split.parse(document["split"], canonical=canonical)
     terms["together"] = read_together(document.get("together"), published=canonical)
+    terms["draws"] = read_draws(document.get("draws"), published=canonical)
     terms["translations"] = read_translations(document.get("translations"))
     terms["protected"] = read_protected(document.get("protected"), canonical=canonical)
     return terms
