@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -23,15 +23,26 @@ test("the bundle of these sources is the one whose hash is committed", (t) => {
   assert.deepEqual(committed, record, "run scripts/bundle and commit bundle.json");
 });
 
-test("the page's script is one of at most 40 kB, with a map of every module in it", (t) => {
+test("the page's scripts are at most 40 kB without the parts for some surveys, with maps of every module", (t) => {
   const { folder } = bundle(t);
-  const script = readFileSync(join(folder, "page/main.js"), "utf8");
-  assert.ok(gzipSync(script, { level: 9 }).length <= MOST_BYTES);
-  assert.doesNotMatch(script, /\bimport\b *[{"(]/);
-  assert.ok(script.trimEnd().endsWith("//# sourceMappingURL=main.js.map"));
-  const { sources, sourcesContent } = JSON.parse(readFileSync(join(folder, "page/main.js.map"), "utf8"));
-  assert.ok(sources.includes("../../src/page/form.js") && sources.includes("../../src/client.js"));
-  for (const [index, name] of sources.entries()) {
-    assert.equal(sourcesContent[index], readFileSync(new URL(name.replace("../../", ""), sdk), "utf8"), name);
+  const text = (path) => readFileSync(join(folder, path), "utf8");
+  const loaded = new Set(["page/main.js"]);
+  for (const path of loaded) {
+    for (const [, name] of text(path).matchAll(/\bfrom"\.\.?\/(?:parts\/)?([^"]+)"/g)) loaded.add(`parts/${name}`);
   }
+  const parts = [...text("page/main.js").matchAll(/\bimport\("\.\.\/parts\/(\w+)-\w+\.js"\)/g)].map(([, name]) => name);
+  assert.ok(parts.includes("blocks") && parts.includes("translations"), parts.join());
+  for (const path of loaded) assert.ok(path === "page/main.js" || path.startsWith("parts/chunk-"), path);
+  assert.ok([...loaded].reduce((bytes, path) => bytes + gzipSync(text(path), { level: 9 }).length, 0) <= MOST_BYTES);
+  const scripts = readdirSync(folder, { recursive: true }).filter((path) => path.endsWith(".js"));
+  const mapped = new Set();
+  for (const script of scripts) {
+    assert.ok(text(script).trimEnd().endsWith(`//# sourceMappingURL=${basename(script)}.map`));
+    const { sources, sourcesContent } = JSON.parse(text(`${script}.map`));
+    for (const [index, name] of sources.entries()) {
+      mapped.add(name);
+      assert.equal(sourcesContent[index], readFileSync(new URL(name.replace("../../", ""), sdk), "utf8"), name);
+    }
+  }
+  for (const name of ["page/form.js", "client.js", "blocks.js", "page/worker.js"]) assert.ok(mapped.has(`../../src/${name}`), name);
 });

@@ -290,7 +290,7 @@ test("no other server is asked, and the answers are in the report alone", async 
   assert.equal(await page.locator("#q1").inputValue(), "");
 });
 
-test("the page loads one script, and at most 40 kB in all", async () => {
+test("the page loads the scripts that it names, no part for other surveys, and at most 40 kB in all", async () => {
   const { page, requests, url } = await open("size");
   const sizes = await Promise.all(
     [...new Set(requests.map((request) => request.url()))].map(async (address) => {
@@ -300,7 +300,10 @@ test("the page loads one script, and at most 40 kB in all", async () => {
   );
   assert.ok(requests.some((request) => request.url() === url));
   // Of the service worker, which is another program, the browser alone asks for the script.
-  assert.equal(requests.filter((request) => request.resourceType() === "script" && !request.url().endsWith("worker.js")).length, 1);
+  const scripts = requests.filter((request) => request.resourceType() === "script" && !request.url().endsWith("worker.js"));
+  const named = await page.locator("link[data-kept]").evaluateAll((links) => links.map((link) => link.href));
+  assert.deepEqual(scripts.map((request) => request.url()).sort(), named.sort());
+  for (const address of named) assert.match(address, /\/page\/main\.js$|\/parts\/chunk-\w+\.js$/);
   const [decoded, sent] = [0, 1].map((at) => sizes.reduce((sum, size) => sum + size[at], 0));
   console.log(`${sizes.length} files: ${sent} bytes sent, ${decoded} bytes unpacked`);
   assert.ok(sent <= MOST_BYTES, `${sent} bytes`);
@@ -501,8 +504,8 @@ test("without JavaScript nothing can leave the page", async () => {
   await page.keyboard.press("Enter");
   assert.equal(await page.locator("#go-on").isEnabled(), false);
   assert.equal(page.url(), url);
-  // The address but for the port and the hash of the page's files, which may hold any digits.
-  const path = (request) => new URL(request.url()).pathname.replace(/[0-9a-f]{16}/, "");
+  // The address but for the port and the hashes of the page's files, which may hold any digits.
+  const path = (request) => new URL(request.url()).pathname.replace(/[0-9a-f]{16}/, "").replace(/-[0-9A-Z]{8}(?=\.js$)/, "");
   assert.ok(requests.every((request) => request.method() === "GET" && !path(request).includes("44")));
   assert.ok(requests.every((request) => new URL(request.url()).search === ""));
 });

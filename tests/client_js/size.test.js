@@ -3,15 +3,33 @@ import { createRequire } from "node:module";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-const { buildSync } = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url))("esbuild");
+const sdk = new URL("../../client/hushpoll_client_js/", import.meta.url);
+const { buildSync } = createRequire(new URL("package.json", sdk))("esbuild");
 
+/** Bytes of what a page loads at once with a module, without the parts that load where a survey needs them. */
 const minified = (module) => {
-  const entry = fileURLToPath(new URL(`../../client/hushpoll_client_js/src/${module}`, import.meta.url));
-  return buildSync({ entryPoints: [entry], bundle: true, minify: true, format: "esm", write: false }).outputFiles[0].contents.length;
+  const { metafile } = buildSync({
+    absWorkingDir: fileURLToPath(sdk),
+    entryPoints: [`src/${module}`],
+    bundle: true,
+    splitting: true,
+    minify: true,
+    format: "esm",
+    outdir: "size",
+    metafile: true,
+    write: false,
+  });
+  const loaded = new Set([Object.keys(metafile.outputs).find((path) => metafile.outputs[path].entryPoint === `src/${module}`)]);
+  for (const path of loaded) {
+    for (const { kind, path: imported } of metafile.outputs[path].imports) if (kind === "import-statement") loaded.add(imported);
+  }
+  const sum = (paths) => paths.reduce((bytes, path) => bytes + metafile.outputs[path].bytes, 0);
+  return { bytes: sum([...loaded]), later: sum(Object.keys(metafile.outputs).filter((path) => !loaded.has(path))) };
 };
 
-test("what a page loads to answer a survey is under 24 kB minified", () => {
-  const size = minified("client.js");
-  console.log(`core: ${size} bytes; with the preview and its words: ${minified("index.js")} bytes`);
-  assert.ok(size < 24_000, `${size} bytes`);
+test("what a page loads to answer any survey is under 24 kB minified", () => {
+  const { bytes, later } = minified("client.js");
+  console.log(`core: ${bytes} bytes; parts for some surveys: ${later} bytes; core, preview and words: ${minified("index.js").bytes} bytes`);
+  assert.ok(later > 0);
+  assert.ok(bytes < 24_000, `${bytes} bytes`);
 });

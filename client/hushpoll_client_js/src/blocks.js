@@ -1,10 +1,9 @@
 /**
- * Blocks: the questions whose answers are randomised as one value. Their combinations are in mixed radix, the first question
- * slowest, without those that a follow-up makes impossible. A question alone is a block of one, of its own name.
+ * Blocks of several questions, whose answers are randomised as one value; loaded where a manifest has `together`. Their combinations are in
+ * mixed radix, the first question slowest, without those that a follow-up makes impossible.
  */
 
 import { checkClaims, CLAIMS } from "./attribute.js";
-import { combinationsOf } from "./follow_ups.js";
 import { K_MAX } from "./protocol.js";
 import { integer, LIST, must, NAME, obey, shape } from "./rules.js";
 
@@ -16,19 +15,7 @@ import { integer, LIST, must, NAME, obey, shape } from "./rules.js";
  * @typedef {{name: string, attributes: string[], protocol: string, epsilon: string, where: string}} Together
  */
 
-/**
- * What has one place in a record: a block, or an attribute in clear.
- *
- * @typedef {object} Part
- * @property {string} name
- * @property {string} where Its path in the manifest.
- * @property {number[]} places Of its questions among the attributes, the slowest first.
- * @property {number} k Domain size.
- * @property {bigint[]} [combinations] Of a block of several the combinations that are possible: see `combinationsOf`.
- * @property {bigint} units Epsilon in units of 10^-12; 0 in clear.
- * @property {string} [epsilon]
- * @property {import("./protocol.js").FrequencyOracle | undefined} [oracle]
- */
+/** @typedef {import("./codec.js").Part} Part */
 
 /**
  * The declared blocks, before their questions are read.
@@ -43,14 +30,14 @@ export const readTogether = (together) =>
   });
 
 /**
- * Check the blocks, give their questions the block's oracle, and return all parts of a record: a block stands where the first of its
- * questions stands.
+ * Check the blocks, give their questions the block's oracle, and put each block in the place of the first of its questions.
  *
+ * @param {readonly Part[]} alone A part for each attribute.
  * @param {Attribute[]} attributes
  * @param {Together[]} together
- * @returns {Part[]}
+ * @returns {Part[]} All parts of a record.
  */
-export function partsOf(attributes, together) {
+export function joinParts(alone, attributes, together) {
   const taken = new Set(attributes.map(({ name }) => name));
   const used = new Set();
   const blocks = new Map(
@@ -68,13 +55,57 @@ export function partsOf(attributes, together) {
       const combinations = combinationsOf(places, attributes);
       const k = combinations.length;
       obey(k, field, integer(2, K_MAX));
-      const part = { name, where, places, k, combinations, epsilon: claims.epsilon, ...checkClaims(claims, k, where) };
+      const code = (/** @type {readonly number[]} */ codes) => combinations.indexOf(lanesOf(places, codes));
+      const part = { name, where, places, k, combinations, code, epsilon: claims.epsilon, ...checkClaims(claims, k, where) };
       for (const place of places) attributes[place].oracle = part.oracle;
       return [name, part];
     }),
   );
-  const parts = attributes.map(({ name, k, units, epsilon, oracle, block }, at) =>
-    block ? blocks.get(block) : { name, where: `attributes[${name}]`, places: [at], k, units, epsilon, oracle },
-  );
+  const parts = attributes.map(({ block }, at) => (block ? blocks.get(block) : alone[at]));
   return /** @type {Part[]} */ ([...new Set(parts)]);
 }
+
+/**
+ * The combinations of answers to the questions of a block that are possible, increasing: codes in lanes of 16 bits, the first question's
+ * highest.
+ *
+ * @param {number[]} places Of the block's questions among the attributes, the slowest first.
+ * @param {Attribute[]} attributes
+ * @returns {bigint[]} Some of them where they are more than a domain may have.
+ */
+export function combinationsOf(places, attributes) {
+  // Routers outside of the block decide as well: what is added is visited in its turn.
+  const concerned = new Set(places);
+  for (const place of concerned) concerned.add(attributes[place].router ?? place);
+  const bit = (/** @type {number} */ place) => 1n << BigInt(place);
+  // A state has the lanes so far, and in its low bits which of the later follow-ups are asked. There are never more of them than
+  // combinations in the end.
+  let states = new Set([0n]);
+  attributes.forEach(({ k, asking, categories }, place) => {
+    const lane = lanesOf(places, { [place]: 1 }) << 256n;
+    const steps = Array.from({ length: k }, (_, code) =>
+      [...concerned].reduce((step, other) => {
+        const { router, asking: after } = attributes[other];
+        return router === place && after?.has(categories[code]) ? step + bit(other) : step;
+      }, lane * BigInt(code)),
+    );
+    const unasked = asking && new Set(steps.splice(-1));
+    const asked = new Set(steps);
+    const next = new Set();
+    for (const state of states) {
+      const own = state & bit(place);
+      for (const step of own ? asked : (unasked ?? asked)) next.add(state - own + step);
+      if (next.size > K_MAX) break;
+    }
+    states = next;
+  });
+  return [...states].map((state) => state >> 256n).sort((a, b) => (a < b ? -1 : 1));
+}
+
+/**
+ * The combination of some questions' codes, in lanes.
+ *
+ * @param {number[]} places
+ * @param {Readonly<Record<number, number>>} codes By place; absent ones are 0.
+ */
+export const lanesOf = (places, codes) => places.reduce((lanes, place) => (lanes << 16n) + BigInt(codes[place] ?? 0), 0n);

@@ -6,13 +6,28 @@
  */
 
 import { codeOf } from "./attribute.js";
-import { lanesOf } from "./follow_ups.js";
 import { codeSize, writeInteger } from "./integers.js";
 import { must, NAME } from "./rules.js";
 import { NOT_ASKED } from "./wording.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
-/** @typedef {import("./blocks.js").Part & {offset: number, size: number}} Field A part with its place in a record. */
+/**
+ * What has one place in a record: a block, or an attribute in clear.
+ *
+ * @typedef {object} Part
+ * @property {string} name
+ * @property {string} where Its path in the manifest.
+ * @property {number[]} places Of its questions among the attributes, the slowest first.
+ * @property {number} k Domain size.
+ * @property {bigint[]} [combinations] Of a block of several the combinations that are possible: see `combinationsOf`.
+ * @property {(codes: readonly number[], bits: import("./bits.js").Bits) => number} [code] What the oracle randomises, where it is not the
+ *   code of the one question.
+ * @property {bigint} units Epsilon in units of 10^-12; 0 in clear.
+ * @property {string | undefined} [epsilon]
+ * @property {import("./protocol.js").FrequencyOracle | undefined} [oracle]
+ */
+
+/** @typedef {Part & {offset: number, size: number}} Field A part with its place in a record. */
 
 /**
  * A category per attribute; an integer stands for its decimal string, null or absent for the missing category, or for that of a
@@ -24,7 +39,7 @@ import { NOT_ASKED } from "./wording.js";
 /**
  * Lay parts out one after the other.
  *
- * @param {readonly import("./blocks.js").Part[]} parts
+ * @param {readonly Part[]} parts
  * @returns {{fields: readonly Field[], recordSize: number}} With the bytes of every record, whatever the answers.
  */
 export function layOut(parts) {
@@ -74,8 +89,8 @@ export function codeAnswers(attributes, answers) {
  */
 export function encode({ fields, recordSize }, codes, bits) {
   const record = new Uint8Array(recordSize);
-  fields.forEach(({ places, offset, size, oracle, combinations }) => {
-    const code = combinations?.indexOf(lanesOf(places, codes)) ?? codes[places[0]];
+  fields.forEach(({ places, offset, size, oracle, code: joined }) => {
+    const code = joined ? joined(codes, bits) : codes[places[0]];
     record.set(oracle ? oracle.randomize(code, bits) : writeInteger(code, size), offset);
   });
   return record;

@@ -3,7 +3,6 @@
  * the last, for all who are not asked it.
  */
 
-import { K_MAX } from "./protocol.js";
 import { must } from "./rules.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
@@ -41,48 +40,3 @@ export const findRouters = (attributes, format) =>
     attribute.router = place;
     attribute.asking = asking;
   });
-
-/**
- * The combinations of answers to the questions of a block that are possible, increasing: codes in lanes of 16 bits, the first question's
- * highest.
- *
- * @param {number[]} places Of the block's questions among the attributes, the slowest first.
- * @param {Attribute[]} attributes
- * @returns {bigint[]} Some of them where they are more than a domain may have.
- */
-export function combinationsOf(places, attributes) {
-  // Routers outside of the block decide as well: what is added is visited in its turn.
-  const concerned = new Set(places);
-  for (const place of concerned) concerned.add(attributes[place].router ?? place);
-  const bit = (/** @type {number} */ place) => 1n << BigInt(place);
-  // A state has the lanes so far, and in its low bits which of the later follow-ups are asked. There are never more of them than
-  // combinations in the end.
-  let states = new Set([0n]);
-  attributes.forEach(({ k, asking, categories }, place) => {
-    const lane = lanesOf(places, { [place]: 1 }) << 256n;
-    const steps = Array.from({ length: k }, (_, code) =>
-      [...concerned].reduce((step, other) => {
-        const { router, asking: after } = attributes[other];
-        return router === place && after?.has(categories[code]) ? step + bit(other) : step;
-      }, lane * BigInt(code)),
-    );
-    const unasked = asking && new Set(steps.splice(-1));
-    const asked = new Set(steps);
-    const next = new Set();
-    for (const state of states) {
-      const own = state & bit(place);
-      for (const step of own ? asked : (unasked ?? asked)) next.add(state - own + step);
-      if (next.size > K_MAX) break;
-    }
-    states = next;
-  });
-  return [...states].map((state) => state >> 256n).sort((a, b) => (a < b ? -1 : 1));
-}
-
-/**
- * The combination of some questions' codes, in lanes.
- *
- * @param {number[]} places
- * @param {Readonly<Record<number, number>>} codes By place; absent ones are 0.
- */
-export const lanesOf = (places, codes) => places.reduce((lanes, place) => (lanes << 16n) + BigInt(codes[place] ?? 0), 0n);

@@ -4,15 +4,14 @@
  */
 
 import { readAttribute } from "./attribute.js";
-import { partsOf, readTogether } from "./blocks.js";
 import { splitBudget } from "./budget.js";
 import { canonicalJson, parseJson, sha256Hex } from "./canonical.js";
 import { layOut } from "./codec.js";
 import { formatDecimal, parseDecimal } from "./decimals.js";
-import { findRouters } from "./follow_ups.js";
 import { InvalidParameter, ManifestRefused } from "./errors.js";
-import { checkKeys, GIVEN, integer, LIST, must, NAME, oneOf, shape, text, TIME } from "./rules.js";
-import { checkTranslations, DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./wording.js";
+import { load } from "./features.js";
+import { GIVEN, integer, LIST, must, NAME, oneOf, shape, text, TIME } from "./rules.js";
+import { DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./wording.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
 
@@ -97,18 +96,22 @@ export async function readPublished(value) {
     // The comparison is false where either is absent.
     must(!(opens >= closes), "closes", closes, `after ${opens}`);
     const total = parseDecimal(epsilon, "epsilon");
-    const blocks = readTogether(together ?? []);
-    const owners = new Map(blocks.flatMap((block) => block.attributes.map((name) => [name, block.name])));
+    const { blocks, followUps, groups, translations } = await load(read);
+    const several = blocks?.readTogether(together) ?? [];
+    const owners = new Map(several.flatMap((block) => block.attributes.map((name) => [name, block.name])));
     /** @type {Attribute[]} */
     const attributes = read.attributes.map((/** @type {unknown} */ one, /** @type {number} */ at) => readAttribute(one, at, owners));
-    findRouters(attributes, format);
-    const layout = layOut(partsOf(attributes, blocks));
+    followUps?.findRouters(attributes, format);
+    const alone = attributes.map(({ name, k, units, epsilon, oracle }, at) => {
+      return { name, where: `attributes[${name}]`, places: [at], k, units, epsilon, oracle };
+    });
+    const layout = layOut(blocks?.joinParts(alone, attributes, several) ?? alone);
     must(format === 1 || layout.recordSize <= 1024, together ? "together" : "ask_if", layout.recordSize, "at most 1024 bytes");
     checkAttributes(attributes);
-    checkTranslations({ ...read, attributes });
+    translations?.checkTranslations({ ...read, attributes });
     must(!together || split !== "k-based", "split", split, "another: there are blocks");
     checkBudget(total, split, layout.fields);
-    if (read.protected !== undefined) checkProtected(read.protected, attributes);
+    groups?.checkProtected(read.protected, attributes);
     const digest = await sha256Hex(canonicalJson(read));
     return /** @type {Published} */ (/** @type {unknown} */ ({ ...read, attributes, ...layout, digest }));
   } catch (error) {
@@ -144,36 +147,5 @@ function checkBudget(total, split, fields) {
   const parts = splitBudget(total, split, perturbed);
   perturbed.forEach(({ where, units, epsilon }, at) => {
     must(units === parts[at], `${where}.epsilon`, epsilon, `${formatDecimal(parts[at])} by the split`);
-  });
-}
-
-/**
- * The groups that a fairness report compares.
- *
- * @param {any} groups
- * @param {readonly Attribute[]} attributes
- */
-function checkProtected(groups, attributes) {
-  checkKeys(groups, "protected", { attribute: 0, privileged: 0, unprivileged: 0 });
-  const { attribute, privileged, unprivileged } = groups;
-  must(
-    [privileged, unprivileged].every(LIST[0]),
-    "protected",
-    groups,
-    "with two lists",
-  );
-  const declared = attributes.find(({ name, role }) => name === attribute && role !== "target");
-  const apartFrom = (/** @type {unknown[]} */ other) =>
-    /** @type {import("./rules.js").Rule} */ ([
-      (/** @type {string[]} */ group) =>
-        group.length &&
-        new Set(group).size === group.length &&
-        group.every((category) => declared?.domain.includes(category) && !other.includes(category)),
-      `different categories of ${attribute}`,
-    ]);
-  shape(groups, "protected", {
-    attribute: [() => declared, "not the target"],
-    privileged: apartFrom([]),
-    unprivileged: apartFrom(privileged),
   });
 }

@@ -37,14 +37,26 @@ function sources() {
   return new Map(names.map((name) => [name.split(sep).join("/"), readFileSync(join(folder, name))]));
 }
 
-/** @returns {Map<string, Uint8Array>} The scripts and their source maps, by path. */
+/**
+ * The scripts and their source maps, by path: the page's, in `parts/NAME-HASH.js` the modules that it imports only where a survey needs
+ * them, in `parts/chunk-HASH.js` what it shares with those, and the service worker's.
+ *
+ * @returns {Map<string, Uint8Array>}
+ */
 function bundled() {
+  return new Map(ENTRIES.flatMap(built));
+}
+
+/** @param {string} entry @returns {[string, Uint8Array][]} */
+function built(entry) {
   const { outputFiles } = buildSync({
     absWorkingDir: PACKAGE,
-    entryPoints: ENTRIES.map((path) => `src/${path}`),
+    entryPoints: [`src/${entry}`],
     outbase: "src",
     outdir: "dist",
     bundle: true,
+    splitting: true,
+    chunkNames: "parts/[name]-[hash]",
     minify: true,
     format: "esm",
     target: "es2022",
@@ -53,7 +65,7 @@ function bundled() {
     legalComments: "none",
     write: false,
   });
-  return new Map(outputFiles.map(({ path, contents }) => [relative(join(PACKAGE, "dist"), path).split(sep).join("/"), contents]));
+  return outputFiles.map(({ path, contents }) => [relative(join(PACKAGE, "dist"), path).split(sep).join("/"), contents]);
 }
 
 const folder = argv[2] ?? join(PACKAGE, "dist");

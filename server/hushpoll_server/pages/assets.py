@@ -9,13 +9,15 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from typing import Final
 
 from hushpoll_analysis.html import style_sheet
+from hushpoll_shared.survey.published import Published
 
 MEDIA_TYPES: Mapping[str, str] = {
     "js": "text/javascript",
@@ -28,6 +30,14 @@ ENTRY = "page/main.js"
 WORKER = "page/worker.js"
 # Of the dashboard, which loads its modules by itself.
 DASHBOARD = "dashboard/"
+# Modules that the browser SDK imports only where a survey needs them (its features.js), and which
+# surveys do. Bundled, their names end in a hash.
+PARTS: Final[Mapping[str, Callable[[Published], object]]] = {
+    "blocks": lambda survey: survey.together,
+    "follow_ups": lambda survey: any(one.ask_if is not None for one in survey.attributes),
+    "protected_groups": lambda survey: survey.protected is not None,
+    "translations": lambda survey: survey.translations,
+}
 # For other hosts of the SDK; the page does not import them.
 UNUSED = frozenset(
     {
@@ -60,13 +70,15 @@ class Assets:
     build: str
     files: Mapping[str, Asset]
 
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """Paths of the modules that a survey's page loads."""
+    def modules(self, survey: Published) -> tuple[str, ...]:
+        """Return the paths of the modules that the page of a survey loads."""
         return tuple(
             path
             for path in self.files
-            if path.endswith(".js") and path != WORKER and not path.startswith(DASHBOARD)
+            if path.endswith(".js")
+            and path != WORKER
+            and not path.startswith(DASHBOARD)
+            and (_stem(path) not in PARTS or PARTS[_stem(path)](survey))
         )
 
 
@@ -118,6 +130,11 @@ def scripts(sdk: Traversable) -> dict[str, bytes]:
         for path, body in sources.items()
         if path not in UNUSED and (path == SCRIPT_WORDS or not path.startswith(WORDS))
     }
+
+
+def _stem(path: str) -> str:
+    """Return the name of a module, without the hash that a bundle gives it."""
+    return path.rpartition("/")[2].removesuffix(".js").partition("-")[0]
 
 
 def hash_of(files: Mapping[str, bytes]) -> str:

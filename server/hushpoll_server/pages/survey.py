@@ -285,7 +285,7 @@ def rendered(
         questions=questions(published, wording),
         preview=preview,
         root=root,
-        modules=assets().modules,
+        modules=assets().modules(published),
         entry=ENTRY,
         server=request.script_root,
         worker=f"{root}{WORKER}",

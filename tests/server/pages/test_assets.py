@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from importlib import resources
 
 import pytest
 
 from hushpoll_analysis.html import style_sheet
-from hushpoll_server.pages.assets import WORKER, assets, hash_of, scripts
+from hushpoll_server.pages.assets import PARTS, WORKER, Asset, Assets, assets, hash_of, scripts
+from hushpoll_shared.survey.manifest import Manifest
 
 
 def test_files_are_kept_for_ever_under_their_build_alone(site):
@@ -30,9 +32,11 @@ def test_files_are_kept_for_ever_under_their_build_alone(site):
 
 def test_every_module_imported_in_the_browser_is_served():
     files = assets().files
-    for path in assets().modules:
+    for path in files:
+        if not path.endswith(".js") or path.startswith("dashboard/"):
+            continue
         folder = path.rpartition("/")[0]
-        for found in re.findall(r'from "(\.[^"]+)"', files[path].body.decode()):
+        for found in re.findall(r'(?:from|import) ?\(?"(\.[^"]+)"', files[path].body.decode()):
             parts = (f"{folder}/{found}" if folder else found).split("/")
             resolved: list[str] = []
             for part in parts:
@@ -84,3 +88,30 @@ def test_modules_are_served_where_sources_or_bundle_are_other_than_recorded(sdk,
 def test_modules_are_served_where_no_bundle_was_made(sdk, missing):
     (sdk / missing).rename(sdk.parent / missing)
     assert sorted(scripts(sdk)) == ["page/main.js", "wire.js"]
+
+
+def test_parts_that_a_survey_may_need_are_those_that_the_sdk_imports_on_demand():
+    source = resources.files("hushpoll_client_js") / "src" / "features.js"
+    imported = re.findall(r'&& import\("\./(\w+)\.js"\)', source.read_text(encoding="utf-8"))
+    assert sorted(imported) == sorted(PARTS)
+
+
+def test_page_loads_the_parts_beforehand_that_its_survey_needs_and_no_other():
+    document = {
+        "name": "parts",
+        "version": 1,
+        "title": "Parts",
+        "epsilon": "2",
+        "split": "uniform",
+        "protocol": "GRR",
+        "attributes": [
+            {"name": name, "role": "sensitive", "categories": ["yes", "no"]} for name in "ab"
+        ],
+    }
+    files = ["page/main.js", "page/worker.js", "parts/chunk-AB12.js", "parts/blocks-CD34.js"]
+    served = Assets("build", dict.fromkeys(files, Asset("text/javascript", b"", b"")))
+    alone = Manifest.from_dict(document).resolve()
+    assert served.modules(alone) == (files[0], files[2])
+    document["together"] = [{"name": "both", "attributes": ["a", "b"]}]
+    together = Manifest.from_dict(document).resolve()
+    assert served.modules(together) == (files[0], *files[2:])

@@ -1,0 +1,36 @@
+/** The groups that a fairness report compares; loaded where a manifest declares them. */
+
+import { checkKeys, LIST, must, shape } from "./rules.js";
+
+/** @typedef {import("./attribute.js").Attribute} Attribute */
+
+/**
+ * The groups that a fairness report compares.
+ *
+ * @param {any} groups
+ * @param {readonly Attribute[]} attributes
+ */
+export function checkProtected(groups, attributes) {
+  checkKeys(groups, "protected", { attribute: 0, privileged: 0, unprivileged: 0 });
+  const { attribute, privileged, unprivileged } = groups;
+  must(
+    [privileged, unprivileged].every(LIST[0]),
+    "protected",
+    groups,
+    "with two lists",
+  );
+  const declared = attributes.find(({ name, role }) => name === attribute && role !== "target");
+  const apartFrom = (/** @type {unknown[]} */ other) =>
+    /** @type {import("./rules.js").Rule} */ ([
+      (/** @type {string[]} */ group) =>
+        group.length &&
+        new Set(group).size === group.length &&
+        group.every((category) => declared?.domain.includes(category) && !other.includes(category)),
+      `different categories of ${attribute}`,
+    ]);
+  shape(groups, "protected", {
+    attribute: [() => declared, "not the target"],
+    privileged: apartFrom([]),
+    unprivileged: apartFrom(privileged),
+  });
+}

@@ -1,0 +1,82 @@
+/** Translations of a survey, which are complete or refused; loaded where a manifest has some. */
+
+import { checkKeys, LIST, MAPPING, must, obey, shape } from "./rules.js";
+import { CATEGORY, DESCRIPTION, LANGUAGE, NOT_ASKED, PURPOSE, QUESTION, SECTION, TITLE } from "./wording.js";
+
+/** @typedef {import("./attribute.js").Attribute} Attribute */
+/** @typedef {import("./rules.js").Rule} Rule */
+
+/** @type {Rule} */
+const FILLED = [(value) => MAPPING[0](value) && Object.keys(value).length > 0, "a filled object"];
+
+const PARTS = { title: TITLE, "description?": DESCRIPTION, "purpose?": PURPOSE, "sections?": FILLED, "attributes?": FILLED };
+const QUESTION_PARTS = { "question?": QUESTION, "categories?": LIST, "missing?": CATEGORY };
+
+/**
+ * Refuse translations that are incomplete or translate what the survey does not have: a respondent reads one language.
+ *
+ * @param {Record<string, any>} survey As it was read, with its attributes.
+ * @throws {import("./errors.js").InvalidParameter} Naming the language and the field.
+ */
+export function checkTranslations({ translations, language, description, purpose, attributes }) {
+  if (translations === undefined) return;
+  obey(translations, "translations", FILLED);
+  const languages = Object.entries(translations);
+  must(languages.length <= 100 && languages.every(([tag]) => LANGUAGE[0](tag)), "translations", Object.keys(translations), LANGUAGE[1]);
+  must(language !== undefined, "language", language, "given");
+  for (const [tag, value] of languages) {
+    const where = `translations[${tag}]`;
+    must(tag !== language, where, tag, "another language");
+    const read = shape(value, where, PARTS);
+    both(description, read.description, `${where}.description`);
+    both(purpose, read.purpose, `${where}.purpose`);
+    checkSections(new Map(Object.entries(read.sections ?? {})), attributes, where);
+    checkQuestions(new Map(Object.entries(read.attributes ?? {})), attributes, where);
+  }
+}
+
+/**
+ * @param {Map<string, unknown>} sections
+ * @param {readonly Attribute[]} attributes
+ * @param {string} where
+ */
+function checkSections(sections, attributes, where) {
+  const own = new Set(attributes.flatMap(({ section }) => section ?? []));
+  for (const name of [...new Set([...own, ...sections.keys()])].sort()) {
+    const path = `${where}.sections[${name}]`.slice(0, 200);
+    both(own.has(name) ? name : undefined, sections.get(name), path);
+    obey(sections.get(name), path, SECTION);
+  }
+}
+
+/**
+ * @param {Map<string, any>} questions
+ * @param {readonly Attribute[]} attributes
+ * @param {string} where
+ */
+function checkQuestions(questions, attributes, where) {
+  for (const [name, words] of questions) checkKeys(words, `${where}.attributes[${name}]`.slice(0, 200), QUESTION_PARTS);
+  for (const name of questions.keys()) {
+    must(attributes.some((attribute) => attribute.name === name), `${where}.attributes`, name, "an attribute of the survey");
+  }
+  for (const { name, question, missing, categories: own, ask_if: condition } of attributes) {
+    const path = `${where}.attributes[${name}]`;
+    if (questions.has(name)) obey(questions.get(name), path, FILLED);
+    const read = shape(questions.get(name) ?? {}, path, QUESTION_PARTS);
+    both(question, read.question, `${path}.question`);
+    both(missing, read.missing, `${path}.missing`);
+    /** @type {string[]} */
+    const categories = read.categories ?? own;
+    must(categories.length === own.length, `${path}.categories`, categories.length, `${own.length}, in the same order`);
+    categories.forEach((category, code) => {
+      obey(category, `${path}.categories[${code}]`, CATEGORY);
+    });
+    const called = [categories, read.missing ?? [], condition ? NOT_ASKED : []].flat();
+    must(new Set(called).size === called.length, `${path}.categories`, called, "different");
+  }
+}
+
+/** @param {unknown} own @param {unknown} words @param {string} path */
+function both(own, words, path) {
+  must((own === undefined) === (words === undefined), path, words, own === undefined ? "left out" : "translated");
+}
