@@ -14,12 +14,13 @@ from hushpoll_shared.drafts.attribute_fields import (
 )
 from hushpoll_shared.drafts.fields import ManifestField
 from hushpoll_shared.drafts.schema import BEYOND_THE_SCHEMA
-from hushpoll_shared.drafts.survey_fields import BLOCK, SURVEY
+from hushpoll_shared.drafts.survey_fields import BLOCK, DRAW, SURVEY
 
 PARTS: tuple[tuple[str, str, tuple[ManifestField, ...]], ...] = (
     ("survey", "Fields of a survey", SURVEY),
     ("attribute", "Fields of an attribute", ATTRIBUTE),
     ("block", "Fields of a block in `together`", BLOCK),
+    ("draw", "Fields of a draw in `draws`", DRAW),
     ("protected", "Fields of `protected`", PROTECTED),
     ("translation", "Fields of a translation", TRANSLATION),
     (

@@ -12,7 +12,7 @@ import click
 from hushpoll_client.cli.ledger import AT_A_TERMINAL, ledger_option
 from hushpoll_client.device.ledger import Entry
 from hushpoll_client.device.preview import protection_of
-from hushpoll_client.device.sentences import protection_of_block
+from hushpoll_client.device.sentences import protection_of_block, sent_at_random_sentence
 from hushpoll_client.device.survey_client import SurveyClient
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import BudgetExhausted
@@ -345,14 +345,17 @@ def _treatment(published: Published, attribute: PublishedAttribute, wording: Wor
             epsilon = total_epsilon(published.budget[name] for name in select.attributes)
         words = protection_of_block(epsilon, len(select.attributes)).words
         return f"Randomised before it is sent. {words}"
-    protection = protection_of(block, published.reach[block.name])
+    words = protection_of(block, published.reach[block.name]).words
+    draw = published.draw_of(block.name)
+    if draw is not None:
+        words = f"{words} {sent_at_random_sentence(len(draw.blocks), draw.answer)}"
     if block.alone:
-        return f"Randomised before it is sent. {protection.words}"
+        return f"Randomised before it is sent. {words}"
     asked = dict(zip((one.name for one in published.attributes), wording.questions, strict=True))
     others = [asked[one.name] for one in block.questions if one.name != attribute.name]
     return (
         "Randomised before it is sent. It is randomised together with the answers to: "
-        f"{' / '.join(others)}. {protection.words}"
+        f"{' / '.join(others)}. {words}"
     )
 
 

@@ -16,6 +16,8 @@ from hushpoll_client.device.sentences import (
     RELEASED_AT_ONCE,
     THIS_SURVEY_ALONE,
     Protection,
+    draw_sentence,
+    drawn_sentence,
     each_sentence,
     follow_up_sentence,
     guess_sentence,
@@ -32,6 +34,7 @@ from hushpoll_shared.survey.terms import IMMEDIATE, SMALL_BATCH
 if TYPE_CHECKING:
     from hushpoll_client.device.randomization import Answers
     from hushpoll_shared.survey.blocks import Block
+    from hushpoll_shared.survey.draws import Draw
     from hushpoll_shared.survey.published import Published
     from hushpoll_shared.survey.selects import Selection
 
@@ -84,6 +87,10 @@ class PerturbedLine:
         A sentence for each follow-up among them: when it is asked.
     select_all : bool
         Whether they are the options of a select-all, which has a question of its own.
+    draw : str or None
+        Name of the draw that it is in.
+    drawn : str or None
+        How likely it is sent, of a draw; all else holds where it is.
     """
 
     name: str
@@ -98,6 +105,8 @@ class PerturbedLine:
     together: tuple[tuple[str, str | None], ...] = ()
     follow_ups: tuple[str, ...] = ()
     select_all: bool = False
+    draw: str | None = None
+    drawn: str | None = None
 
     @property
     def title(self) -> str:
@@ -116,6 +125,7 @@ class PerturbedLine:
             (
                 self.title,
                 *(f"  {sentence}" for sentence in self.follow_ups),
+                *(() if self.drawn is None else (f"  {self.drawn}",)),
                 f"  {self.protocol} with epsilon {self.epsilon:f}. {self.protection.words}",
                 f"  {self.truth}",
                 f"  {self.protection.limit}",
@@ -145,6 +155,8 @@ class Preview:
         How far all randomised answers together can move any belief, whatever was known before.
     record_size : int
         Bytes of the record, the same for all answers.
+    draws : mapping of str to str
+        By draw: that all of its answers are read, and how many are sent.
     operator, purpose : str or None
         Who asks, and what the answers are used for.
     """
@@ -159,6 +171,7 @@ class Preview:
     perturbed: tuple[PerturbedLine, ...]
     protection: Protection
     record_size: int
+    draws: Mapping[str, str] = field(default_factory=dict)
     operator: str | None = None
     purpose: str | None = None
 
@@ -191,8 +204,15 @@ class Preview:
         yield from (f"      {change}" for change in self.protection.changes)
         yield f"    {THIS_SURVEY_ALONE}"
         yield f"    Privacy loss in all: at most epsilon {self.epsilon:f}."
+        said: set[str] = set()
         for line in self.perturbed:
             yield ""
+            if line.draw is not None and line.draw not in said:
+                said.add(line.draw)
+                titles = [one.title for one in self.perturbed if one.draw == line.draw]
+                yield f"  {'; '.join(titles)}"
+                yield f"  {self.draws[line.draw]}"
+                yield ""
             yield from (f"  {part}" for part in str(line).split("\n"))
         yield ""
         yield f"The record has {self.record_size} {unit} whatever the answers are."
@@ -248,8 +268,8 @@ def build_preview(
     perturbed = [
         _select_line(published, block, options[block.name], asked)
         if block.name in options
-        else _perturbed_line(block, published.reach[block.name], asked, routers)
-        for block in published.blocks
+        else _perturbed_line(block, published.reach[block.name], asked, routers, published)
+        for block in _as_they_stand(published)
         if block.name not in options or block.name == options[block.name].attributes[0]
     ]
     return Preview(
@@ -263,6 +283,7 @@ def build_preview(
         perturbed=tuple(perturbed),
         protection=_of_all(published),
         record_size=published.layout.record_size,
+        draws={draw.name: _draw_line(published, draw) for draw in published.draws},
         operator=published.operator,
         purpose=wording.purpose,
     )
@@ -293,12 +314,14 @@ def _perturbed_line(
     reach: Decimal,
     asked: Mapping[str, str | None],
     routers: Mapping[str, str],
+    published: Published,
 ) -> PerturbedLine:
     """Say what is sent for a block; `asked` has the questions as the respondent reads them."""
     oracle, count = block.oracle, len(block.questions)
     best_guess = oracle.disclosure().best_guess
     guess = guess_sentence(oracle, best_guess, count)
     named = [question.name for question in block.questions]
+    draw = published.draw_of(block.name)
     return PerturbedLine(
         block.name,
         asked[block.name] if block.alone or block.select is not None else None,
@@ -315,8 +338,20 @@ def _perturbed_line(
             for name in named
             if name in routers
         ),
-        block.select is not None,
+        select_all=block.select is not None,
+        draw=None if draw is None else draw.name,
+        drawn=None if draw is None else drawn_sentence(len(draw.blocks), draw.answer),
     )
+
+
+def _draw_line(published: Published, draw: Draw) -> str:
+    groups = any(not block.alone for block in published.blocks if block.name in draw.blocks)
+    return draw_sentence(len(draw.blocks), draw.answer, groups=groups)
+
+
+def _as_they_stand(published: Published) -> list[Block]:
+    """Return the blocks as they stand in the record, those of a draw together."""
+    return [field.block for field in published.layout.fields if field.block is not None]
 
 
 def _select_line(
@@ -341,7 +376,7 @@ def _select_line(
         each_sentence(guess_sentence(oracle, best_guess)),
         tuple((name, asked[name]) for name in select.attributes),
         (),
-        True,
+        select_all=True,
     )
 
 

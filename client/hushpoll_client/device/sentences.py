@@ -191,6 +191,40 @@ def each_sentence(sentence: str) -> str:
     return f"For each of these answers by itself: {sentence}"
 
 
+def draw_sentence(blocks: int, answer: int, *, groups: bool) -> str:
+    """Say that all answers of a draw are read and some are sent.
+
+    Parameters
+    ----------
+    blocks, answer : int
+        Of so many blocks so many are sent.
+    groups : bool
+        Whether some of the blocks have several questions.
+    """
+    some = ", some of them groups that are randomised together," if groups else ""
+    return (
+        f"Your device reads all of these {blocks} answers{some} and sends {answer} of them, chosen "
+        "at random by your device, whatever the answers are. What is not chosen is not sent in any "
+        "form."
+    )
+
+
+def drawn_sentence(blocks: int, answer: int) -> str:
+    """Say how likely a block of a draw is sent; what else is said of it holds where it is."""
+    return (
+        f"It is sent with a chance of {answer} in {blocks}; the sentences below hold where it is "
+        "sent."
+    )
+
+
+def sent_at_random_sentence(blocks: int, answer: int) -> str:
+    """Say, beside a question of a draw, that its answer may not be sent at all."""
+    return (
+        f"Your device sends {answer} of {blocks} such answers, chosen at random, so this one is "
+        f"sent with a chance of {answer} in {blocks}."
+    )
+
+
 def follow_up_sentence(question: str, router: str) -> str:
     """Say when a follow-up is asked, and that its answers are one more."""
     return (

@@ -190,8 +190,8 @@ class FleetPlan:
         return list(map(Assignment, times, behaviours))
 
     def aims(self, published: Published) -> dict[str, int]:
-        """Return the code that maximal poisoners push, per block."""
-        return {block.name: self.targets.get(block.name, 0) for block in published.blocks}
+        """Return the code that maximal poisoners push, per block, those of the targets first."""
+        return {**self.targets, **{b.name: self.targets.get(b.name, 0) for b in published.blocks}}
 
     def stream(self, purpose: str, number: int = 0) -> random.Random:
         """Return a generator for one purpose and respondent, from the seed."""

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from hushpoll_client import Published
 from hushpoll_fleet.behaviour.plan import Behaviour
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.record_forms import pack
 from hushpoll_shared.reading.pairs import read_pair
 
 
@@ -74,14 +75,23 @@ def poisoned(
     answers : mapping
         Its answers in clear; those to perturbed attributes are not used.
     targets : mapping of str to int
-        Code to push, per block.
+        Code to push, for every block; of a draw those that come first here are answered.
     rng : random.Random
         Source of everything that the aim leaves free.
     """
     codes = published.layout.code_answers(answers)
+    first = list(targets) if behaviour is Behaviour.POISON_MAXIMAL else []
+    chosen: set[str] = set()
     parts = []
     for field in published.layout.fields:
-        if field.oracle is None:
+        if field.mask is not None and field.name == field.mask.draw.blocks[0]:
+            blocks = field.mask.draw.blocks
+            order = sorted(blocks, key=first.index) if first else rng.sample(blocks, len(blocks))
+            chosen = set(order[: field.mask.draw.answer])
+            parts.append(pack(map(blocks.index, chosen), len(blocks)))
+        if field.mask is not None and field.name not in chosen:
+            parts.append(bytes(field.size))
+        elif field.oracle is None:
             parts.append(codes[field.name].to_bytes(field.size, "little"))
         elif behaviour is Behaviour.POISON_MAXIMAL:
             parts.append(field.oracle.singling_out(targets[field.name], rng))

@@ -21,6 +21,7 @@ from hushpoll_protocols.bits import Bits
 from hushpoll_protocols.errors import InvalidParameter, show
 from hushpoll_protocols.oracle import FrequencyOracle, decimal_fraction
 from hushpoll_protocols.record_forms import BitForm, pack, unpack
+from hushpoll_protocols.subsets import uniform_subset
 from hushpoll_protocols.thresholds import Q, floor_in_exp
 
 if TYPE_CHECKING:
@@ -109,29 +110,10 @@ class SS(FrequencyOracle):
         return decimal_fraction(self.p / self.omega)
 
     def randomize(self, value: int, bits: Bits) -> bytes:
-        """Perturb one value: the keep word, then a uniform subset of the others.
-
-        The subset comes from Floyd's algorithm (Bentley and Floyd, CACM 1987), each index by
-        rejection below floor(2^64/m)*m, so that no index is favoured even by 2^-64.
-        """
+        """Perturb one value: the keep word, then a uniform subset of the others."""
         self._check_value(value)
-        others = self.k - 1
         keep = bits.word() < self.P
-        size = self.omega - 1 if keep else self.omega
-        chosen: set[int] = set()
-        words = iter(bits.words(size))
-        for last in range(others - size, others):
-            m = last + 1
-            limit = Q - Q % m
-            word = next(words, None)
-            while word is None or word >= limit:
-                # A refused word shifts the rest by one, so the last indices draw past the first
-                # batch.
-                word = next(words, None)
-                if word is None:
-                    word = bits.word()
-            index = word % m
-            chosen.add(last if index in chosen else index)
+        chosen = uniform_subset(self.k - 1, self.omega - 1 if keep else self.omega, bits)
         members = [other if other < value else other + 1 for other in chosen]
         if keep:
             members.append(value)

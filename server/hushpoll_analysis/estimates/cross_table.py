@@ -17,6 +17,7 @@ from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.tables import estimate_table, influence_on_table
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.poisoning.influence import Influence, TableInfluence
+from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
@@ -132,6 +133,7 @@ def _foresee(query: Query, sides: Sequence[Expected]) -> tuple[Reach, ...]:
     return (reach_of_cells(query.a, query.b, half, joint.frequency.size),)
 
 
+@of_those_who_answer
 @foreseen(_foresee)
 def joint_shares(query: Query, source: Source) -> CrossTable:
     """Estimate the cross-table from joint counts; see :func:`cross_table`."""

@@ -27,6 +27,7 @@ from hushpoll_protocols.estimation.shrinkage import shrunk
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED, EstimatorTerms
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.blocks import Block
+from hushpoll_shared.survey.draws import Draw
 
 Array = npt.NDArray[np.float64]
 
@@ -72,6 +73,8 @@ class AttributeData:
         The block, of a question that is randomised with others.
     of_block : int64[K] or None
         The support of its combinations.
+    drawn : Draw or None
+        The draw that it is in, of whose blocks those behind these counts answered this one.
     """
 
     attribute: PublishedAttribute
@@ -81,6 +84,7 @@ class AttributeData:
     records: Records | None = None
     block: Block | None = None
     of_block: npt.NDArray[np.int64] | None = None
+    drawn: Draw | None = None
 
 
 def unbiased(data: AttributeData) -> Estimate:

@@ -69,6 +69,8 @@ class AttributeEstimate(Tabular):
     poisoning : Influence or None
         What one fake report can count as in the unbiased estimate; no interval knows of fakes.
         None for another estimator, where it depends on the other reports.
+    drawn : bool
+        Whether it is a question of a draw, so that `n` of the reports answer it.
     """
 
     statistic_name: ClassVar[str] = "estimates"
@@ -86,6 +88,7 @@ class AttributeEstimate(Tabular):
     lower: npt.NDArray[np.float64] | None
     upper: npt.NDArray[np.float64] | None
     poisoning: Influence | None
+    drawn: bool = False
 
     def row(self) -> AttributeRow:
         """Return the estimate as a part of a result; an absent interval is None."""
@@ -105,6 +108,7 @@ class AttributeEstimate(Tabular):
                 for row in zip(self.categories, *columns, strict=True)
             ),
             poisoning=None if self.poisoning is None else self.poisoning.row(),
+            n=self.n if self.drawn else None,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -118,13 +122,23 @@ class AttributeEstimate(Tabular):
 
 
 class Estimates(Found, list[AttributeEstimate]):
-    """Estimates of attributes, at least one, by one estimator from the same records."""
+    """Estimates of attributes, at least one, by one estimator from the same records.
+
+    Attributes
+    ----------
+    verdict : Verdict or None
+        Whether they can tell anything.
+    reports : int
+        Records behind them; those that answer a question of a draw are fewer.
+    """
 
     verdict: Verdict | None = None
+    reports: int = 0
 
     def of(self, names: Collection[str], published: Published) -> Estimates:
         """Return those of some attributes, at least one, with the verdict on these."""
-        return _judged(Estimates(one for one in self if one.name in names), published)
+        chosen = Estimates(one for one in self if one.name in names)
+        return _judged(chosen, published, self.reports)
 
     def result(self, *, shape: bool = False) -> EstimatedShares:
         """Return the estimates; `shape` says whether the test of the shape stands beside them."""
@@ -132,7 +146,7 @@ class Estimates(Found, list[AttributeEstimate]):
         shown = sum(len(estimate.categories) for estimate in self)
         return EstimatedShares(
             verdict=self.verdict,
-            n=first.n,
+            n=self.reports or first.n,
             confidence=first.confidence,
             estimator=first.estimator,
             intervals=terms_of(first.estimator).no_interval
@@ -222,29 +236,40 @@ def frequencies_from_counts(
         for attribute in published.attributes
         if only is None or attribute.name in only
     )
-    return _judged(found, published)
+    return _judged(found, published, counts.n)
 
 
 def _data(
-    published: Published,
-    counts: Counts,
-    attribute: PublishedAttribute,
+    whole: Published,
+    all_counts: Counts,
+    asked: PublishedAttribute,
     confidence: float,
     records: Records | None,
 ) -> AttributeData:
-    block = None if attribute.block is None else published.block_of(attribute.name)
+    """Return what an estimator works on; of a question of a draw, of those who answer it."""
+    name = asked.name
+    published, counts = whole.answering([name]), all_counts.answering(whole, name)
+    if counts.n == 0:
+        raise InvalidParameter(
+            f"none of the {all_counts.n} records answers {name}, of the draw {asked.draw}, and an "
+            "estimate needs at least 1; wait for reports to arrive",
+            field="records",
+        )
+    attribute = published.attribute(name)
+    block = None if attribute.block is None else published.block_of(name)
     return AttributeData(
         attribute,
-        counts.of(published, attribute.name),
+        counts.of(published, name),
         counts.n,
         confidence,
-        records,
+        records if records is None or published is whole else records.answering([name]),
         block,
         None if block is None else counts.support[block.name],
+        whole.draw_of(attribute.block or name) if asked.draw is not None else None,
     )
 
 
-def _judged(found: Estimates, published: Published) -> Estimates:
+def _judged(found: Estimates, published: Published, reports: int) -> Estimates:
     """Return estimates with their verdict, which is that on unbiased ones: others have no interval.
 
     Parameters
@@ -253,23 +278,23 @@ def _judged(found: Estimates, published: Published) -> Estimates:
         Of attributes of the survey.
     published : Published
         The survey.
+    reports : int
+        Behind them; of a question of a draw so many are taken to answer as do on average.
     """
     confidence, names = found[0].confidence, tuple(one.name for one in found)
 
     def foresee(_: Query, sides: Sequence[Expected]) -> list[Reach]:
         (side,) = sides
-        asked = [side.published.attribute(name) for name in names]
+        asked = [side.published.answering([name]).attribute(name) for name in names]
+        answers = [max(1, round(side.n * side.published.share_answering([n]))) for n in names]
         return [
-            reach_of_share(
-                one.name,
-                widest(one, 1 / one.k, side.n, confidence) / 2,
-                one.k,
-            )
-            for one in asked
+            reach_of_share(one.name, widest(one, 1 / one.k, n, confidence) / 2, one.k)
+            for one, n in zip(asked, answers, strict=True)
         ]
 
     query = Query(confidence=confidence)
-    found.verdict = verdict_of(query, [Expected(published, found[0].n)], foresee, names)
+    found.reports = reports
+    found.verdict = verdict_of(query, [Expected(published, reports)], foresee, names)
     return found
 
 
@@ -300,9 +325,10 @@ def _estimate(data: AttributeData, estimator: str) -> AttributeEstimate:
         n=data.n,
         confidence=data.confidence,
         estimator=estimated.estimator,
+        drawn=data.drawn is not None,
         frequency=estimated.frequency,
         standard_error=estimated.standard_error,
         lower=estimated.lower,
         upper=estimated.upper,
-        poisoning=influence_of(attribute) if estimator == UNBIASED else None,
+        poisoning=influence_of(attribute, data.drawn) if estimator == UNBIASED else None,
     )

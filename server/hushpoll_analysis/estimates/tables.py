@@ -9,6 +9,8 @@ a question that was not asked, has the share 0.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from hushpoll_analysis.estimates.joint import JointEstimate, Side, estimate_joint
@@ -78,7 +80,9 @@ def influence_on_table(
 ) -> Influence | TableInfluence:
     """Return what one fake report can count as in a cell of the table of two questions."""
     block = common_block(published, a, b)
+    drawn = 1 / published.share_answering([a, b])
     if block is not None:
-        return influence(block.oracle, targets=int(cells_of(block, [a, b])[0].max()))
+        alone = influence(block.oracle, targets=int(cells_of(block, [a, b])[0].max()))
+        return replace(alone, drawn=drawn)
     first, second = (influence_of(published.attribute(name)) for name in (a, b))
-    return table_influence(first, second, (joint.first, joint.second))
+    return replace(table_influence(first, second, (joint.first, joint.second)), drawn=drawn)

@@ -19,6 +19,7 @@ from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, Missing
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.batch import answered
 from hushpoll_shared.wire.codec import Field
 
 MANIFEST = "hushpoll.manifest"
@@ -44,7 +45,10 @@ def arrow_table(records: Records) -> Any:
     return pa.Table.from_arrays(
         [reported(records, field) for field in fields],
         schema=pa.schema(
-            [pa.field(field.name, reported_type(field), nullable=False) for field in fields],
+            [
+                pa.field(field.name, reported_type(field), nullable=field.mask is not None)
+                for field in fields
+            ],
             metadata=schema_metadata(records.published, "records"),
         ),
     )
@@ -59,12 +63,20 @@ def reported_type(field: Field) -> Any:
 
 
 def reported(records: Records, field: Field) -> Any:
-    """Return a field's column: categories, or the bytes that the device sent."""
+    """Return a field's column: categories, or the bytes that the device sent.
+
+    Of a block in a draw the cells of those who do not answer it are missing.
+    """
     pa = _pyarrow("records as a table")
     if field.oracle is None:
         codes = records.codes(field.name).astype(np.int32)
         domain = records.published.attribute(field.name).domain
         return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(domain, pa.string()))
+    if field.mask is not None:
+        chosen = answered(records.rows, field)
+        cells = np.empty(len(records), object)
+        cells[chosen] = [row.tobytes() for row in records.answers_of(field)]
+        return pa.array(cells, reported_type(field), mask=~chosen)
     data = np.ascontiguousarray(records.of_field(field))
     buffers = [None, pa.py_buffer(data)]
     return pa.FixedSizeBinaryArray.from_buffers(reported_type(field), len(data), buffers)
@@ -130,13 +142,21 @@ def rows_of(published: Published, batches: Iterable[Any]) -> npt.NDArray[np.uint
 
 
 def _rows_of_batch(published: Published, batch: Any, first: int) -> npt.NDArray[np.uint8]:
-    rows = np.empty((batch.num_rows, published.layout.record_size), np.uint8)
+    rows = np.zeros((batch.num_rows, published.layout.record_size), np.uint8)
     for field in published.layout.fields:
         if field.name not in batch.schema.names:
             raise InvalidParameter(
                 f"there is no column {field.name}; export the records again", field="records"
             )
         column = batch.column(field.name)
+        if field.mask is not None:
+            # Which blocks were answered follows from the cells that are not missing.
+            chosen = np.asarray(column.is_valid())
+            byte, bit = field.place
+            rows[:, byte] |= chosen.astype(np.uint8) << np.uint8(bit)
+            answers = _reports(field.name, field.size, column.drop_null(), first)
+            rows[chosen, field.offset : field.end] = answers.reshape(-1, field.size)
+            continue
         if field.oracle is None:
             codes = _codes(published.attribute(field.name), column)
             _refuse(field.name, codes < 0, "range", first)

@@ -24,6 +24,7 @@ from hushpoll_analysis.ordered.statistics import (
     opposite,
     statistic_names,
 )
+from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations.changes import ASSUMPTION, Wave, epsilon_of_both
@@ -181,6 +182,7 @@ def ordered_change(
     return change_of_statistics(query, OfRecords(after), OfRecords(before))
 
 
+@of_those_who_answer
 @judged
 def change_of_statistics(query: Query, source: Source, earlier: Source) -> OrderedChange:
     """Estimate from the support counts of both sides; see :func:`ordered_change`."""

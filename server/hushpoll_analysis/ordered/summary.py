@@ -21,6 +21,7 @@ from hushpoll_analysis.ordered.quantiles import (
 from hushpoll_analysis.ordered.results import GroupDifference, GroupSummary, OrderedSummary
 from hushpoll_analysis.ordered.scales import Scale, scale_of
 from hushpoll_analysis.ordered.statistics import Statistics, of_group, statistic_names
+from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
@@ -179,6 +180,7 @@ def _foresee(query: Query, sides: Sequence[Expected]) -> tuple[Reach, ...]:
     return tuple(_summary(query, side, ()).result().reaches())
 
 
+@of_those_who_answer
 @foreseen(_foresee)
 def summary(query: Query, source: Source) -> OrderedSummary:
     """Estimate from support counts or joint counts; see :func:`ordered_summary`."""

@@ -123,7 +123,7 @@ def plan(
     ]
     possible = [option for option in options if "error" not in option]
     shuffled, own = None, options[0]
-    if own.get("attributes"):
+    if own.get("attributes") and not manifest.draws:
         shuffled = shuffle_guarantee(manifest.resolve(), n, delta=delta, crowd=crowd).to_dict()
     best = min(possible, key=lambda option: _preference(option, metric), default=None)
     return {

@@ -54,11 +54,13 @@ def expected_width(
     """
     if n < 1:
         raise InvalidParameter(f"n is {n}; it must be at least 1 respondent", field="n")
-    attribute = published.attribute(name)
+    respondents = n
+    n = max(1, int(n * published.share_answering([name])))  # who answer it, of a draw
+    attribute = published.answering([name]).attribute(name)
     terms = _coefficients(attribute)
     _, c1, c2 = terms
     widest = min(max(-c1 / (2 * c2), 0.0), 1.0)
-    return ExpectedWidth(name, n, confidence, _width(terms, widest, n, confidence))
+    return ExpectedWidth(name, respondents, confidence, _width(terms, widest, n, confidence))
 
 
 def width_at(oracle: Law | None, frequency: float, n: int, *, confidence: float) -> float:

@@ -223,7 +223,7 @@ def verdicts(
     told = [_verdict(manifest, published, goal, n, assumed) for goal in goals]
     respondents = n or max((one.n_needed or 0 for one in told), default=0)
     shuffled = None
-    if respondents and published.perturbed:
+    if respondents and published.perturbed and not published.draws:
         shuffled = shuffle_guarantee(published, respondents, delta=delta, crowd=crowd).to_dict()
     return {
         "survey": manifest.name,

@@ -34,7 +34,7 @@ supports one category alone also stands against the others. A fake removes far m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -46,6 +46,7 @@ from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.querying.rows import Poisoning
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.draws import Draw
 
 QUOTED_SHARE = Fraction(1, 100)
 """Share of fake reports at which a shift is quoted with every estimate."""
@@ -61,11 +62,16 @@ class Influence:
         D and T of the records that are extreme; one of them is the best of every attack.
     base, slope : Fraction
         c = base + slope f, the share of the excess of categories of frequency f.
+    drawn : Fraction
+        Of a question in a draw, how many respondents there are for one who answers it, d/s; else 1.
+        All else is about those who answer: a fake always does, so that it counts as `drawn` times
+        as much among all reports.
     """
 
     corners: tuple[tuple[Fraction, Fraction], ...]
     base: Fraction
     slope: Fraction
+    drawn: Fraction = Fraction(1)
 
     def weights(self, frequency: float | Fraction) -> tuple[Fraction, Fraction]:
         """Return the least and the most that a fake counts as, at a frequency of the estimate."""
@@ -180,9 +186,11 @@ class Influence:
     def to_dict(self) -> dict[str, Any]:
         """Return the influence as the API gives it, with the shift that 1 % fakes can cause."""
         fakes, genuine = QUOTED_SHARE.numerator, QUOTED_SHARE.denominator - QUOTED_SHARE.numerator
+        # Of a question in a draw all fakes are among those who answer, and some of the genuine.
+        fakes, genuine = fakes * self.drawn.numerator, genuine * self.drawn.denominator
         return _document(
-            self.up,
-            self.down,
+            self.up * self.drawn,
+            self.down * self.drawn,
             # of a category with the frequency 0, and with 1
             self.shift(fakes=fakes, genuine=genuine, frequency=0)[1],
             self.shift(fakes=fakes, genuine=genuine, frequency=1)[0],
@@ -201,10 +209,13 @@ class TableInfluence:
     ----------
     up, down : Fraction
         The most and the least, over all cells of the table.
+    drawn : Fraction
+        How many respondents there are for one who answers both questions; see :class:`Influence`.
     """
 
     up: Fraction
     down: Fraction
+    drawn: Fraction = Fraction(1)
 
     def row(self) -> Poisoning:
         """Return the influence as a row of a result."""
@@ -212,7 +223,10 @@ class TableInfluence:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the influence as the API gives it, with the shift that 1 % fakes can cause."""
-        return _document(self.up, self.down, QUOTED_SHARE * self.up, QUOTED_SHARE * (self.down - 1))
+        share = QUOTED_SHARE * self.drawn / (1 - QUOTED_SHARE + QUOTED_SHARE * self.drawn)
+        return _document(
+            self.up * self.drawn, self.down * self.drawn, share * self.up, share * (self.down - 1)
+        )
 
 
 def _document(up: Fraction, down: Fraction, raised: Fraction, lowered: Fraction) -> dict[str, Any]:
@@ -296,16 +310,18 @@ def influence(
     )
 
 
-def influence_of(attribute: PublishedAttribute) -> Influence:
+def influence_of(attribute: PublishedAttribute, draw: Draw | None = None) -> Influence:
     """Return what one fake report can count as in a category of a question, in a block or not.
 
     A category of a question in a block with others is a set of the block's combinations. Of sets of
-    different sizes the largest is meant, in which a fake counts most.
+    different sizes the largest is meant, in which a fake counts most. In a draw it is what a fake
+    counts as that answers the question, as a fake always can.
     """
     oracle, targets = attribute.oracle, 1
     if oracle is not None:
         targets = max(attribute.set_sizes or (oracle.k // attribute.k,))
-    return influence(oracle, targets=targets)
+    found = influence(oracle, targets=targets)
+    return found if draw is None else replace(found, drawn=draw.weight)
 
 
 _ZEROS = (Fraction(0), Fraction(0))

@@ -5,6 +5,7 @@ What a record *says* depends on its answer, but parts of its *shape* have the sa
 - OUE, RAPPOR, THE: the number of set bits is a Bernoulli(p) plus a binomial(k-1, q).
 - BLH, OLH: the words a and b are uniform, no two reports share a, the bucket y is uniform, and the
   number of supported categories is p + (k-1)/g on average.
+- A draw: each block is chosen by a binomial(n, s/d) of the n devices.
 - SS fixes the number of bits (another one is malformed), and GRR names one code: nothing is left.
 
 So the law under honest reports is known exactly, without knowing the population. Fakes of the
@@ -32,13 +33,13 @@ from hushpoll_analysis.poisoning.binomial import (
     bernoulli_plus_binomial,
     largest_excess,
     uniform_distance,
+    upper_tail,
 )
 from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.kernels import indicators
 from hushpoll_protocols.record_forms import BitForm, CodeForm
-from hushpoll_shared.wire.batch import column
-from hushpoll_shared.wire.codec import Field
+from hushpoll_shared.wire.codec import Field, Mask
 
 ALPHA = 0.01
 """Chance, at most, that a survey without a fake is flagged."""
@@ -127,13 +128,47 @@ def report_shape(records: Records | RecordStream, *, alpha: float = ALPHA) -> Re
     """
     layout = records.published.layout
     tests = {field.name: _test_of(field) for field in layout.fields}
+    masks = [_Masks(mask) for mask in layout.masks]
     n = 0
     for block in records.blocks(CELLS // max(field.k for field in layout.fields)):
         n += len(block)
-        for name, test in tests.items():
-            test.add(column(layout, block.rows, name))
+        for field in layout.fields:
+            tests[field.name].add(block.answers_of(field))
+        for mask in masks:
+            mask.add(block.rows[:, mask.place])
     require_rows(n)
-    return ReportShape(n, tuple(test.shape() for test in tests.values()), alpha)
+    return ReportShape(n, tuple(test.shape() for test in (*tests.values(), *masks)), alpha)
+
+
+class _Masks:
+    """How often each block of a draw was chosen: fakes for one question choose its block always."""
+
+    def __init__(self, mask: Mask) -> None:
+        self.place = slice(mask.offset, mask.end)
+        self._draw = mask.draw
+        self._chosen = np.zeros(len(mask.draw.blocks), np.int64)
+        self._n = 0
+
+    def add(self, part: npt.NDArray[np.uint8]) -> None:
+        d = len(self._chosen)
+        self._chosen += np.unpackbits(part, axis=1, count=d, bitorder="little").sum(
+            axis=0, dtype=np.int64
+        )
+        self._n += len(part)
+
+    def shape(self) -> AttributeShape:
+        draw, share = self._draw, float(1 / self._draw.weight)
+        # The number who answer a block is binomial; all of them together are not multinomial.
+        tails = [
+            min(upper_tail(count, self._n, share), upper_tail(self._n - count, self._n, 1 - share))
+            for count in self._chosen.tolist()
+        ]
+        at = int(np.argmin(tails))
+        what = (
+            f"{self._chosen[at]} of {self._n} records answer {draw.blocks[at]}, where "
+            f"{self._n * share:.1f} are expected"
+        )
+        return AttributeShape(draw.name, None, min(1.0, 2 * len(tails) * tails[at]), what)
 
 
 class _Untestable:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as declared
 from functools import partial
 from itertools import combinations
 from threading import Lock
@@ -21,12 +22,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.records.fields import fields_of, over_others
+from hushpoll_analysis.records.laws import refuse_draw
 from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import indicators, support_counts
 from hushpoll_protocols.kernels.blocks import run, spans
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.batch import answered
 from hushpoll_shared.wire.codec import Field
 
 
@@ -52,10 +55,14 @@ class Counts:
     support : mapping of str to int64[k]
         Per field of the record, in its order: of an attribute that is in no block with others, or
         of a block's combinations of answers.
+    answered : mapping of str to int
+        Per block of a draw, in the same order: how many of the records answer it. All records
+        answer what is not here.
     """
 
     n: int
     support: Mapping[str, npt.NDArray[np.int64]]
+    answered: Mapping[str, int] = declared(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "support", Support(self.support))
@@ -70,7 +77,24 @@ class Counts:
         return Counts(
             self.n + other.n,
             {name: support + other.support[name] for name, support in self.support.items()},
+            {name: n + other.answered[name] for name, n in self.answered.items()},
         )
+
+    def answering(self, published: Published, name: str) -> Counts:
+        """Return the counts of one question's block, of the records that answer it.
+
+        They go with ``published.answering([name])``.
+
+        Raises
+        ------
+        InvalidParameter
+            If the survey has no such attribute.
+        """
+        attribute = published.attribute(name)
+        if attribute.draw is None:
+            return self
+        block = attribute.block or name
+        return Counts(self.answered[block], {block: self.support[block]})
 
     def of(self, published: Published, name: str) -> npt.NDArray[np.int64]:
         """Return the support of a question's categories, int64[k].
@@ -81,8 +105,9 @@ class Counts:
         Raises
         ------
         InvalidParameter
-            If the survey has no such attribute.
+            If the survey has no such attribute, or it is in a draw: see :meth:`answering`.
         """
+        refuse_draw(published.attribute(name))
         block = published.block_of(name)
         if name in self.support or block is None:
             return self.support[name]
@@ -96,6 +121,7 @@ class Counts:
         InvalidParameter
             If the survey has no such attribute.
         """
+        refuse_draw(published.attribute(names[0]))
         block = published.block_of(names[0])
         if block is None or block.alone:
             return self.of(published, names[0])
@@ -104,8 +130,11 @@ class Counts:
     @classmethod
     def none(cls, published: Published, only: Collection[str] | None = None) -> Counts:
         """Return the counts of no record, of all attributes or of those named only."""
+        fields = fields_of(published, only)
         return cls(
-            0, {field.name: np.zeros(field.k, np.int64) for field in fields_of(published, only)}
+            0,
+            {field.name: np.zeros(field.k, np.int64) for field in fields},
+            {field.name: 0 for field in fields if field.mask is not None},
         )
 
 
@@ -127,12 +156,16 @@ def count(records: Records | RecordStream, *, only: Collection[str] | None = Non
 
 def _count_block(records: Records, only: Collection[str] | None) -> Counts:
     support: dict[str, npt.NDArray[np.int64]] = {}
+    answered: dict[str, int] = {}
     for field in fields_of(records.published, only):
         if field.oracle is None:
             support[field.name] = np.bincount(records.codes(field.name), minlength=field.k)
         else:
-            support[field.name] = support_counts(field.oracle, records.of_field(field))
-    return Counts(len(records), support)
+            part = records.answers_of(field)
+            support[field.name] = support_counts(field.oracle, part)
+            if field.mask is not None:
+                answered[field.name] = len(part)
+    return Counts(len(records), support, answered)
 
 
 PAIRED_CATEGORIES = 1024
@@ -198,30 +231,67 @@ class PairCounts:
     joint : mapping of (str, str) to int64[k1, k2]
         Rows in which both indicators were 1, for each pair of :func:`paired_fields`, in the order
         of the record.
+    within : mapping of (str, str) to int64[1 + k1 + k2]
+        For each of these pairs with a block of a draw: the rows that answer both, and the support
+        of either in these.
     """
 
     counts: Counts
     joint: Mapping[tuple[str, str], Cells]
+    within: Mapping[tuple[str, str], Cells] = declared(default_factory=dict)
 
     def __add__(self, other: PairCounts) -> PairCounts:
         return PairCounts(
             self.counts + other.counts,
             {pair: cells + other.joint[pair] for pair, cells in self.joint.items()},
+            {pair: cells + other.within[pair] for pair, cells in self.within.items()},
         )
+
+    def answering(self, published: Published, names: Collection[str]) -> PairCounts | None:
+        """Return the counts of the records that answer some questions; None: they are not kept.
+
+        They go with ``published.answering(names)``, and have the blocks of the questions alone.
+        """
+        if all(published.attribute(name).draw is None for name in names):
+            return self
+        fields = [field.name for field in fields_of(published, names)]
+        if len(fields) == 1:
+            (name,) = fields
+            n = self.counts.answered.get(name, self.counts.n)
+            return PairCounts(Counts(n, {name: self.counts.support[name]}), {})
+        pair = self.of_pair(fields[0], fields[1]) if len(fields) == 2 else None
+        if pair is None:
+            return None
+        support = dict(zip(fields, (pair.first, pair.second), strict=True))
+        return PairCounts(Counts(pair.n, support), {(fields[0], fields[1]): pair.both})
 
     @classmethod
     def none(cls, published: Published) -> PairCounts:
         """Return the counts of no record."""
+        pairs = list(combinations(paired_fields(published), 2))
         return cls(
             Counts.none(published),
             {
                 (first.name, second.name): np.zeros((first.k, second.k), np.int64)
-                for first, second in combinations(paired_fields(published), 2)
+                for first, second in pairs
+            },
+            {
+                (first.name, second.name): np.zeros(1 + first.k + second.k, np.int64)
+                for first, second in pairs
+                if _some_answer(first, second)
             },
         )
 
     def of_questions(self, published: Published, a: str, b: str) -> JointCounts | None:
-        """Return what a cross-table of two questions needs, in blocks or not; None: not kept."""
+        """Return what a cross-table of two questions needs, in blocks or not; None: not kept.
+
+        Raises
+        ------
+        InvalidParameter
+            If either is in a draw: see :meth:`answering`.
+        """
+        for name in (a, b):
+            refuse_draw(published.attribute(name))
         if (a, b) in self.joint or (b, a) in self.joint:
             both = self.joint[a, b] if (a, b) in self.joint else self.joint[b, a].T
             return self._of(published, a, b, np.ascontiguousarray(both))
@@ -246,19 +316,33 @@ class PairCounts:
         return JointCounts(counts.n, counts.of(published, a), counts.of(published, b), both)
 
     def of_pair(self, a: str, b: str) -> JointCounts | None:
-        """Return the counts of two fields of the record, or None where the pair is not kept."""
+        """Return the counts of two fields of the record, or None where the pair is not kept.
+
+        Of blocks in draws they are of the records that answer both.
+        """
         if (a, b) in self.joint:
             both = self.joint[a, b]
         elif (b, a) in self.joint:
             both = np.ascontiguousarray(self.joint[b, a].T)
         else:
             return None
+        for names, turned in (((a, b), False), ((b, a), True)):
+            if names in self.within:
+                n, rest = self.within[names][0], self.within[names][1:]
+                one, other = np.split(rest, [self.joint[names].shape[0]])
+                first, second = (other, one) if turned else (one, other)
+                return JointCounts(int(n), first, second, both)
         support = self.counts.support
         return JointCounts(self.counts.n, support[a], support[b], both)
 
     def pack(self) -> tuple[bytes, bytes]:
-        """Return the supports and the joint counts as int64, little-endian, in manifest order."""
-        return _packed(self.counts.support), _packed(self.joint)
+        """Return the supports and the joint counts as int64, little-endian, in manifest order.
+
+        Of blocks in draws, how many answered follows in either.
+        """
+        answered = np.array(list(self.counts.answered.values()), np.int64)
+        support = _packed({**self.counts.support, "": answered})
+        return support, _packed(self.joint) + _packed(self.within)
 
     @classmethod
     def unpack(cls, published: Published, n: int, support: bytes, joint: bytes) -> PairCounts:
@@ -270,9 +354,23 @@ class PairCounts:
             If the bytes are of another survey, or of a release that kept other pairs.
         """
         empty = cls.none(published)
+        names = list(empty.counts.answered)
+        shapes = {**empty.counts.support, "": np.zeros(len(names), np.int64)}
+        supports = _unpacked(shapes, support)
+        answered = dict(zip(names, supports.pop("").tolist(), strict=True))
+        pairs = {(pair, False): cells for pair, cells in empty.joint.items()}
+        pairs |= {(pair, True): cells for pair, cells in empty.within.items()}
+        kept = _unpacked(pairs, joint)
         return cls(
-            Counts(n, _unpacked(empty.counts.support, support)), _unpacked(empty.joint, joint)
+            Counts(n, supports, answered),
+            {pair: kept[pair, False] for pair in empty.joint},
+            {pair: kept[pair, True] for pair in empty.within},
         )
+
+
+def _some_answer(first: Field, second: Field) -> bool:
+    """Return whether not all records answer both fields."""
+    return first.mask is not None or second.mask is not None
 
 
 def paired_fields(published: Published) -> tuple[Field, ...]:
@@ -319,14 +417,16 @@ def _count_block_in_pairs(records: Records) -> PairCounts:
 
     published = records.published
     together = paired_fields(published)
-    starts = np.cumsum([0, *(field.k for field in together)]).tolist()
+    # Of a block in a draw one more column says which records answer it.
+    widths = [field.k + (field.mask is not None) for field in together]
+    starts = np.cumsum([0, *widths]).tolist()
     places = {
         field.name: slice(start, start + field.k)
         for field, start in zip(together, starts, strict=False)
     }
     width = starts[-1]
     # Of each column, where the next field's columns begin.
-    later = np.repeat(starts[1:], [field.k for field in together])
+    later = np.repeat(starts[1:], widths)
     support, joint = np.zeros(width, np.int64), np.zeros((width, width), np.int64)
     adding = Lock()
 
@@ -334,7 +434,11 @@ def _count_block_in_pairs(records: Records) -> PairCounts:
         bits = np.zeros((width, -(-(rows.stop - rows.start) // 64)), np.uint64)
         part = records.take(rows)
         for field in together:
-            _set_bits(part, field, bits[places[field.name]])
+            if field.mask is None:
+                _set_bits(part, field, bits[places[field.name]])
+            else:
+                end = places[field.name].stop
+                _set_answers(part, field, bits[places[field.name].start : end + 1])
         ones, both = np.zeros(width, np.int64), np.zeros((width, width), np.int64)
         count_bits(bits, later, ones, both)
         with adding:
@@ -344,22 +448,50 @@ def _count_block_in_pairs(records: Records) -> PairCounts:
     run(partial(block, rows) for rows in spans(len(records), ROWS))
     counted = published.layout.fields
     alone = {field.name for field in counted} - set(places)
-    others = count(records, only=alone).support if alone else {}
+    others = count(records, only=alone) if alone else Counts(len(records), {})
     return PairCounts(
         Counts(
             len(records),
             {
-                field.name: others[field.name]
+                field.name: others.support[field.name]
                 if field.name in alone
                 else support[places[field.name]]
                 for field in counted
+            },
+            {
+                field.name: others.answered[field.name]
+                if field.name in alone
+                else int(support[places[field.name].stop])
+                for field in counted
+                if field.mask is not None
             },
         ),
         {
             (first.name, second.name): joint[places[first.name], places[second.name]]
             for first, second in combinations(together, 2)
         },
+        {
+            (first.name, second.name): _within(first, second, places, support, joint)
+            for first, second in combinations(together, 2)
+            if _some_answer(first, second)
+        },
     )
+
+
+def _within(
+    first: Field, second: Field, places: Mapping[str, slice], support: Cells, joint: Cells
+) -> Cells:
+    """Return how many records answer both fields, and the support of either in these.
+
+    The column after those of a block in a draw says which records answer it.
+    """
+    one, other = places[first.name], places[second.name]
+    if second.mask is None:
+        return np.concatenate([[support[one.stop]], support[one], joint[one.stop, other]])
+    if first.mask is None:
+        return np.concatenate([[support[other.stop]], joint[one, other.stop], support[other]])
+    both = joint[one.stop, other.stop]
+    return np.concatenate([[both], joint[one, other.stop], joint[one.stop, other]])
 
 
 def _set_bits(records: Records, field: Field, bits: Bits) -> None:
@@ -370,6 +502,18 @@ def _set_bits(records: Records, field: Field, bits: Bits) -> None:
         kernels.set_codes(records.codes(field.name), bits)
     else:
         kernels.set_indicators(indicators(field.oracle, records.of_field(field)), bits)
+
+
+def _set_answers(records: Records, field: Field, bits: Bits) -> None:
+    """Set the same of the records that answer a block of a draw, and which these are last."""
+    from hushpoll_analysis.records import pair_kernels as kernels
+
+    chosen = answered(records.rows, field)
+    supported = np.zeros((len(records), field.k + 1), np.uint8)
+    assert field.oracle is not None  # noqa: S101  (blocks are perturbed)
+    supported[chosen, :-1] = indicators(field.oracle, records.answers_of(field))
+    supported[:, -1] = chosen
+    kernels.set_indicators(supported, bits)
 
 
 def _packed(arrays: Mapping[Any, Cells]) -> bytes:

@@ -78,10 +78,13 @@ class Domain:
     def counted(self, kept: PairCounts) -> PairCounts | None:
         """Return those counts of the domain that follow from kept ones; None: nothing does.
 
-        They do where one attribute makes the domain: support counts of each attribute that is kept
-        in a pair with it, and the joint counts of these pairs.
+        They do where there are no draws, and one attribute makes the domain: support counts of each
+        attribute that is kept in a pair with it, and the joint counts of these pairs.
         """
         if len(self.codes) > 1:
+            return None
+        if kept.counts.answered:
+            # How many of the domain answer a block is not kept.
             return None
         ((name, mask),) = self.codes.items()
         whole = kept.counts.support

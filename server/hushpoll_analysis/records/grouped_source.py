@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NoReturn
 
@@ -124,6 +124,11 @@ class OfGroups:
         inside = self.whole.within(Domain(domain.words, {name: self.groups.codes_of(name, mask)}))
         return OfGroups(inside, self.groups.within())
 
+    def answering(self, names: Collection[str]) -> OfGroups:
+        """Return the source of the reports that answer all of some questions."""
+        groups = replace(self.groups, published=self.groups.published.answering(names))
+        return OfGroups(self.whole.answering(names), groups)
+
     def _refuse_several(self, domain: Domain) -> NoReturn:
         raise InvalidParameter(
             f"{FIELD} has conditions on {', '.join(domain.codes)}; readers without the right to "
@@ -141,4 +146,5 @@ class OfGroups:
                 for name, support in counts.support.items()
                 if name not in self.groups.hidden
             },
+            counts.answered,
         )

@@ -21,6 +21,24 @@ from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.blocks import Block
 
 
+def refuse_draw(attribute: PublishedAttribute) -> None:
+    """Refuse to read a question that some respondents answer as if all had.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the question and its draw.
+    """
+    if attribute.draw is not None:
+        raise InvalidParameter(
+            f"{attribute.name} is in the draw {attribute.draw}, of which each respondent answers "
+            "some blocks; this version does not compute this statistic of such questions yet. Ask "
+            "about questions that everybody answers, or for estimates, cross-tables, means and "
+            "shares in groups",
+            field="attribute",
+        )
+
+
 def law_of(attribute: PublishedAttribute) -> AnyLaw | None:
     """Return the law of an attribute's categories; None in clear.
 
@@ -30,7 +48,13 @@ def law_of(attribute: PublishedAttribute) -> AnyLaw | None:
         Of a question that is randomised with others the sets of combinations are meant that its
         categories are. They have different sizes where combinations with a follow-up that is not
         asked are left out of the block.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is in a draw.
     """
+    refuse_draw(attribute)
     if attribute.oracle is None:
         return None
     return _of_sizes(attribute.oracle, attribute.set_sizes or (combinations_of(attribute),))
@@ -42,7 +66,7 @@ def even_law_of(attribute: PublishedAttribute) -> Law | None:
     Raises
     ------
     InvalidParameter
-        If its categories are sets of different sizes.
+        If its categories are sets of different sizes, or it is in a draw.
     """
     law = law_of(attribute)
     if isinstance(law, UnevenSets):

@@ -8,7 +8,7 @@ given the answer is its :class:`Channel`, from which the unbiased D = (I - q)/(p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.records.fields import categories_of
-from hushpoll_analysis.records.laws import law_of, refuse_block
+from hushpoll_analysis.records.fields import categories_of, fields_of
+from hushpoll_analysis.records.laws import law_of, refuse_block, refuse_draw
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, ManifestRefused
 from hushpoll_protocols.estimation.marginals import AnyLaw, UnevenSets
 from hushpoll_protocols.kernels import indicators
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.batch import MalformedRow, codes, column, malformed_many
+from hushpoll_shared.wire.batch import MalformedRow, answered, codes, column, malformed_many
 from hushpoll_shared.wire.codec import Field
 from hushpoll_shared.wire.records_file import read_records
 
@@ -200,11 +200,44 @@ class Records:
             If the survey has no such attribute, or it is in a block with others.
         """
         refuse_block(self.published.attribute(name))
+        refuse_draw(self.published.attribute(name))
         return column(self.published.layout, self.rows, name)
 
     def of_field(self, field: Field) -> npt.NDArray[np.uint8]:
-        """Return a field's part of every record, uint8[n, size], a view: a block's, or a code."""
+        """Return a field's part of every record, uint8[n, size], a view: a block's, or a code.
+
+        Raises
+        ------
+        InvalidParameter
+            If it is of a block in a draw, which some records answer: take :meth:`answers_of`, or
+            the records of :meth:`answering`.
+        """
+        if field.mask is not None and field.block is not None:
+            refuse_draw(field.block.questions[0])
         return column(self.published.layout, self.rows, field.name)
+
+    def answers_of(self, field: Field) -> npt.NDArray[np.uint8]:
+        """Return a field's part of the records that answer it: of all, unless it is in a draw."""
+        part = column(self.published.layout, self.rows, field.name)
+        return part if field.mask is None else part[answered(self.rows, field)]
+
+    def answering(self, names: Collection[str]) -> Records:
+        """Return the records that answer all of these questions.
+
+        Their survey has the blocks of these questions in no draw.
+
+        Raises
+        ------
+        InvalidParameter
+            If the survey has no such attribute.
+        """
+        seen = self.published.answering(names)
+        if seen is self.published:
+            return self
+        chosen = np.ones(len(self), np.bool_)
+        for field in fields_of(self.published, names):
+            chosen &= answered(self.rows, field)
+        return _unchecked(seen, self.rows[chosen])
 
     def codes(self, name: str) -> npt.NDArray[np.int64]:
         """Return the answers of an attribute in clear, int64[n] in [0, k)."""
@@ -336,6 +369,13 @@ class RecordStream:
         for part in self._checked_parts():
             yield from part.blocks(most)
 
+    def answering(self, names: Collection[str]) -> RecordStream:
+        """Return the stream of the records that answer all of these questions."""
+        seen = self.published.answering(names)
+        if seen is self.published:
+            return self
+        return RecordStream(seen, (part.answering(names) for part in self._checked_parts()))
+
     def joined(self) -> Records:
         """Return all of the records, held at once; for a moment it takes twice their size."""
         none = np.empty((0, self.published.layout.record_size), np.uint8)
@@ -387,8 +427,10 @@ def _read_parquet(path: Path) -> Records:
 
 
 def _refuse_row(published: Published, start: int, row: MalformedRow) -> NoReturn:
-    field = published.layout.field(row.field)
-    interval = "" if field.oracle is not None else f", whose codes lie in [0, {field.k - 1}]"
+    masks = {mask.name for mask in published.layout.masks}
+    field = None if row.field in masks else published.layout.field(row.field)
+    coded = field is not None and field.oracle is None
+    interval = f", whose codes lie in [0, {field.k - 1}]" if field is not None and coded else ""
     raise MalformedRecord(
         f"records[{start + row.index}] has a malformed part of {row.field} ({row.reason})"
         f"{interval}; export the records again, or drop the rows that malformed_many names",

@@ -64,6 +64,12 @@ class Source(Protocol):
     def within(self, domain: Domain) -> Source:
         """Return the source of the records of a domain."""
 
+    def answering(self, names: Collection[str]) -> Source:
+        """Return the source of the records that answer some questions, all of them.
+
+        Without it, counts of questions in draws are refused.
+        """
+
 
 @dataclass(frozen=True, slots=True)
 class OfRecords:
@@ -98,6 +104,10 @@ class OfRecords:
         given = self.given
         inside = domain.chosen(given) if isinstance(given, Records) else domain.stream(given)
         return OfRecords(inside)
+
+    def answering(self, names: Collection[str]) -> OfRecords:
+        """Return the source of the records that answer all of some questions."""
+        return OfRecords(self.given.answering(names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +175,23 @@ class OfCounts:
                 field=FIELD,
             )
         return OfCounts(self.published, counts)
+
+    def answering(self, names: Collection[str]) -> OfCounts:
+        """Return the source of the counts of the records that answer all of some questions.
+
+        Raises
+        ------
+        InvalidParameter
+            If they are not kept.
+        """
+        counts = self.kept.answering(self.published, names)
+        if counts is None:
+            raise InvalidParameter(
+                f"the counts of those who answer {', '.join(names)} are not kept; compute them "
+                "from the records",
+                field="records",
+            )
+        return OfCounts(self.published.answering(names), counts)
 
     def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
         """Refuse: there are counts alone.

@@ -25,6 +25,7 @@ from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.intervals import Interval
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.metrics.intervals import difference_limits
+from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.counts import Counts
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
@@ -237,6 +238,7 @@ def change(
     return change_of_shares(query, OfRecords(after), OfRecords(before))
 
 
+@of_those_who_answer
 @judged
 def change_of_shares(query: Query, source: Source, earlier: Source) -> Change:
     """Estimate from the support counts of both sides; see :func:`change`."""

@@ -35,6 +35,7 @@ from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
 from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.pairs import pair
@@ -179,6 +180,7 @@ def conditional_shares(
     return shares_in_groups(query, OfRecords(records))
 
 
+@of_those_who_answer
 @judged
 def shares_in_groups(query: Query, source: Source) -> ConditionalShares:
     """Estimate P(of | given) from joint counts; see :func:`conditional_shares`."""

@@ -37,6 +37,7 @@ from hushpoll_analysis.estimates.joint import Side, debiased_means, joint_freque
 from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.planning.needed import POWER
+from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.pairs import pair
@@ -188,6 +189,7 @@ def verdict_on_test(query: Query, expected: Expected) -> Verdict:
     return verdict_of(query, [expected], _foresee)
 
 
+@of_those_who_answer
 @foreseen(_foresee)
 def outcome_of_test(query: Query, source: Source) -> IndependenceTest:
     """Test from joint counts; see :func:`independence`."""

@@ -131,6 +131,13 @@ def shuffle_guarantee(
         If n, delta or crowd is outside its interval, or no attribute is perturbed.
     """
     check_crowd(n, delta)
+    if published.draws:
+        raise InvalidParameter(
+            f"survey {published.name} has the draw {published.draws[0].name}; what a shuffler adds "
+            "is not computed for records that answer some blocks of a draw yet: the local "
+            "guarantee holds as it is",
+            field="draws",
+        )
     perturbed = tuple(block.oracle for block in published.blocks)
     if not perturbed:
         raise InvalidParameter(

@@ -78,6 +78,10 @@ class Expected:
         del domain
         return self
 
+    def answering(self, names: Collection[str]) -> Expected:
+        """Return these counts, whose reports all answer some questions: so many do."""
+        return Expected(self.published.answering(names), self.n)
+
     def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
         """Refuse, as counts do that were kept without the records."""
         return OfCounts(self.published, self.pairs()).records(held)

@@ -16,9 +16,10 @@ from decimal import Decimal
 from typing import Any, Final, ParamSpec, TypeVar
 
 from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.planning.needed import rounded_up
 from hushpoll_analysis.verdicts.expected import Expected, with_epsilon
 from hushpoll_analysis.verdicts.needed import fewest_reports, smallest_epsilon
-from hushpoll_analysis.verdicts.words import in_words
+from hushpoll_analysis.verdicts.words import in_words, share_of_all
 from hushpoll_protocols import format_epsilon
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
@@ -146,6 +147,7 @@ def _sizes(found: Any) -> tuple[int, ...]:
 @functools.lru_cache(maxsize=KEPT)
 def _verdict(case: _Case) -> Verdict:
     sides, query = case.sides, case.query
+    share = share_of_all(sides, query)
     reaches = case.foresee(query, sides)
     worst: dict[str, Reach] = {}
     for reach in reaches:
@@ -165,6 +167,8 @@ def _verdict(case: _Case) -> Verdict:
             min(side.n for side in sides),
             now,
         )
+        if reports is not None:
+            reports = round(rounded_up(reports / float(share)))
 
         def at_times(total: Decimal) -> list[Published]:
             times = total / sides[0].published.epsilon

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Final
 
 from hushpoll_analysis.planning.needed import N_MAX, POWER, PROTECTS
@@ -37,13 +38,13 @@ def in_words(
     sides : sequence of Expected
         The versions, with their reports.
     reports, epsilon : int, Decimal or None
-        What would be enough.
+        What would be enough; reports of all, also of those that do not answer a question of a draw.
     changed : Published or None
         The survey with that epsilon.
     query : Query
         What is asked.
     """
-    have = _have(sides)
+    have = _have(sides, share_of_all(sides, query))
     level = getattr(query, "confidence", None)
     chosen = noisy or worst
     farthest = max(chosen.values(), key=lambda reach: reach.ratio)
@@ -59,17 +60,31 @@ def in_words(
     elif len(noisy) > 1:
         start += f" and {len(noisy) - 1} more part{'s' if len(noisy) > 2 else ''} of this result"
     tells = f"{start}: {_reaches(farthest, level)}{_may(farthest)}."
-    return f"{tells} {_remedy(sides, reports, epsilon, changed)}"
+    remedy = _remedy(sides, reports, epsilon, changed)
+    if share_of_all(sides, query) < 1:
+        remedy = remedy.replace(" reports", " reports in all", 1)
+    return f"{tells} {remedy}"
 
 
-def _have(sides: Sequence[Expected]) -> str:
+def share_of_all(sides: Sequence[Expected], query: Any) -> Fraction:
+    """Return which share of all reports answers all questions that a query names."""
+    return min(
+        side.published.share_answering(
+            [one.name for one in side.published.attributes if one.name in query.names()]
+        )
+        for side in sides
+    )
+
+
+def _have(sides: Sequence[Expected], share: Fraction) -> str:
     sizes = " and ".join(f"{side.n:,}" for side in sides)
     epsilons = dict.fromkeys(
         format_epsilon(side.published.epsilon) for side in sides if side.published.perturbed
     )
     one = [side.n for side in sides] == [1]
     at = f" at epsilon {' and '.join(epsilons)}" if epsilons else ""
-    return f"{sizes} report{'' if one else 's'}{at}"
+    asked = f" that answer{'s' if one else ''} what is asked" if share < 1 else ""
+    return f"{sizes} report{'' if one else 's'}{asked}{at}"
 
 
 def _reaches(reach: Reach, level: float | None) -> str:

@@ -72,6 +72,20 @@ class Needed:
             field="results",
         )
 
+    def answering(self, names: Collection[str]) -> Source:
+        """Refuse: a report keeps no counts of those who answer some questions of a draw.
+
+        Raises
+        ------
+        InvalidParameter
+            Always.
+        """
+        raise InvalidParameter(
+            f"results asks for {', '.join(names)}, and some of these are in a draw; a report of a "
+            "survey with draws is not made yet: leave them out",
+            field="results",
+        )
+
     def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
         """Refuse: a report is made from counts alone.
 

@@ -18,7 +18,7 @@ from hushpoll_shared.drafts.attribute_fields import (
     TRANSLATION,
 )
 from hushpoll_shared.drafts.fields import ManifestField, required
-from hushpoll_shared.drafts.survey_fields import BLOCK, SURVEY
+from hushpoll_shared.drafts.survey_fields import BLOCK, DRAW, SURVEY
 
 SCHEMA_FILE: Final = "manifest.schema.json"
 """The schema's file, beside this module."""
@@ -27,11 +27,14 @@ BEYOND_THE_SCHEMA: Final = (
     "Names of attributes differ, and a survey has at most one `target`.",
     "`missing` is none of the `categories`, and `positive` is one of them.",
     "A `range` [a, b] has a < b and at most 65536 numbers.",
-    "`split.weights` names each perturbed attribute that is in no block, each block, and nothing "
-    "else; `k-based` is refused with blocks.",
+    "`split.weights` names each perturbed attribute and each block that is in no block and no "
+    "draw, each draw, and nothing else; `k-based` is refused with blocks and draws.",
     "Names of blocks and attributes differ; the attributes of a block are declared, perturbed, and "
     "in no other block; a block has at most 65536 combinations of answers and one protocol.",
-    "With `together` or `ask_if` a record has at most 1024 bytes.",
+    "Names of draws differ from those of attributes and blocks; a draw has blocks or perturbed "
+    "attributes that are in no block, none of them in two draws, and answers fewer than it has. "
+    "`answer` stands for one draw, so `always` needs it and `draws` excludes it.",
+    "With `together`, `draws` or `ask_if` a record has at most 1024 bytes.",
     "`ask_if` names an attribute that stands before, and some of its categories, not all; a "
     "follow-up is no target, has no category `not asked`, and is in clear only if its router is.",
     "`protected.attribute` is declared and is not the target; both groups name its categories and "
@@ -111,6 +114,7 @@ def manifest_schema() -> dict[str, Any]:
                 ]
             },
             "block": _mapping(BLOCK),
+            "draw": _mapping(DRAW),
             "protected": _mapping(PROTECTED),
             "translation": _mapping(TRANSLATION),
             "translated_attribute": _mapping(TRANSLATED_ATTRIBUTE) | {"minProperties": 1},

@@ -24,6 +24,7 @@ from hushpoll_shared.spelling.text import (
 )
 from hushpoll_shared.survey.asked_pairs import MOST_PAIRS
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
+from hushpoll_shared.survey.draws import SHORTHAND
 from hushpoll_shared.survey.terms import (
     DAILY,
     DEFAULT_BATCH,
@@ -163,8 +164,9 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         },
         allowed="`uniform`, `k-based`, `optimal`, or `{weights: {attribute: number}}` with a "
         f"weight in (0, {LARGEST_WEIGHT}] for each perturbed attribute, or for its block under the "
-        "block's name; `k-based` is refused with blocks",
-        meaning="How epsilon is divided among the perturbed attributes and the blocks.",
+        "block's name, or for the draw that has it under the draw's; `k-based` is refused with "
+        "blocks and draws",
+        meaning="How epsilon is divided among the perturbed attributes, the blocks and the draws.",
         reason="`uniform` favours no question. `k-based` starves questions with few answers, "
         "`optimal` makes the intervals of all questions alike narrow, and weights put the budget "
         "where the survey needs it.",
@@ -206,6 +208,39 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         "once. A device without blocks refuses the survey, so the form is written where it is "
         "used only.",
         example=[{"name": "habits", "attributes": ["gender", "smoker"], "protocol": "SS"}],
+    ),
+    ManifestField(
+        name="draws",
+        form={"type": "array", "items": {"$ref": "#/definitions/draw"}},
+        allowed="a list of draws, each with a name, two or more blocks and how many of them a "
+        "device answers; no block is in two",
+        meaning="Blocks of which each device answers some, chosen at random by the device.",
+        reason="A chosen block is given a larger part of epsilon, which makes the shares of "
+        "many questions far more precise where epsilon is small. A device without draws refuses "
+        "the survey, so the form is written where it is used only.",
+        example=[{"name": "some", "blocks": ["gender", "age", "country"], "answer": 1}],
+    ),
+    ManifestField(
+        name="answer",
+        form={"type": "integer", "minimum": 1},
+        allowed="an integer from 1 to one less than the blocks that are not in `always`; not with "
+        "`draws`",
+        meaning="Of all blocks but those in `always`, how many a device answers.",
+        reason=f"It is the short way to write one draw, named `{SHORTHAND}`, which is published in "
+        "`draws`.",
+        example=1,
+        published=False,
+    ),
+    ManifestField(
+        name="always",
+        form={"type": "array", "items": NAME, "maxItems": MOST_ATTRIBUTES},
+        allowed="a list of names of blocks, or of perturbed attributes that are in no block; with "
+        "`answer` only",
+        meaning="Blocks that everybody answers, where `answer` draws the others.",
+        reason="What a survey needs of everybody, such as the group of an audit, stays out of the "
+        "draw.",
+        example=["gender"],
+        published=False,
     ),
     ManifestField(
         name="pairs",
@@ -323,3 +358,37 @@ BLOCK: Final[tuple[ManifestField, ...]] = (
     ),
 )
 """The fields of a block of several questions."""
+
+DRAW: Final[tuple[ManifestField, ...]] = (
+    ManifestField(
+        name="name",
+        form=NAME,
+        allowed=f"1 to {NAME_LENGTH} characters out of `a-z`, `0-9`, `_` and `-`; no attribute, "
+        "block or other draw has it",
+        meaning="The draw's name, by which `split.weights` names it.",
+        reason="A draw has one epsilon and one place in the record, so it has one name.",
+        example="some",
+        required=True,
+    ),
+    ManifestField(
+        name="blocks",
+        form={"type": "array", "items": NAME, "minItems": 2, "maxItems": MOST_ATTRIBUTES},
+        allowed="a list of two or more blocks, by name; a perturbed attribute that is in no "
+        "block is one of its name",
+        meaning="What is drawn from, in the order of the record.",
+        reason="A block is answered as a whole: what concerns its questions stays together.",
+        example=["gender", "age", "country"],
+        required=True,
+    ),
+    ManifestField(
+        name="answer",
+        form={"type": "integer", "minimum": 1, "maximum": MOST_ATTRIBUTES - 1},
+        allowed="an integer from 1 to one less than the blocks",
+        meaning="How many of the blocks a device answers.",
+        reason="Each is given as large a part of the draw's epsilon. With 1 nobody answers two of "
+        "them, so that nothing can be said of two together.",
+        example=1,
+        required=True,
+    ),
+)
+"""The fields of a draw."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
@@ -23,6 +23,12 @@ class AttributeEstimates:
     epsilon: str | None
     categories: tuple[CategoryEstimate, ...]
     poisoning: Poisoning | None = told("Of the unbiased estimate; None for another estimator.")
+    n: int | None = field(
+        default=None,
+        metadata={
+            "description": "Reports that answer it, where it is in a draw; None: all of them do."
+        },
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +54,8 @@ class EstimatedShares(Result):
             how = "in clear"
             if attribute.protocol is not None:
                 how = f"{attribute.protocol}, epsilon {attribute.epsilon}"
+            if attribute.n is not None:
+                how += f"; {attribute.n:,} reports answer it"
             fakes = attribute.poisoning
             yield Section(
                 of=CategoryEstimate,

@@ -274,11 +274,14 @@ class PublishedAttribute(Attribute):
     set_sizes : tuple of int or None
         Where `ask_if` makes combinations of its block impossible, how many of the others have each
         of its categories; else None.
+    draw : str or None
+        Name of the draw that its block is in, if it is in one: a device answers some of these.
     """
 
     oracle: FrequencyOracle | None = None
     block: str | None = None
     set_sizes: tuple[int, ...] | None = None
+    draw: str | None = None
 
     @property
     def epsilon(self) -> Decimal | None:

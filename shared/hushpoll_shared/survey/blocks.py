@@ -21,7 +21,7 @@ from hushpoll_protocols import K_MAX, FrequencyOracle, InvalidParameter
 from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.text import check_name, is_name, show
 from hushpoll_shared.survey.attributes import Attribute, PublishedAttribute, check_protocol
-from hushpoll_shared.survey.budget import OPTIMAL, Split
+from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.survey.follow_ups import tree_of
 from hushpoll_shared.survey.selects import Selection, subsets
 
@@ -380,19 +380,14 @@ def domain_sizes(attributes: Sequence[Attribute], together: Sequence[Together]) 
 
 
 def check_split(
-    split: Split,
-    sizes: Mapping[str, int],
-    together: Sequence[Together],
-    selects: Sequence[Selection] = (),
+    split: Split, together: Sequence[Together], selects: Sequence[Selection] = ()
 ) -> None:
-    """Refuse a split that does not divide a budget over these blocks.
+    """Refuse a split that does not divide a budget over blocks.
 
     Parameters
     ----------
     split : Split
         The rule.
-    sizes : mapping of str to int
-        Domain size of every block, the options of a select-all apart as its name.
     together : sequence of Together
         The blocks of several.
     selects : sequence of Selection
@@ -401,8 +396,8 @@ def check_split(
     Raises
     ------
     InvalidParameter
-        k-based with a block of several questions or a select-all, or weights that are not exactly
-        the blocks'.
+        k-based with a block of several questions or a select-all, or a weight of a question in a
+        block.
     """
     if selects and split.kind == "k-based":
         raise InvalidParameter(
@@ -432,8 +427,6 @@ def check_split(
                 f"one weight: give it to {owners[name]}",
                 field=f"split.weights[{name}]",
             )
-    if split.kind != OPTIMAL:
-        split.shares(sizes)
 
 
 def with_oracles(

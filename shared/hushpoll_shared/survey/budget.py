@@ -137,6 +137,7 @@ def split_budget(
     *,
     several: Collection[str] = (),
     apart: Mapping[str, Sequence[str]] | None = None,
+    draws: Collection[str] = (),
 ) -> dict[str, Decimal]:
     """Divide `epsilon` among the blocks.
 
@@ -152,6 +153,8 @@ def split_budget(
         Names of the blocks of several questions: errors name their field.
     apart : mapping of str to sequence of str, or None
         Blocks that are one entry of the split, by its name: each has an even part of it.
+    draws : collection of str
+        Names of the draws, likewise.
 
     Returns
     -------
@@ -185,7 +188,12 @@ def split_budget(
                 f"the {rule.kind} split of epsilon {format_epsilon(epsilon)} leaves {name} with "
                 f"{format_epsilon(part)}, outside [1e-6, {EPSILON_MAX}]; raise epsilon, or choose "
                 f"a split that gives {name} more",
-                field=f"{'together' if name in several else 'attributes'}[{name}].epsilon",
+                field=f"{_list_of(name, several, draws)}[{name}].epsilon",
             )
         parts[name] = part
     return parts
+
+
+def _list_of(name: str, several: Collection[str], draws: Collection[str]) -> str:
+    """Return the field of the manifest that lists what has this name."""
+    return "together" if name in several else "draws" if name in draws else "attributes"

@@ -17,8 +17,16 @@ from hushpoll_shared.survey.attributes import (
     PublishedAttribute,
     check_protocol,
 )
-from hushpoll_shared.survey.blocks import LARGEST_RECORD, common_protocol, with_oracles
-from hushpoll_shared.survey.budget import OPTIMAL, Split, split_budget
+from hushpoll_shared.survey.blocks import (
+    LARGEST_RECORD,
+    Together,
+    check_together,
+    common_protocol,
+    domain_sizes,
+    with_oracles,
+)
+from hushpoll_shared.survey.budget import OPTIMAL, Split
+from hushpoll_shared.survey.draws import Draw, divide, expanded, marked
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.selects import SelectAll, check_uses, units_of
 from hushpoll_shared.survey.terms import (
@@ -126,12 +134,14 @@ class Manifest(Terms):
         check_number_of_attributes(len(attributes))
         texts = {key: normalized(value.get(key)) for key in TEXTS}
         groups = _normalized_groups(value.get("protected"))
+        terms = read_terms({**value, **texts, "protected": groups}, canonical=False)
+        declared = tuple(
+            read_attribute(attribute, position=position)
+            for position, attribute in enumerate(attributes)
+        )
         draft = cls(
-            **read_terms({**value, **texts, "protected": groups}, canonical=False),
-            attributes=tuple(
-                read_attribute(attribute, position=position)
-                for position, attribute in enumerate(attributes)
-            ),
+            **{**terms, "draws": _draws(value, terms["draws"], declared, terms["together"])},
+            attributes=declared,
             protocol=value.get("protocol"),
             population=value.get("population"),
             pairs=read_pairs(value.get("pairs")),
@@ -203,21 +213,24 @@ class Manifest(Terms):
         return replace(self, **expansion(self, kinds))
 
     def budget(self) -> dict[str, Decimal]:
-        """Return the epsilon of every block, in record order; see `split_budget`.
+        """Return the epsilon of every draw and every block outside draws, in record order.
 
         Raises
         ------
         InvalidParameter
-            If a part falls under 1e-6, naming the block.
+            If a part falls under 1e-6, naming the block or the draw.
         """
         if self.questions:
             return self.expanded.budget()
-        several = [block.name for block in self.together]
-        return split_budget(
+        return self._divided(self.published_split())[0]
+
+    def _divided(self, split: Split) -> tuple[dict[str, Decimal], dict[str, Decimal]]:
+        return divide(
             self.epsilon,
             self.domain_sizes,
-            self.published_split(),
-            several=several,
+            split,
+            together=self.together,
+            draws=self.draws,
             apart=self.apart,
         )
 
@@ -243,7 +256,7 @@ class Manifest(Terms):
                 self.perturbed().items(), self.split_units(), strict=True
             )
         }
-        return optimal_split(self.epsilon, units, apart)
+        return optimal_split(self.epsilon, units, apart=apart, draws=self.draws)
 
     def split_units(self) -> list[str]:
         """Return the entry of the split that each block has its epsilon from, in record order."""
@@ -290,7 +303,7 @@ class Manifest(Terms):
         if self.questions:
             return self.expanded.resolve()
         split = self.published_split()
-        budget = replace(self, split=split).budget()
+        _, budget = self._divided(split)
         oracles = {}
         for name, (protocol, k) in self.perturbed().items():
             try:
@@ -312,11 +325,12 @@ class Manifest(Terms):
         together = tuple(
             replace(block, protocol=oracles[block.name].name) for block in self.together
         )
+        resolved = with_oracles(attributes, together, oracles)
         terms = {
             **_values(self, Terms),
             "split": split,
             "together": together,
-            "attributes": with_oracles(attributes, together, oracles),
+            "attributes": marked(resolved, self.draws) if self.draws else resolved,
         }
         return Published(**terms)
 
@@ -344,6 +358,27 @@ def load_document(path: str | Path) -> Any:
     from hushpoll_shared.reading.documents import read_document
 
     return read_document(Path(path), field="path", what="the manifest file")
+
+
+def _draws(
+    document: Mapping[str, Any],
+    draws: tuple[Draw, ...],
+    attributes: tuple[Attribute, ...],
+    together: tuple[Together, ...],
+) -> tuple[Draw, ...]:
+    """Return the draws of a draft: those that it lists, or that which `answer` stands for."""
+    answer, always = document.get("answer"), document.get("always")
+    if answer is None and always is None:
+        return draws
+    if draws:
+        field = "always" if answer is None else "answer"
+        raise InvalidParameter(
+            f"{field} is {show(document[field])}, and the survey lists draws; {field} belongs to "
+            "the shorthand for one draw of all blocks but always: use the shorthand or draws",
+            field=field,
+        )
+    check_together(together, attributes)
+    return expanded(answer, always, attributes, domain_sizes(attributes, together))
 
 
 def _values(holder: Attribute | Terms, kind: type[Attribute] | type[Terms]) -> dict[str, Any]:

@@ -8,6 +8,9 @@ variance of one category's estimated frequency, its categories being equally fre
 
     V = pi (1 - pi)/(p - q)^2,   pi = q + (p - q)/k.
 
+A block of a draw, of whose d blocks a device answers s, is answered by s/d of the respondents and
+is given epsilon_j / s, so that the draw counts with d/s times the sum of its blocks' V.
+
 So an attribute counts by how uncertain its frequencies are under its own protocol, and twice the
 standard error is four times as bad. Variances are exact rationals of the protocols' integer
 thresholds, hence the weights are the same on every machine.
@@ -15,7 +18,7 @@ thresholds, hence the weights are the same on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -24,7 +27,8 @@ from typing import Final
 
 from hushpoll_protocols import EPSILON_MIN, create, format_epsilon
 from hushpoll_shared.spelling.decimals import PLACES
-from hushpoll_shared.survey.budget import Split, split_budget
+from hushpoll_shared.survey.budget import Split
+from hushpoll_shared.survey.draws import Draw, divide, units_of
 
 UNITS: Final = 10_000
 """Parts that the total is divided into; a share is a whole number of them, at least one."""
@@ -33,7 +37,9 @@ UNITS: Final = 10_000
 def optimal_split(
     epsilon: Decimal,
     attributes: Mapping[str, tuple[str, int]],
+    *,
     apart: Mapping[str, int] | None = None,
+    draws: Sequence[Draw] = (),
 ) -> Split:
     """Return the weights that minimise the objective of this module.
 
@@ -42,28 +48,34 @@ def optimal_split(
     epsilon : Decimal
         The survey's total, in [1e-6, 64].
     attributes : mapping of str to (str, int)
-        Protocol and domain size k of every perturbed attribute.
+        Protocol and domain size k of every block; of several in an entry of `apart` those of one,
+        by the name of the entry.
     apart : mapping of str to int, or None
         Of an entry that is several questions, each with an even part of what it is given, how many
         they are.
+    draws : sequence of Draw
+        Sets of blocks of which each device answers some.
 
     Returns
     -------
     Split
-        Weights in units of epsilon/`UNITS`. No exchange of a power of two of units between two
-        attributes improves on them, and neither uniform nor k-based is better by more than the
-        rounding to units.
+        Weights of draws and blocks outside draws in units of epsilon/`UNITS`. No exchange of a
+        power of two of units between two of them improves on the weights, and neither uniform nor
+        k-based is better by more than the rounding to units.
 
     Raises
     ------
     InvalidParameter
         If even equal parts would be under 1e-6.
     """
-    sizes = {name: k for name, (_, k) in attributes.items()}
-    split_budget(epsilon, sizes, "uniform")
-    most = max((apart or {}).values(), default=1)
+    blocks = {name: k for name, (_, k) in attributes.items()}
+    divide(epsilon, blocks, "uniform", draws=draws)
+    sizes = units_of(blocks, draws)
+    parts = apart or {}
+    most = max((*(draw.answer for draw in draws), *parts.values()), default=1)
     least = max(1, -(-Fraction(EPSILON_MIN) * most * UNITS // Fraction(epsilon)))
-    search = _Search(epsilon, attributes, int(least), apart or {})
+    by_name = {draw.name: draw for draw in draws}
+    search = _Search(epsilon, attributes, by_name, int(least), parts)
     best = min(
         (search.improve(_in_units(Split(kind), sizes, int(least))) for kind in _STARTS),
         key=search.total,
@@ -84,11 +96,13 @@ class _Search:
         self,
         epsilon: Decimal,
         attributes: Mapping[str, tuple[str, int]],
+        draws: Mapping[str, Draw],
         least: int,
         apart: Mapping[str, int],
     ) -> None:
         self._apart = apart
         self._attributes = attributes
+        self._draws = draws
         self._unit = Fraction(epsilon) / UNITS
         self._least = least
 
@@ -123,8 +137,14 @@ class _Search:
             gains[name] = now - self._at(name, held + step)
 
     def _at(self, name: str, units: int) -> int:
-        cut = units * self._unit / self._apart.get(name, 1) * 10**PLACES // 1
-        variance = _variance(*self._attributes[name], format_epsilon(Decimal(f"{cut}e-{PLACES}")))
+        draw = self._draws.get(name)
+        blocks = (name,) if draw is None else draw.blocks
+        parts = self._apart.get(name, 1) if draw is None else draw.answer
+        cut = units * self._unit / parts * 10**PLACES // 1
+        epsilon = format_epsilon(Decimal(f"{cut}e-{PLACES}"))
+        variance = sum((_variance(*self._attributes[one], epsilon) for one in blocks), Fraction(0))
+        if draw is not None:
+            variance *= draw.weight
         return variance.numerator * _FINE // variance.denominator
 
 

@@ -116,8 +116,8 @@ def weak_protection(published: Published) -> tuple[WeakProtection, ...]:
     published : Published
         The resolved survey.
     """
-    budget = published.budget
-    total = total_epsilon(budget.values())
+    own = {block.name: block.oracle.epsilon for block in published.blocks}
+    total = total_epsilon(published.budget.values())
     levels: list[tuple[str | None, Level, str, str]] = [
         (
             None,
@@ -132,7 +132,7 @@ def weak_protection(published: Published) -> tuple[WeakProtection, ...]:
             name,
             question_level(epsilon),
             f"{name} is given epsilon {epsilon:f}"
-            if epsilon == budget[name]
+            if epsilon == own[name]
             else f"{name} and its follow-ups, which tell whether they were asked, are given "
             f"epsilon {epsilon:f} together",
             f"from {QUESTION_WEAK_FROM} for a question protection is weak, above "

@@ -7,11 +7,13 @@ any of it disagrees.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from math import comb
 from typing import Any, Final
 
 from hushpoll_protocols import (
@@ -43,6 +45,7 @@ from hushpoll_shared.survey.blocks import (
     with_oracles,
 )
 from hushpoll_shared.survey.budget import split_budget
+from hushpoll_shared.survey.draws import Draw, check_claims, divide, marked
 from hushpoll_shared.survey.follow_ups import check_follow_ups, read_ask_if, routers_of
 from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.selects import check_selects
@@ -53,7 +56,7 @@ FORMAT: Final = 1
 """Version of the published form: every question is asked of everybody and randomised alone."""
 
 BLOCKS_FORMAT: Final = 2
-"""Version of the published form of a survey with blocks of several questions, or follow-ups."""
+"""Version of the published form of a survey with blocks of several, draws, or follow-ups."""
 
 FORMATS: Final = (FORMAT, BLOCKS_FORMAT)
 """What this version reads; a format is written only where a survey needs it."""
@@ -70,7 +73,7 @@ _REQUIRED: Final = (
     "attributes",
 )
 _KEYS: Final = frozenset({*_REQUIRED, *OPTIONAL})
-_BLOCKS_KEYS: Final = frozenset({*_KEYS, "together", "selects"})
+_BLOCKS_KEYS: Final = frozenset({*_KEYS, "together", "selects", "draws"})
 _CLEAR_REQUIRED: Final = ("name", "role", "categories")
 _CLEAR_KEYS: Final = frozenset({*_CLEAR_REQUIRED, *TEXTS})
 _PERTURBED_REQUIRED: Final = (*_CLEAR_REQUIRED, "protocol", "epsilon", "parameters", "thresholds")
@@ -174,11 +177,11 @@ class Published(Terms):
                 field="attributes",
             )
         follow_ups = any(isinstance(one, Mapping) and "ask_if" in one for one in attributes)
-        several = {"together", "selects"} & document.keys()
-        if form == BLOCKS_FORMAT and not several and not follow_ups:
+        uses = follow_ups or bool({"together", "selects", "draws"} & document.keys())
+        if form == BLOCKS_FORMAT and not uses:
             raise InvalidParameter(
-                f"together is missing, and no attribute has ask_if; such a survey is published in "
-                f"format {FORMAT}: resolve the manifest again",
+                "together and draws are missing, and no attribute has ask_if; such a survey is "
+                f"published in format {FORMAT}: resolve the manifest again",
                 field="together",
             )
         parse_epsilon(check_canonical(document["epsilon"], field="epsilon"))
@@ -198,11 +201,13 @@ class Published(Terms):
             )
             for block, claimed in zip(terms["together"], document.get("together", ()), strict=True)
         }
-        published = cls(
-            **terms,
-            attributes=with_oracles(declared, terms["together"], oracles),
-        )
+        resolved = with_oracles(declared, terms["together"], oracles)
+        if terms["draws"]:
+            resolved = marked(resolved, terms["draws"])
+        published = cls(**terms, attributes=resolved)
         published._check_budget()
+        if published.draws:
+            check_claims(document["draws"], published.draws, published.budget)
         return published
 
     def __post_init__(self) -> None:
@@ -219,6 +224,9 @@ class Published(Terms):
             )
 
     def _check_budget(self) -> None:
+        if self.draws:
+            self._check_blocks(self._divided[1])
+            return
         spent = sum((Fraction(part) for part in self.budget.values()), Fraction(0))
         if spent > Fraction(self.epsilon):
             # 12 places hold any sum of epsilons, so this spelling is exact.
@@ -229,24 +237,41 @@ class Published(Terms):
                 field="epsilon",
             )
         several = {block.name for block in self.together}
-        parts = split_budget(
-            self.epsilon, self.domain_sizes, self.split, several=several, apart=self.apart
+        self._check_blocks(
+            split_budget(
+                self.epsilon, self.domain_sizes, self.split, several=several, apart=self.apart
+            )
         )
-        for name, part in parts.items():
-            path = f"{'together' if name in several else 'attributes'}[{name}].epsilon"
-            if self.budget[name] != part:
+
+    def _check_blocks(self, parts: Mapping[str, Decimal]) -> None:
+        several = {block.name for block in self.together}
+        for block in self.blocks:
+            path = f"{'together' if block.name in several else 'attributes'}[{block.name}].epsilon"
+            if block.oracle.epsilon != parts[block.name]:
                 raise InvalidParameter(
-                    f"{path} is {format_epsilon(self.budget[name])}, but the "
+                    f"{path} is {format_epsilon(block.oracle.epsilon)}, but the "
                     f"{self.split.kind} split of {format_epsilon(self.epsilon)} gives it "
-                    f"{format_epsilon(part)}; do not answer this survey",
+                    f"{format_epsilon(parts[block.name])}; do not answer this survey",
                     field=path,
                 )
+
+    @cached_property
+    def _divided(self) -> tuple[dict[str, Decimal], dict[str, Decimal]]:
+        """Epsilon of each draw and each block outside draws, and of every block, by the split."""
+        return divide(
+            self.epsilon, self.domain_sizes, self.split, together=self.together, draws=self.draws
+        )
 
     @property
     def later_format(self) -> tuple[str, ...]:
         """Fields of the manifest for which it is published in `BLOCKS_FORMAT`; none in `FORMAT`."""
         asked = any(attribute.ask_if is not None for attribute in self.attributes)
-        used = {"together": self.together, "selects": self.selects, "ask_if": asked}
+        used = {
+            "together": self.together,
+            "selects": self.selects,
+            "draws": self.draws,
+            "ask_if": asked,
+        }
         return tuple(field for field, value in used.items() if value)
 
     @property
@@ -268,8 +293,45 @@ class Published(Terms):
 
     @property
     def budget(self) -> dict[str, Decimal]:
-        """Epsilon of every block, by its name, in record order."""
+        """Epsilon of every block outside draws and of every draw, by its name, in record order.
+
+        It is what a respondent is charged, whichever blocks of a draw are answered.
+        """
+        if self.draws:
+            return dict(self._divided[0])
         return {block.name: block.oracle.epsilon for block in self.blocks}
+
+    def answering(self, names: Collection[str]) -> Published:
+        """Return the survey as it is of those records that answer these questions.
+
+        The blocks of these questions are in no draw there, since all of the records answer them;
+        where each stands in a record is the same.
+        """
+        wanted = {one.block or one.name for one in map(self.attribute, names) if one.draw}
+        if not wanted:
+            return self
+        survey = copy(self)
+        attributes = tuple(
+            replace(one, draw=None) if (one.block or one.name) in wanted else one
+            for one in self.attributes
+        )
+        for name in ("blocks", "layout"):  # which are computed from the attributes, once
+            vars(survey).pop(name, None)
+        vars(survey)["attributes"] = attributes
+        return survey
+
+    def share_answering(self, names: Collection[str]) -> Fraction:
+        """Return the chance in [0, 1] that a device answers all of these questions."""
+        blocks = {one.block or one.name for one in map(self.attribute, names)}
+        share = Fraction(1)
+        for draw in self.draws:
+            wanted, d, s = len(blocks.intersection(draw.blocks)), len(draw.blocks), draw.answer
+            share *= Fraction(comb(d - wanted, s - wanted), comb(d, s)) if wanted <= s else 0
+        return share
+
+    def draw_of(self, block: str) -> Draw | None:
+        """Return the draw that a block is in, if it is in one."""
+        return next((draw for draw in self.draws if block in draw.blocks), None)
 
     @cached_property
     def reach(self) -> dict[str, Decimal]:
@@ -277,18 +339,24 @@ class Published(Terms):
 
         Whether a follow-up was asked depends on the answer to its router, so what is sent of the
         follow-up tells about the router as well: its block counts, unless it is the router's own.
+        Of the blocks of a draw as many count as a device answers.
         """
         routers = {
             block.name: set(routers_of([one.name for one in block.questions], self.attributes))
             for block in self.blocks
         }
-        return {
-            block.name: total_epsilon(
-                other.oracle.epsilon
+        told = {
+            block.name: [
+                other
                 for other in self.blocks
                 if other is block or any(one.name in routers[other.name] for one in block.questions)
-            )
+            ]
             for block in self.blocks
+        }
+        left = {draw.name: draw.answer for draw in self.draws}
+        return {
+            name: total_epsilon(other.oracle.epsilon for other in _answered(others, dict(left)))
+            for name, others in told.items()
         }
 
     @cached_property
@@ -341,6 +409,8 @@ class Published(Terms):
         oracles = {block.name: block.oracle for block in self.blocks}
         for entry in document.get("together", ()):
             entry |= claims(oracles[entry["name"]])
+        for entry in document.get("draws", ()):
+            entry["epsilon"] = format_epsilon(self.budget[entry["name"]])
         return document
 
     @cached_property
@@ -356,7 +426,21 @@ class Published(Terms):
     @cached_property
     def layout(self) -> Layout:
         """Where each attribute stands in a record."""
-        return Layout.of(self.attributes, self.blocks, self.selects)
+        return Layout.of(self.attributes, self.blocks, self.draws, self.selects)
+
+
+def _answered(blocks: Sequence[Block], left: dict[str, int]) -> Iterator[Block]:
+    """Yield blocks that a device can answer at once; `left` says how many of each draw it can.
+
+    The blocks of a draw have one epsilon, so it does not matter which.
+    """
+    for block in blocks:
+        draw = block.questions[0].draw
+        if draw is None:
+            yield block
+        elif left[draw]:
+            left[draw] -= 1
+            yield block
 
 
 def _read_attribute(

@@ -28,6 +28,7 @@ from hushpoll_shared.survey.blocks import (
     read_together,
 )
 from hushpoll_shared.survey.budget import UNIFORM, Split
+from hushpoll_shared.survey.draws import Draw, check_draws, check_split_of_draws, read_draws
 from hushpoll_shared.survey.follow_ups import check_follow_ups
 from hushpoll_shared.survey.protected import Protected, read_protected
 from hushpoll_shared.survey.selects import (
@@ -85,11 +86,14 @@ class Terms:
     attributes : tuple of Attribute
         1 to 256, in the order of the record; names differ; at most one target.
     split : Split
-        How the budget is divided among the blocks; a perturbed attribute alone is one.
+        How the budget is divided among draws and blocks outside draws; a perturbed attribute alone
+        is a block.
     together : tuple of Together
         Blocks of several questions.
     selects : tuple of Selection
         Which attributes are one select-all question; in a draft that is one attribute.
+    draws : tuple of Draw
+        Sets of blocks of which each device answers some.
     description : str or None
         Up to 5000 characters, with line feeds.
     operator : str or None
@@ -129,6 +133,7 @@ class Terms:
     split: Split = UNIFORM
     together: tuple[Together, ...] = ()
     selects: tuple[Selection, ...] = ()
+    draws: tuple[Draw, ...] = ()
     description: str | None = None
     operator: str | None = None
     purpose: str | None = None
@@ -164,8 +169,17 @@ class Terms:
         )
         check_selects(self.selects, self.attributes, self.together)
         check_together(self.together, self.attributes)
-        units = units_of(self.domain_sizes, self.selects)
-        check_split(self.split, units, self.together, self.selects)
+        check_split(self.split, self.together, self.selects)
+        sizes = self.domain_sizes
+        check_draws(self.draws, self.attributes, self.together, sizes)
+        check_split_of_draws(self.split, units_of(sizes, self.selects), self.draws)
+        if self.draws and self.selects:
+            raise InvalidParameter(
+                f"the survey has a draw, and {self.selects[0].name} is a select-all; this version "
+                "has no draws beside select-alls: leave draws and answer out, or ask a yes/no "
+                "question for each option",
+                field="draws",
+            )
         if self.protected is not None:
             self.protected.check(self.attributes)
         if self.submission not in SUBMISSIONS:
@@ -301,6 +315,8 @@ class Terms:
             document["together"] = [block.to_dict() for block in self.together]
         if self.selects:
             document["selects"] = [select.to_dict() for select in self.selects]
+        if self.draws:
+            document["draws"] = [draw.to_dict() for draw in self.draws]
         if self.shared_device:
             document["shared_device"] = True
         if self.protected is not None:
@@ -338,6 +354,7 @@ def read_terms(document: Mapping[str, Any], *, canonical: bool) -> dict[str, Any
     terms["selects"] = read_selects(document.get("selects"))
     together = read_together(document.get("together"), published=canonical)
     terms["together"] = with_limits(together, terms["selects"])
+    terms["draws"] = read_draws(document.get("draws"), published=canonical)
     terms["translations"] = read_translations(document.get("translations"))
     terms["protected"] = read_protected(document.get("protected"), canonical=canonical)
     return terms

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hushpoll_protocols import InvalidParameter, MissingExtra
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.codec import Field, Layout
+from hushpoll_shared.wire.codec import Field, Layout, Mask
 from hushpoll_shared.wire.reports import (
     ID_SIZE,
     REPORTS_HEADER_SIZE,
@@ -35,7 +35,8 @@ class MalformedRow:
     index : int
         Its row, from 0.
     field : str
-        The first block, or attribute in clear, in record order whose part is malformed.
+        The first draw with a malformed mask, or else the first block, or attribute in clear, in
+        record order whose part is malformed.
     reason : str
         ``"range"``, ``"padding"`` or ``"popcount"``.
     """
@@ -164,9 +165,16 @@ def encode_many(
         selected = sum(columns[name] for name in select.attributes)
         for extreme in (np.min, np.max) if lengths != {0} else ():
             select.check_count(int(extreme(selected)))
-    records = np.empty((lengths.pop(), layout.record_size), dtype=np.uint8)
+    records = np.zeros((lengths.pop(), layout.record_size), dtype=np.uint8)
+    for mask in layout.masks:
+        records[:, mask.offset : mask.end] = _masks(mask, len(records), rng)
     for field in layout.fields:
         array = _joined(field, columns)
+        if field.mask is not None:
+            rows = answered(records, field)
+            part = perturb(field.oracle, array[rows], rng)  # type: ignore[arg-type]  # a block's
+            records[rows, field.offset : field.end] = part
+            continue
         if field.oracle is None:
             little = array.astype("<u2" if field.size == 2 else "u1")
             part = little.view(np.uint8).reshape(-1, field.size)
@@ -201,11 +209,15 @@ def malformed_many(
         If `records` is no array of the survey's records.
     """
     from hushpoll_protocols.kernels import MALFORMED_REASONS, malformed
+    from hushpoll_protocols.kernels.interface import PADDING
 
     layout = published.layout
     _checked(layout, records)
     reasons = np.zeros(len(records), dtype=np.uint8)
     culprit = np.zeros(len(records), dtype=np.int64)
+    names = [mask.name for mask in layout.masks]
+    for position, mask in enumerate(layout.masks):
+        _mark(reasons, culprit, _malformed_masks(mask, records), position)
     out_of_range = np.uint8(MALFORMED_REASONS.index("range"))
     clear: dict[str, NDArray[np.int64]] = {}
     for position, field in enumerate(layout.fields):
@@ -221,15 +233,54 @@ def malformed_many(
             marks = np.where(wrong, out_of_range, np.uint8(0))
         else:
             marks = malformed(field.oracle, part)
-        first = (reasons == 0) & (marks != 0)
-        reasons[first] = marks[first]
-        culprit[first] = position
+            if field.mask is not None:
+                zero = np.where(part.any(axis=1), np.uint8(PADDING), np.uint8(0))
+                marks = np.where(answered(records, field), marks, zero)
+        _mark(reasons, culprit, marks, len(names) + position)
     bad = reasons != 0
+    names += [field.name for field in layout.fields]
     rows = [
-        MalformedRow(index, layout.fields[culprit[index]].name, MALFORMED_REASONS[reasons[index]])
+        MalformedRow(index, names[culprit[index]], MALFORMED_REASONS[reasons[index]])
         for index in np.flatnonzero(bad).tolist()
     ]
     return bad, rows
+
+
+def _mark(
+    reasons: NDArray[np.uint8], culprit: NDArray[np.int64], marks: NDArray[np.uint8], position: int
+) -> None:
+    """Note what is malformed in rows where nothing before it was."""
+    first = (reasons == 0) & (marks != 0)
+    reasons[first] = marks[first]
+    culprit[first] = position
+
+
+def _malformed_masks(mask: Mask, records: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return for each row 0, or why its mask is malformed, as the check of one record does."""
+    from hushpoll_protocols.kernels.interface import PADDING, POPCOUNT
+
+    part = records[:, mask.offset : mask.end]
+    d = len(mask.draw.blocks)
+    padded = part[:, -1] >> (d & 7) != 0 if d & 7 else np.zeros(len(part), np.bool_)
+    others = np.bitwise_count(part).sum(axis=1) != mask.draw.answer
+    marks = np.where(padded, PADDING, np.where(others, POPCOUNT, 0))
+    return marks.astype(np.uint8)
+
+
+def _masks(mask: Mask, count: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Draw a mask for each of so many records, uint8[n, size]."""
+    d = len(mask.draw.blocks)
+    first = np.zeros((count, d), np.uint8)
+    first[:, : mask.draw.answer] = 1
+    return np.packbits(rng.permuted(first, axis=1), axis=1, bitorder="little")
+
+
+def answered(records: NDArray[np.uint8], field: Field) -> NDArray[np.bool_]:
+    """Return bool[n]: which records have an answer to a block of a draw; all, outside draws."""
+    if field.mask is None:
+        return np.ones(len(records), np.bool_)
+    byte, bit = field.place
+    return np.asarray(records[:, byte] >> bit & 1, np.bool_)
 
 
 def pack_rows(digest: str, ids: NDArray[np.uint8], records: NDArray[np.uint8]) -> bytes:

@@ -1,7 +1,10 @@
 """Encoding one respondent's answers as a record, a row of fixed width, and checking records.
 
 The part of a block, which may be one perturbed attribute, is its protocol's record. The part of an
-attribute in clear is its code, little-endian: 1 byte for up to 256 categories, 2 for more. The
+attribute in clear is its code, little-endian: 1 byte for up to 256 categories, 2 for more. A draw
+has one part: a mask with a bit for each of its blocks, in the order in which it lists them, and
+then the parts of all of these blocks, zero where the block was not chosen. It stands where the
+first of its questions stands in the manifest, and its mask is drawn before its blocks are. The
 field table that is built here is the only place that knows offsets; the array side and the wire
 read it.
 
@@ -15,9 +18,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hushpoll_protocols import Bits, FrequencyOracle, InvalidParameter, MalformedRecord
+from hushpoll_protocols.record_forms import BitForm, pack, unpack
+from hushpoll_protocols.subsets import uniform_subset
 from hushpoll_shared.spelling.text import is_name, show
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.blocks import Block
+from hushpoll_shared.survey.draws import Draw
 from hushpoll_shared.survey.follow_ups import (
     Routes,
     asks,
@@ -39,6 +45,51 @@ class Codes(dict[str, int]):
 
 
 @dataclass(frozen=True)
+class Mask:
+    """Which blocks of a draw a device answered: the first bytes of its part of a record.
+
+    Parameters
+    ----------
+    draw : Draw
+        Bit i is of its block i, least significant first; the others are zero.
+    offset : int
+        First byte.
+    """
+
+    draw: Draw
+    offset: int
+
+    @property
+    def name(self) -> str:
+        """The draw's name."""
+        return self.draw.name
+
+    @cached_property
+    def form(self) -> BitForm:
+        """A bit for each block, of which as many are set as a device answers."""
+        return BitForm(len(self.draw.blocks), self.draw.answer)
+
+    @property
+    def size(self) -> int:
+        """Number of bytes."""
+        return self.form.size
+
+    @property
+    def end(self) -> int:
+        """The byte after the last."""
+        return self.offset + self.size
+
+    def choose(self, bits: Bits) -> bytes:
+        """Draw a mask, each with the same chance."""
+        d = len(self.draw.blocks)
+        return pack(uniform_subset(d, self.draw.answer, bits), d)
+
+    def chosen(self, record: bytes) -> tuple[str, ...]:
+        """Return the blocks that a well-formed record answers."""
+        return tuple(self.draw.blocks[place] for place in unpack(record[self.offset : self.end]))
+
+
+@dataclass(frozen=True)
 class Field:
     """One place in a record: of a block, or of an attribute in clear.
 
@@ -54,6 +105,8 @@ class Field:
         The protocol, or None for a code in clear.
     block : Block or None
         Which code of the field stands for which answers, or None for a code in clear.
+    mask : Mask or None
+        Of a block in a draw, where a record says whether it has an answer; else None.
     """
 
     name: str
@@ -62,11 +115,20 @@ class Field:
     k: int
     oracle: FrequencyOracle | None
     block: Block | None
+    mask: Mask | None = None
 
     @property
     def end(self) -> int:
         """The byte after the last."""
         return self.offset + self.size
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Of a block in a draw, the byte of the record and the bit in it that say it was chosen."""
+        if self.mask is None:
+            raise InvalidParameter(f"{self.name} is in no draw", field="attribute")
+        at = self.mask.draw.blocks.index(self.name)
+        return self.mask.offset + (at >> 3), at & 7
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -91,16 +153,20 @@ class Layout:
     Parameters
     ----------
     fields : tuple of Field
-        In record order, without gaps: one for each block, where the first of its questions stands
-        in the manifest, and one for each attribute in clear.
+        In record order, without gaps but for masks: one for each block, where the first of its
+        questions stands in the manifest, and one for each attribute in clear. The blocks of a draw
+        follow its mask.
     attributes : tuple of PublishedAttribute
         All attributes, in manifest order.
+    masks : tuple of Mask
+        One for each draw, in record order.
     selects : tuple of Selection
         Which of them are one select-all question.
     """
 
     fields: tuple[Field, ...]
     attributes: tuple[PublishedAttribute, ...]
+    masks: tuple[Mask, ...] = ()
     selects: tuple[Selection, ...] = ()
 
     @classmethod
@@ -108,10 +174,14 @@ class Layout:
         cls,
         attributes: Sequence[PublishedAttribute],
         blocks: Sequence[Block],
+        draws: Sequence[Draw] = (),
         selects: Sequence[Selection] = (),
     ) -> Layout:
-        """Lay the blocks and the attributes in clear out one after the other."""
+        """Lay the blocks, draws and attributes in clear out one after the other."""
         owners = {question.name: block for block in blocks for question in block.questions}
+        drawn = {name: draw for draw in draws for name in draw.blocks}
+        by_name = {block.name: block for block in blocks}
+        masks: list[Mask] = []
         fields: list[Field] = []
         placed: set[str] = set()
         offset = 0
@@ -121,18 +191,30 @@ class Layout:
                 name, k, size = attribute.name, attribute.k, 1 if attribute.k <= 256 else 2
             elif block.name in placed:
                 continue
+            elif block.name in drawn:
+                mask = Mask(drawn[block.name], offset)
+                masks.append(mask)
+                offset = mask.end
+                for one in mask.draw.blocks:
+                    member = by_name[one]
+                    size = member.oracle.record_size
+                    where = None if member.questions[0].draw is None else mask
+                    fields.append(Field(one, offset, size, member.k, member.oracle, member, where))
+                    placed.add(one)
+                    offset += size
+                continue
             else:
                 name, k, size = block.name, block.k, block.oracle.record_size
             placed.add(name)
             oracle = None if block is None else block.oracle
             fields.append(Field(name, offset, size, k, oracle, block))
             offset += size
-        return cls(tuple(fields), tuple(attributes), tuple(selects))
+        return cls(tuple(fields), tuple(attributes), tuple(masks), tuple(selects))
 
     @cached_property
     def record_size(self) -> int:
         """L, the bytes of every record, whatever the answers."""
-        return sum(field.size for field in self.fields)
+        return sum(field.size for field in self.fields) + sum(mask.size for mask in self.masks)
 
     @cached_property
     def _by_name(self) -> dict[str, Field]:
@@ -242,7 +324,9 @@ class Layout:
         codes : mapping of str to int
             A code in [0, k) for every attribute, and nothing else.
         bits : Bits
-            Source of randomness, consumed in record order.
+            Source of randomness, consumed in record order: of a draw first its mask, by
+            :func:`~hushpoll_protocols.subsets.uniform_subset`, and then what its chosen blocks
+            need; nothing for the others.
 
         Returns
         -------
@@ -274,7 +358,16 @@ class Layout:
                 raise impossible(attribute)
         self._check_selects(codes)
         parts: list[bytes] = []
+        chosen: tuple[str, ...] = ()
         for field in self.fields:
+            if field.mask is not None:
+                if field.name == field.mask.draw.blocks[0]:
+                    mask = field.mask.choose(bits)
+                    parts.append(mask)
+                    chosen = tuple(field.mask.draw.blocks[place] for place in unpack(mask))
+                if field.name not in chosen:
+                    parts.append(bytes(field.size))
+                    continue
             code = field.code(codes)
             if field.oracle is None:
                 parts.append(code.to_bytes(field.size, "little"))
@@ -297,8 +390,12 @@ class Layout:
                 reason="length",
             )
         clear: dict[str, int] = {}
+        left_out = self._check_masks(record) if self.masks else None
         for field in self.fields:
             part = record[field.offset : field.end]
+            if left_out is not None and field.name in left_out:
+                _check_zero(field, part)
+                continue
             if field.oracle is None:
                 self._check_code(field, part)
                 clear[field.name] = int.from_bytes(part, "little")
@@ -310,6 +407,23 @@ class Layout:
                 raise MalformedRecord(
                     f"{field.name}: {error}", reason=error.reason, field=field.name
                 ) from None
+
+    def _check_masks(self, record: bytes) -> frozenset[str]:
+        """Refuse malformed masks; return the blocks that were not chosen."""
+        left_out: set[str] = set()
+        for mask in self.masks:
+            try:
+                mask.form.check(record[mask.offset : mask.end], "mask's")
+            except MalformedRecord as error:
+                raise MalformedRecord(
+                    f"{mask.name}: the mask of a draw has a bit for each of its "
+                    f"{len(mask.draw.blocks)} blocks, of which {mask.draw.answer} are set, and "
+                    "zeros after them; send the record exactly as the device made it",
+                    reason=error.reason,
+                    field=mask.name,
+                ) from None
+            left_out.update(set(mask.draw.blocks).difference(mask.chosen(record)))
+        return frozenset(left_out)
 
     def _check_clear_follow_up(self, field: Field, codes: Mapping[str, int]) -> None:
         """Refuse a code of a follow-up in clear, whose router is in clear too, as `encode` does."""
@@ -331,3 +445,14 @@ class Layout:
                 reason="range",
                 field=field.name,
             )
+
+
+def _check_zero(field: Field, part: bytes) -> None:
+    """Refuse bytes of a block that the mask says was not chosen."""
+    if any(part):
+        raise MalformedRecord(
+            f"{field.name}: the mask says that this block was not chosen, and its part is not "
+            "zero; send the record exactly as the device made it",
+            reason="padding",
+            field=field.name,
+        )

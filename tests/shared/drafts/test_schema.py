@@ -28,10 +28,11 @@ from hushpoll_shared.drafts.attribute_fields import (
 )
 from hushpoll_shared.drafts.fields import ManifestField, required
 from hushpoll_shared.drafts.schema import SCHEMA_FILE
-from hushpoll_shared.drafts.survey_fields import BLOCK, SURVEY
+from hushpoll_shared.drafts.survey_fields import BLOCK, DRAW, SURVEY
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.blocks import Together
 from hushpoll_shared.survey.budget import Split
+from hushpoll_shared.survey.draws import Draw
 from hushpoll_shared.survey.protected import Protected
 from hushpoll_shared.survey.yaml_reader import parse_yaml
 from sample_survey import DRAFT
@@ -74,7 +75,7 @@ BETWEEN_FIELDS: list[list[list[Any]]] = [
     [[["protected"], {"attribute": "happy", "privileged": "yes", "unprivileged": "no"}]],
 ]
 
-TABLES = [*SURVEY, *ATTRIBUTE, *BLOCK, *PROTECTED, *TRANSLATION, *TRANSLATED_ATTRIBUTE]
+TABLES = [*SURVEY, *ATTRIBUTE, *BLOCK, *DRAW, *PROTECTED, *TRANSLATION, *TRANSLATED_ATTRIBUTE]
 
 
 def accepted(document: object) -> bool:
@@ -126,9 +127,10 @@ def test_a_field_without_a_text_cannot_be_built() -> None:
 @pytest.mark.parametrize(
     ("table", "kind", "shorthands"),
     [
-        (SURVEY, Manifest, set()),
+        (SURVEY, Manifest, {"answer", "always"}),
         (ATTRIBUTE, Attribute, {"range"}),
         (BLOCK, Together, set()),
+        (DRAW, Draw, set()),
         (PROTECTED, Protected, set()),
     ],
 )
@@ -177,6 +179,10 @@ def test_the_parser_reads_each_example_of_a_survey(key: str) -> None:
         gender, *others = document["attributes"]
         gender = {name: value for name, value in gender.items() if name != "protocol"}
         document["attributes"] = [gender, *others, smoker]
+    if key in ("draws", "answer", "always"):
+        document["split"] = "uniform"
+    if key == "always":
+        document["answer"] = 1
     Manifest.from_dict(document)
 
 

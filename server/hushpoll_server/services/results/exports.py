@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -18,7 +19,7 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from hushpoll_analysis.frames.record_tables import reported, reported_type, schema_metadata
-from hushpoll_analysis.records.fields import categories_of
+from hushpoll_analysis.records.fields import categories_of, fields_of
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.results.analysis import Analysis
@@ -27,6 +28,7 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.segments import ShuffledRows
 from hushpoll_shared.spelling.csv_cells import escaped
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.batch import answered
 from hushpoll_shared.wire.codec import Field
 from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, pack_records_header
 
@@ -258,18 +260,18 @@ def _writer(pieces: _Pieces, schema: Any, format: str) -> _Writer:
 def _schema(published: Published, format: str, content: str) -> Any:
     if content == "records":
         fields = [
-            pa.field(field.name, _record_type(field, format), nullable=False)
+            pa.field(field.name, _record_type(field, format), nullable=field.mask is not None)
             for field in published.layout.fields
         ]
     elif content == "indicators":
         fields = [
-            pa.field(f"{field.name}={category}", pa.uint8(), nullable=False)
+            pa.field(f"{field.name}={category}", pa.uint8(), nullable=field.mask is not None)
             for field in published.layout.fields
             for category in categories_of(published, field)
         ]
     else:
         fields = [
-            pa.field(f"{attribute.name}={category}", pa.float64(), nullable=False)
+            pa.field(f"{attribute.name}={category}", pa.float64(), nullable=bool(attribute.draw))
             for attribute in published.attributes
             for category in attribute.domain
         ]
@@ -291,14 +293,37 @@ def _columns(
         for field in published.layout.fields:
             yield _reported(records, field, domains, format)
         return
-    matrices: Iterator[npt.NDArray[Any]] = (
-        (records.indicators_of(field) for field in published.layout.fields)
-        if content == "indicators"
-        else (records.debiased(attribute.name) for attribute in published.attributes)
-    )
-    for matrix in matrices:
-        for values in np.ascontiguousarray(matrix.T):
+    if content == "indicators":
+        for field in published.layout.fields:
+            yield from _answered(records, field, partial(_indicators, field.name))
+        return
+    for attribute in published.attributes:
+        (field,) = fields_of(published, [attribute.name])
+        yield from _answered(records, field, partial(_debiased, attribute.name))
+
+
+def _indicators(name: str, records: Records) -> npt.NDArray[Any]:
+    return records.indicators_of(records.published.layout.field(name))
+
+
+def _debiased(name: str, records: Records) -> npt.NDArray[Any]:
+    return records.debiased(name)
+
+
+def _answered(
+    records: Records, field: Field, columns: Callable[[Records], npt.NDArray[Any]]
+) -> Iterator[Any]:
+    """Yield columns of a field; the cells of those who do not answer it are missing."""
+    if field.mask is None:
+        for values in np.ascontiguousarray(columns(records).T):
             yield pa.array(values)
+        return
+    chosen = answered(records.rows, field)
+    found = columns(records.answering(field.questions))
+    for values in np.ascontiguousarray(found.T):
+        cells = np.zeros(len(records), found.dtype)
+        cells[chosen] = values
+        yield pa.array(cells, mask=~chosen)
 
 
 def _reported(
@@ -313,4 +338,4 @@ def _reported(
     if field.oracle is None:
         cells = pa.array(domains[field.name], pa.string())
         return pa.DictionaryArray.from_arrays(column.indices, cells).dictionary_decode()
-    return pa.array([row.hex() for row in column.to_pylist()], pa.string())
+    return pa.array([None if row is None else row.hex() for row in column.to_pylist()], pa.string())

@@ -79,6 +79,14 @@ class ReleaseSource:
         """Return the source of the reports of a domain."""
         return ReleaseDomain(self, domain)
 
+    def answering(self, names: Collection[str]) -> ReleaseAnswers:
+        """Return the source of the reports that answer all of some questions."""
+        return ReleaseAnswers(self, tuple(names))
+
+    def counted(self) -> PairCounts | None:
+        """Return the counts that are kept; None if there are none."""
+        return self.release.counts
+
     def scanning(self) -> AbstractContextManager[RecordStream]:
         """Let the block read the release's records, when it is its turn."""
         return self.scan(self.release)
@@ -113,7 +121,7 @@ class ReleaseDomain:
         kept = self._kept
         counts = None if kept is None else counts_of(self.published, kept, only)
         if counts is None:
-            with self._scanning() as records:
+            with self.scanning() as records:
                 counts = self.domain.some(count(records, only=only))
         return counts
 
@@ -121,7 +129,7 @@ class ReleaseDomain:
         """Return the joint counts of two questions of the domain, in blocks or not."""
         counts = None if self._kept is None else self._kept.of_questions(self.published, a, b)
         if counts is None:
-            with self._scanning() as records:
+            with self.scanning() as records:
                 counts = self.domain.some(joint_counts(records, a, b))
         return counts
 
@@ -147,6 +155,14 @@ class ReleaseDomain:
             f"{domain.words} is a second domain; give all conditions at once", field="where"
         )
 
+    def answering(self, names: Collection[str]) -> ReleaseAnswers:
+        """Return the source of the domain's reports that answer all of some questions."""
+        return ReleaseAnswers(self, tuple(names))
+
+    def counted(self) -> PairCounts | None:
+        """Return those counts of the domain that follow from kept ones."""
+        return self._kept
+
     @cached_property
     def _kept(self) -> PairCounts | None:
         counts = self.whole.release.counts
@@ -154,10 +170,69 @@ class ReleaseDomain:
 
     @cached_property
     def _pairs(self) -> PairCounts:
-        with self._scanning() as records:
+        with self.scanning() as records:
             return self.domain.some(count_pairs(records))
+
+    @contextmanager
+    def scanning(self) -> Iterator[RecordStream]:
+        """Let the block read the domain's records, when it is its turn."""
+        with self.whole.scanning() as records:
+            yield self.domain.stream(records)
+
+
+@dataclass(frozen=True)
+class ReleaseAnswers:
+    """The counts of the reports of a release, or of a domain of it, that answer some questions."""
+
+    whole: ReleaseSource | ReleaseDomain
+    names: tuple[str, ...]
+
+    @cached_property
+    def published(self) -> Published:
+        """The survey, with the blocks of these questions in no draw."""
+        return self.whole.published.answering(self.names)
+
+    def questions(self, only: Collection[str] | None = None) -> Counts:
+        """Return the support counts of questions of these reports."""
+        counts = None if self._kept is None else counts_of(self.published, self._kept, only)
+        if counts is None:
+            with self._scanning() as records:
+                counts = count(records, only=only)
+        return counts
+
+    def pair(self, a: str, b: str) -> JointCounts:
+        """Return the joint counts of two questions of these reports, in blocks or not."""
+        counts = None if self._kept is None else self._kept.of_questions(self.published, a, b)
+        if counts is None:
+            with self._scanning() as records:
+                counts = joint_counts(records, a, b)
+        return counts
+
+    def pairs(self) -> PairCounts:
+        """Return the counts of all pairs of these reports; refuses questions of other draws."""
+        with self._scanning() as records:
+            return count_pairs(records)
+
+    @contextmanager
+    def records(self, held: Held) -> Iterator[RecordStream]:
+        """Let the block hold these records; raises as of all of them."""
+        with self.whole.records(held) as records:
+            yield records.answering(self.names)
+
+    def within(self, domain: Domain) -> ReleaseAnswers:
+        """Return the source of the reports of a domain that answer the questions."""
+        return ReleaseAnswers(self.whole.within(domain), self.names)
+
+    def answering(self, names: Collection[str]) -> ReleaseAnswers:
+        """Return the source of those that answer these questions, too."""
+        return ReleaseAnswers(self.whole, tuple(dict.fromkeys((*self.names, *names))))
+
+    @cached_property
+    def _kept(self) -> PairCounts | None:
+        counts = self.whole.counted()
+        return None if counts is None else counts.answering(self.whole.published, self.names)
 
     @contextmanager
     def _scanning(self) -> Iterator[RecordStream]:
         with self.whole.scanning() as records:
-            yield self.domain.stream(records)
+            yield records.answering(self.names)

@@ -173,6 +173,13 @@ class SurveyReports:
 
     def _basis(self, row: VersionRow, choices: Choices, *, may_export: bool) -> Basis:
         source = self._analysis.source(row, may_export=may_export)
+        if source.published.draws:
+            raise InvalidParameter(
+                f"{row.name} has the draw {source.published.draws[0].name}; a report of a survey "
+                "with draws is not made yet: look at its estimates and relations, or export the "
+                "records",
+                field="attributes",
+            )
         groups = source.groups if isinstance(source, OfGroups) else None
         shown = None if choices.results else choices.attributes
         named = {*choices.attributes, *(name for pair in choices.cross_tables for name in pair)}

@@ -1,0 +1,76 @@
+"""Statistics of questions that are in draws: of the respondents who answer all of them.
+
+Which blocks a device answers does not depend on the answers, so those who answer some questions are
+respondents like all others, only fewer. A statistic of these questions is therefore the statistic
+of their records, and n is how many they are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection
+from typing import Any, TypeVar
+
+from hushpoll_analysis.records.source import Source
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.querying.query import Query
+from hushpoll_shared.survey.published import Published
+
+R = TypeVar("R")
+
+
+def of_those_who_answer(maths: Callable[..., R]) -> Callable[..., R]:
+    """Make a function of a query and its sources be about those who answer all that it names.
+
+    A function without it refuses questions that are in draws. It is the outermost decorator, so
+    that verdicts are about these respondents, too.
+    """
+
+    @functools.wraps(maths)
+    def among(query: Query[Any], *sources: Any) -> R:
+        named = tuple(query.names())
+        return maths(query, *(answering(source, named) for source in sources))
+
+    return among
+
+
+def answering(source: Any, names: Collection[str]) -> Source:
+    """Return the source of the records that answer all of these questions.
+
+    Raises
+    ------
+    InvalidParameter
+        If nobody answers all of them, or the survey does not have one.
+    """
+    published: Published = source.published
+    if not published.draws:
+        return source  # type: ignore[no-any-return]  # a source
+    known = [one.name for one in published.attributes if one.name in names]
+    require_answered(published, known)
+    return source.answering(known)  # type: ignore[no-any-return]  # a source
+
+
+def require_answered(
+    published: Published, names: Collection[str], *, field: str = "attribute"
+) -> None:
+    """Refuse a statistic of several questions that no respondent answers at once.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the draw.
+    """
+    if published.share_answering(names):
+        return
+    for draw in published.draws:
+        asked = [name for name in names if (published.attribute(name).block or name) in draw.blocks]
+        blocks = {published.attribute(name).block or name for name in asked}
+        if len(blocks) > draw.answer:
+            raise InvalidParameter(
+                f"{' and '.join(asked)} are in the draw {draw.name}, of whose {len(draw.blocks)} "
+                f"blocks each respondent answers {draw.answer}: nobody answers "
+                f"{'both' if len(blocks) == 2 else f'all {len(blocks)}'}, so nothing can be said "
+                "of them together. In a next version put them into one block, let a device answer "
+                f"{len(blocks)} or more, or take some of them out of the draw",
+                field=field,
+            )

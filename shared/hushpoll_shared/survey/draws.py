@@ -1,0 +1,395 @@
+"""Draws: sets of blocks of which each device answers some, chosen at random by the device.
+
+Of the d blocks of a draw a device answers s, chosen uniformly and independently of the answers, and
+each of these is given epsilon_draw / s, rounded down. What a device sends for the draw changes the
+odds of anything by at most e^epsilon_draw: which blocks were chosen tells nothing, and s records of
+epsilon_draw / s each compose. A block that is in no draw is answered by everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final
+
+from hushpoll_protocols import EPSILON_MIN, InvalidParameter, format_epsilon
+from hushpoll_shared.spelling.canonical import check_keys
+from hushpoll_shared.spelling.decimals import PLACES, check_canonical
+from hushpoll_shared.spelling.text import check_name, is_name, show
+from hushpoll_shared.survey.attributes import Attribute, PublishedAttribute
+from hushpoll_shared.survey.blocks import Together
+from hushpoll_shared.survey.budget import OPTIMAL, Split, split_budget
+
+KEYS: Final = ("name", "blocks", "answer")
+"""Fields of an entry of `draws`."""
+
+CLAIM: Final = "epsilon"
+"""What a published entry claims beyond them."""
+
+SHORTHAND: Final = "draw"
+"""Name of the draw that `answer` stands for."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Blocks of which each device answers some.
+
+    Parameters
+    ----------
+    name : str
+        1 to 64 characters out of ``a-z 0-9 _ -``.
+    blocks : tuple of str
+        Names of its blocks, at least two, in the order of the record; a question alone is a block.
+    answer : int
+        How many of them a device answers, in [1, d - 1].
+    """
+
+    name: str
+    blocks: tuple[str, ...]
+    answer: int
+
+    def __post_init__(self) -> None:
+        check_name(self.name, field="draws[].name")
+
+    @property
+    def weight(self) -> Fraction:
+        """d/s: how many respondents there are for one who answers a block."""
+        return Fraction(len(self.blocks), self.answer)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the draw as JSON."""
+        return {"name": self.name, "blocks": list(self.blocks), "answer": self.answer}
+
+
+def read_draws(value: object, *, published: bool) -> tuple[Draw, ...]:
+    """Read the list `draws` of a draft or of a published survey.
+
+    Parameters
+    ----------
+    value : object
+        The JSON or YAML value; absent (None) it is no draw.
+    published : bool
+        Whether each entry has the epsilon that a device recomputes.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the field.
+    """
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple) or (published and not value):
+        raise InvalidParameter(
+            f"draws is {show(value)}; it is a list of draws, each with a name, the names of its "
+            "blocks and how many of them a device answers: correct it, or leave it out",
+            field="draws",
+        )
+    return tuple(_read_entry(entry, place, published) for place, entry in enumerate(value))
+
+
+def _read_entry(value: object, place: int, published: bool) -> Draw:
+    where = f"draws[{place}]"
+    if not isinstance(value, Mapping):
+        raise InvalidParameter(
+            f"{where} is {show(value)}; it is a mapping with a name, a list of blocks and answer, "
+            "the number of them that a device answers",
+            field=where,
+        )
+    if is_name(value.get("name")):
+        where = f"draws[{value['name']}]"
+    keys = (*KEYS, CLAIM) if published else KEYS
+    check_keys(value, frozenset(keys), keys, where=where)
+    check_name(value["name"], field=f"{where}.name")
+    blocks, answer = _names(value["blocks"], f"{where}.blocks"), value["answer"]
+    _check_answer(answer, len(blocks), f"{where}.answer")
+    return Draw(value["name"], blocks, answer)
+
+
+def _names(value: object, path: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
+        raise InvalidParameter(
+            f"{path} is {show(value)}; it is a list of names of blocks, or of perturbed attributes "
+            "that are in no block",
+            field=path,
+        )
+    return tuple(value)
+
+
+def _check_answer(value: object, blocks: int, path: str) -> None:
+    if blocks < 2:
+        what = path.rpartition(".")[0]
+        raise InvalidParameter(
+            f"{what}.blocks has {blocks} entries; a draw is from two blocks on: add one, or remove "
+            "the draw",
+            field=f"{what}.blocks",
+        )
+    if type(value) is not int or not 1 <= value < blocks:
+        raise InvalidParameter(
+            f"{path} is {show(value)}; of {blocks} blocks a device answers 1 to {blocks - 1}: "
+            "correct it, or remove the draw, so that everybody answers all of them",
+            field=path,
+        )
+
+
+def expanded(
+    answer: object, always: object, attributes: Sequence[Attribute], sizes: Mapping[str, int]
+) -> tuple[Draw, ...]:
+    """Return the draw that the shorthand of a draft stands for: all blocks but `always`.
+
+    Parameters
+    ----------
+    answer : object
+        How many of them a device answers; absent (None) there is no draw.
+    always : object
+        Names of the blocks that everybody answers; absent (None) there are none.
+    attributes : sequence of Attribute
+        All of the survey's.
+    sizes : mapping of str to int
+        Domain size of every block, in record order.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming `answer` or `always`.
+    """
+    if answer is None:
+        if always is None:
+            return ()
+        raise InvalidParameter(
+            f"always is {show(always)}, and there is no answer, so everybody answers all questions "
+            "anyway: give answer, how many of the other blocks a device answers, or leave always "
+            "out",
+            field="always",
+        )
+    kept = () if always is None else _names(always, "always")
+    for place, name in enumerate(kept):
+        _check_block(name, "always", attributes, sizes)
+        if name in kept[:place]:
+            raise InvalidParameter(f"always has {name} twice; name each block once", field="always")
+    drawn = tuple(name for name in sizes if name not in kept)
+    if type(answer) is not int or not 1 <= answer < len(drawn):
+        most = len(drawn) - 1
+        remedy = (
+            f"it is an integer in [1, {most}]: correct it, or leave it out"
+            if most > 0
+            else "there must be two of them at least: take some out of always, or leave answer out"
+        )
+        raise InvalidParameter(
+            f"answer is {show(answer)}, and {len(drawn)} blocks are not in always; {remedy}",
+            field="answer",
+        )
+    return (Draw(SHORTHAND, drawn, answer),)
+
+
+def check_draws(
+    draws: Sequence[Draw],
+    attributes: Sequence[Attribute],
+    together: Sequence[Together],
+    sizes: Mapping[str, int],
+) -> None:
+    """Refuse draws that cannot be.
+
+    Parameters
+    ----------
+    draws : sequence of Draw
+        All of the survey's.
+    attributes : sequence of Attribute
+        All of the survey's.
+    together : sequence of Together
+        Its blocks of several questions.
+    sizes : mapping of str to int
+        Domain size of every block, in record order.
+
+    Raises
+    ------
+    InvalidParameter
+        A draw of a block that does not exist, is in another draw or leaves in clear, with another
+        number to answer than 1 to d - 1, or with a name that is taken.
+    """
+    owners: dict[str, str] = {}
+    taken = {attribute.name: "an attribute" for attribute in attributes}
+    taken |= {block.name: "a block" for block in together}
+    for draw in draws:
+        where = f"draws[{draw.name}]"
+        if draw.name in taken:
+            raise InvalidParameter(
+                f"{where}.name is {show(draw.name)}, the name of {taken[draw.name]}; names of "
+                "draws, blocks and attributes differ: rename the draw (what answer stands for is "
+                f"a draw named {SHORTHAND})",
+                field=f"{where}.name",
+            )
+        taken[draw.name] = "another draw"
+        path = f"{where}.blocks"
+        for name in draw.blocks:
+            _check_block(name, path, attributes, sizes)
+            if name in owners:
+                other = owners[name]
+                raise InvalidParameter(
+                    f"{path} has {name} twice; each block of a draw is listed once: remove one"
+                    if other == draw.name
+                    else f"{path} has {name}, which is in the draw {other} too; a block is in one "
+                    "draw only: remove it from one of them",
+                    field=path,
+                )
+            owners[name] = draw.name
+        _check_answer(draw.answer, len(draw.blocks), f"{where}.answer")
+
+
+def _check_block(
+    name: str, path: str, attributes: Sequence[Attribute], sizes: Mapping[str, int]
+) -> None:
+    if name in sizes:
+        return
+    attribute = next((one for one in attributes if one.name == name), None)
+    if attribute is None:
+        fault = "is no block of the survey"
+        remedy = f"its blocks are {', '.join(sizes)}: correct the name"
+    elif attribute.perturbed:
+        fault = "is randomised together with other questions"
+        remedy = "a block is drawn as a whole: name the block that it is in"
+    else:
+        fault = "leaves in clear"
+        remedy = "everybody answers it: take it out, or make its role sensitive"
+    raise InvalidParameter(f"{path} has {show(name)}, which {fault}; {remedy}", field=path)
+
+
+def units_of(sizes: Mapping[str, int], draws: Sequence[Draw]) -> dict[str, int]:
+    """Return what a split divides epsilon over: draws, and blocks outside draws, in record order.
+
+    Returns
+    -------
+    dict of str to int
+        The domain size of a block; of a draw the sum of those of its blocks.
+    """
+    owners = {name: draw.name for draw in draws for name in draw.blocks}
+    units: dict[str, int] = {}
+    for name, k in sizes.items():
+        unit = owners.get(name, name)
+        units[unit] = units.get(unit, 0) + k
+    return units
+
+
+def check_split_of_draws(split: Split, sizes: Mapping[str, int], draws: Sequence[Draw]) -> None:
+    """Refuse a split that does not divide a budget over draws and blocks outside draws.
+
+    Raises
+    ------
+    InvalidParameter
+        k-based with a draw, or weights that are not exactly theirs.
+    """
+    if draws and split.kind == "k-based":
+        raise InvalidParameter(
+            f"split is k-based, and the survey has the draw {draws[0].name}; k-based is a rule for "
+            "questions that everybody answers alone: choose uniform, optimal or weights",
+            field="split",
+        )
+    owners = {name: draw.name for draw in draws for name in draw.blocks}
+    for name, _ in split.weights:
+        if name in owners:
+            raise InvalidParameter(
+                f"split.weights names {name}, a block of the draw {owners[name]}; a draw has one "
+                f"weight: give it to {owners[name]}",
+                field=f"split.weights[{name}]",
+            )
+    if split.kind != OPTIMAL:
+        split.shares(units_of(sizes, draws))
+
+
+def divide(
+    epsilon: Decimal,
+    sizes: Mapping[str, int],
+    split: Split | str,
+    *,
+    together: Sequence[Together] = (),
+    draws: Sequence[Draw] = (),
+    apart: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[dict[str, Decimal], dict[str, Decimal]]:
+    """Divide a budget over draws and blocks outside draws, and those of draws over their blocks.
+
+    Parameters
+    ----------
+    epsilon : Decimal
+        The survey's total.
+    sizes : mapping of str to int
+        Domain size of every block, in record order.
+    split : Split or str
+        The rule.
+    together, draws
+        The survey's; errors name their fields.
+    apart : mapping of str to sequence of str, or None
+        Of a survey without draws: see :func:`~hushpoll_shared.survey.budget.split_budget`.
+
+    Returns
+    -------
+    units, blocks : dict of str to Decimal
+        Epsilon of each draw and each block outside draws, whose sum is at most `epsilon`; and of
+        every block, where it is answered.
+
+    Raises
+    ------
+    InvalidParameter
+        If a part is under 1e-6, naming the block or the draw.
+    """
+    units = split_budget(
+        epsilon,
+        units_of(sizes, draws),
+        split,
+        several={block.name for block in together},
+        draws={draw.name for draw in draws},
+        apart=apart,
+    )
+    owners = {name: draw for draw in draws for name in draw.blocks}
+    blocks: dict[str, Decimal] = {}
+    for name in sizes:
+        draw = owners.get(name)
+        blocks[name] = units[name] if draw is None else _part(draw, units[draw.name])
+    return units, blocks
+
+
+def _part(draw: Draw, epsilon: Decimal) -> Decimal:
+    """Return what one chosen block of a draw is given."""
+    units = Fraction(epsilon) / draw.answer * 10**PLACES // 1
+    part = Decimal(format_epsilon(Decimal(f"{units}e-{PLACES}")))
+    if part < EPSILON_MIN:
+        raise InvalidParameter(
+            f"draws[{draw.name}] is given epsilon {format_epsilon(epsilon)}, which leaves each of "
+            f"the {draw.answer} blocks that a device answers with {format_epsilon(part)}, under "
+            "1e-6; raise epsilon, or answer fewer",
+            field=f"draws[{draw.name}].answer",
+        )
+    return part
+
+
+def check_claims(
+    document: Sequence[Mapping[str, Any]], draws: Sequence[Draw], units: Mapping[str, Decimal]
+) -> None:
+    """Refuse published draws that claim another epsilon than the split gives them.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the draw.
+    """
+    for claimed, draw in zip(document, draws, strict=True):
+        path = f"draws[{draw.name}].{CLAIM}"
+        check_canonical(claimed[CLAIM], field=path)
+        part = format_epsilon(units[draw.name])
+        if claimed[CLAIM] != part:
+            raise InvalidParameter(
+                f"{path} is {show(claimed[CLAIM])}, but the split gives it {part}; do not answer "
+                "this survey",
+                field=path,
+            )
+
+
+def marked(
+    attributes: Sequence[PublishedAttribute], draws: Sequence[Draw]
+) -> tuple[PublishedAttribute, ...]:
+    """Return the attributes with the draw that the block of each is in."""
+    owners = {name: draw.name for draw in draws for name in draw.blocks}
+    return tuple(
+        replace(attribute, draw=owners.get(attribute.block or attribute.name))
+        for attribute in attributes
+    )

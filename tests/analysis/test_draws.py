@@ -1,0 +1,279 @@
+"""Statistics of questions in draws: n is the number who answered, and nothing is said of nobody."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hushpoll_analysis import shuffle_guarantee
+from hushpoll_analysis.estimates.cross_table import cross_table
+from hushpoll_analysis.estimates.frequencies import frequencies, frequencies_from_counts
+from hushpoll_analysis.poisoning.report_shape import report_shape
+from hushpoll_analysis.records.counts import PairCounts, count_pairs
+from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.records.source import OfCounts, OfRecords
+from hushpoll_analysis.results import result_of
+from hushpoll_fleet.behaviour.plan import Behaviour
+from hushpoll_fleet.behaviour.poisoning import poisoned
+from hushpoll_protocols import InvalidParameter, MalformedRecord
+from hushpoll_shared import Manifest, Published
+from hushpoll_shared.queries.conditional_shares import ConditionalShares
+from hushpoll_shared.queries.cross_tables import CrossTable
+from hushpoll_shared.queries.estimates import Estimates
+from hushpoll_shared.queries.independence import Independence
+from hushpoll_shared.queries.ordered_answers import Ordered
+from hushpoll_shared.wire.batch import answered, encode_many
+
+ATTRIBUTES = [
+    {"name": "town", "role": "plain", "categories": ["a", "b"]},
+    {"name": "gender", "role": "sensitive", "categories": ["f", "m"]},
+    {"name": "age", "role": "sensitive", "range": [1, 3], "protocol": "OUE"},
+    {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]},
+    {"name": "drinks", "role": "sensitive", "categories": ["no", "yes"]},
+    {"name": "sleep", "role": "sensitive", "categories": ["bad", "good"]},
+]
+
+
+def survey(answer: int = 2, epsilon: str = "6", **changes: Any) -> Published:
+    draft = {
+        "name": "habits",
+        "version": 1,
+        "title": "Habits",
+        "epsilon": epsilon,
+        "protocol": "GRR",
+        "attributes": ATTRIBUTES,
+        "together": [{"name": "pair", "attributes": ["smokes", "drinks"]}],
+        "draws": [{"name": "rota", "blocks": ["sleep", "pair", "age"], "answer": answer}],
+    }
+    return Manifest.from_dict(draft | changes).resolve()
+
+
+def people(n: int, seed: int = 1) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    smokes = rng.integers(0, 2, n)
+    return {
+        "town": rng.integers(0, 2, n),
+        "gender": (rng.random(n) < 0.4).astype(int),
+        "age": np.where(smokes == 1, 2, rng.integers(0, 3, n)),
+        "smokes": smokes,
+        "drinks": np.where(rng.random(n) < 0.7, smokes, 1 - smokes),
+        "sleep": 1 - smokes,
+    }
+
+
+def records_of(published: Published, n: int = 30_000) -> tuple[Records, dict[str, Any]]:
+    codes = people(n)
+    rows = encode_many(published, codes, np.random.default_rng(2))
+    return Records(published, rows), codes
+
+
+@pytest.fixture(scope="module")
+def asked() -> tuple[Records, dict[str, Any]]:
+    return records_of(survey())
+
+
+def by_hand(records: Records, *names: str) -> np.ndarray[Any, Any]:
+    fields = [field for field in records.published.layout.fields if field.name in names]
+    return np.logical_and.reduce([answered(records.rows, field) for field in fields])
+
+
+@pytest.mark.parametrize("estimator", ["unbiased", "projected", "likelihood", "shrunk"])
+def test_estimates_of_a_draw_are_those_of_the_respondents_who_answer(
+    asked: tuple[Records, dict[str, Any]], estimator: str
+) -> None:
+    records, codes = asked
+    found = {one.name: one for one in frequencies(records, estimator=estimator)}
+    assert found["gender"].n == len(records)
+    for name, block in (("age", "age"), ("smokes", "pair"), ("sleep", "sleep")):
+        assert found[name].n == by_hand(records, block).sum()
+        truth = np.bincount(codes[name], minlength=len(found[name].frequency)) / len(records)
+        assert np.abs(found[name].frequency - truth).max() < 0.03, name
+        if estimator == "unbiased":
+            assert found[name].lower is not None
+    document = frequencies(records, estimator=estimator).to_dict()
+    assert document["n"] == len(records)
+    assert [one["n"] is None for one in document["attributes"]] == [True, True, *[False] * 4]
+
+
+def test_counts_in_pairs_are_those_of_the_records_who_answer_both(
+    asked: tuple[Records, dict[str, Any]],
+) -> None:
+    records, _ = asked
+    kept = count_pairs(RecordStream(records.published, records.blocks(7000)))
+    support, joint = kept.pack()
+    again = PairCounts.unpack(records.published, kept.counts.n, support, joint)
+    for counts in (kept, again):
+        source = OfCounts(records.published, counts)
+        for a, b in (
+            ("age", "sleep"),
+            ("sleep", "gender"),
+            ("town", "drinks"),
+            ("smokes", "drinks"),
+            ("age", "smokes"),
+        ):
+            told = source.answering([a, b]).pair(a, b)
+            counted = OfRecords(records).answering([a, b]).pair(a, b)
+            blocks = {one if one not in ("smokes", "drinks") else "pair" for one in (a, b)}
+            assert told.n == counted.n == by_hand(records, *blocks).sum()
+            for part in ("first", "second", "both"):
+                assert np.array_equal(getattr(told, part), getattr(counted, part)), (a, b, part)
+    one, two = (count_pairs(part) for part in records.blocks(15_000))
+    assert (one + two).pack() == kept.pack()
+    of_counts = frequencies_from_counts(records.published, kept.counts).to_dict()
+    assert of_counts == frequencies(records).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "share"),
+    [("age", "sleep", 1 / 3), ("gender", "sleep", 2 / 3), ("smokes", "drinks", 2 / 3)],
+)
+def test_cross_tables_across_blocks_of_a_draw_cover_the_truth(
+    asked: tuple[Records, dict[str, Any]], a: str, b: str, share: float
+) -> None:
+    records, codes = asked
+    table = cross_table(records, a, b, confidence=0.999)
+    assert abs(table.n / len(records) - share) < 0.02
+    truth = np.zeros(table.frequency.shape)
+    np.add.at(truth, (codes[a], codes[b]), 1 / len(records))
+    assert ((table.lower <= truth) & (truth <= table.upper)).all()
+    result = result_of(CrossTable(a=a, b=b), OfRecords(records))
+    assert result.n == table.n
+    assert "that answer what is asked at epsilon 6" in str(result.verdict)
+
+
+def test_means_shares_in_groups_and_tests_are_of_those_who_answer(
+    asked: tuple[Records, dict[str, Any]],
+) -> None:
+    records, codes = asked
+    source = OfRecords(records)
+    mean = result_of(Ordered(attribute="age", confidence=0.999), source)
+    assert mean.n == by_hand(records, "age").sum()
+    groups = result_of(ConditionalShares(of="age", given="sleep", confidence=0.999), source)
+    assert groups.n == by_hand(records, "age", "sleep").sum()
+    test = result_of(Independence(a="age", b="sleep"), source)
+    assert test.n == groups.n
+    assert test.p_value < 0.001
+    assert codes["age"].size == len(records)
+
+
+def test_what_nobody_answers_together_is_refused_with_the_reason() -> None:
+    records, _ = records_of(survey(answer=1), 2000)
+    message = (
+        "age and sleep are in the draw rota, of whose 3 blocks each respondent answers 1: nobody "
+        "answers both"
+    )
+    for query in (
+        CrossTable(a="sleep", b="age"),
+        ConditionalShares(of="sleep", given="age"),
+        Independence(a="sleep", b="age"),
+        Ordered(attribute="age", given="sleep"),
+    ):
+        with pytest.raises(InvalidParameter, match="nobody answers both"):
+            result_of(query, OfRecords(records))
+    with pytest.raises(InvalidParameter, match=message):
+        cross_table(records, "age", "sleep")
+    assert result_of(CrossTable(a="smokes", b="drinks"), OfRecords(records)).n < 1000
+    assert result_of(Estimates(), OfRecords(records)).n == 2000
+
+
+def test_a_statistic_without_draws_is_refused_by_name(
+    asked: tuple[Records, dict[str, Any]],
+) -> None:
+    records, _ = asked
+    for read in (
+        lambda: records.indicators("age"),
+        lambda: records.debiased("age"),
+        lambda: records.frame(),
+        lambda: OfRecords(records).pair("age", "gender"),
+        lambda: OfCounts(records.published, count_pairs(records)).pair("age", "gender"),
+    ):
+        with pytest.raises(InvalidParameter, match=r"age|sleep.*in the draw rota"):
+            read()
+
+
+def test_a_fake_report_weighs_as_often_as_genuine_ones_are_left_out() -> None:
+    drawn, _ = records_of(survey(answer=1, epsilon="2"), 3000)
+    alone, _ = records_of(
+        survey(
+            answer=1,
+            epsilon="2",
+            draws=None,
+            split={"weights": {"gender": 3, "age": 1, "pair": 1, "sleep": 1}},
+        ),
+        3000,
+    )
+    one, other = (
+        next(e for e in frequencies(each) if e.name == "gender") for each in (drawn, alone)
+    )
+    assert one.poisoning == other.poisoning
+    sleep = next(e for e in frequencies(drawn) if e.name == "sleep").poisoning
+    assert sleep is not None
+    told = sleep.to_dict()
+    assert told["one_fake_adds"] == pytest.approx(3 * float(sleep.up))
+    # one in a hundred is fake, and three in a hundred and two of those who answer
+    assert told["raised_by"] == pytest.approx(
+        float(sleep.shift(fakes=3, genuine=99, frequency=0)[1])
+    )
+
+
+def test_the_shape_of_reports_names_a_block_that_is_chosen_too_often(
+    asked: tuple[Records, dict[str, Any]],
+) -> None:
+    records, _ = asked
+    honest = report_shape(records)
+    assert [one.name for one in honest.attributes] == [
+        "town",
+        "gender",
+        "sleep",
+        "pair",
+        "age",
+        "rota",
+    ]
+    assert not honest.flagged
+    published = records.published
+    rng = random.Random(3)
+    fakes = [
+        poisoned(
+            published,
+            Behaviour.POISON_MAXIMAL,
+            {"town": "a", "gender": "f", "age": 1, "smokes": "no", "drinks": "no", "sleep": "bad"},
+            targets={"sleep": 1, "gender": 0, "pair": 0, "age": 0},
+            rng=rng,
+        )
+        for _ in range(900)
+    ]
+    for fake in fakes[:20]:
+        published.layout.check(fake)
+    rows = np.concatenate([records.rows, np.frombuffer(b"".join(fakes), np.uint8).reshape(900, -1)])
+    shape = report_shape(Records(published, rows))
+    assert shape.flagged
+    worst = min(shape.attributes, key=lambda one: 1 if one.p_value is None else one.p_value)
+    assert worst.name == "rota"
+    assert "20600.0 are expected" in worst.finding
+
+
+def test_tables_of_records_have_no_cell_where_a_block_was_not_chosen(
+    asked: tuple[Records, dict[str, Any]],
+) -> None:
+    records = asked[0].take(slice(0, 500))
+    table = records.to_arrow()
+    for name in ("age", "pair", "sleep"):
+        assert table.column(name).null_count == 500 - by_hand(records, name).sum()
+    assert table.column("gender").null_count == 0
+    again = Records.from_table(table)
+    assert np.array_equal(again.rows, records.rows)
+    at = table.schema.get_field_index("age")
+    kind = table.schema.field(at)
+    broken = table.set_column(at, kind, pa.nulls(500, kind.type))
+    with pytest.raises(MalformedRecord, match="rota"):
+        Records.from_table(broken)
+
+
+def test_what_a_shuffler_adds_is_refused_with_a_draw() -> None:
+    with pytest.raises(InvalidParameter, match="has the draw rota") as caught:
+        shuffle_guarantee(survey(), 1000)
+    assert caught.value.field == "draws"
