@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from hushpoll_client import Published
 from hushpoll_fleet.behaviour.plan import Behaviour
@@ -58,7 +58,7 @@ def targets_of(published: Published, texts: tuple[str, ...]) -> dict[str, int]:
 def poisoned(
     published: Published,
     behaviour: Behaviour,
-    answers: Mapping[str, str | int | None],
+    answers: Mapping[str, str | int | Collection[str] | None],
     *,
     targets: Mapping[str, int],
     rng: random.Random,

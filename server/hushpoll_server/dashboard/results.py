@@ -204,7 +204,8 @@ def _of_questions(
 
     The summary is None where labels give no scale, the shares where everybody answers.
     """
-    analysis, export, found = services().analysis, may_export(row), {}
+    analysis, export = services().analysis, may_export(row)
+    found: dict[str, tuple[dict[str, Any] | None, dict[str, Any] | None]] = {}
     for name in names:
         if options_of(published, name) != (name,):
             found[name] = None, None
