@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 from math import exp
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,6 +85,23 @@ def test_pairs_take_the_block_where_shares_would_not() -> None:
     assert float(choices[0].chosen.share) == pytest.approx(16.1, abs=0.1)
     assert float(choices[0].others[0].share) == pytest.approx(46.2, abs=0.1)
     assert "2.86 times as large for one block" in choices[0].reason
+
+
+@pytest.mark.parametrize(
+    ("m", "select", "words"), [(4, {}, "none"), (8, {}, "none"), (8, {"at_most": 2}, "at most 2")]
+)
+def test_the_variances_of_the_page_are_those_of_the_law(
+    m: int, select: dict[str, int], words: str
+) -> None:
+    document = {**draft(m, "2", select=select), "protocol": "SS"}
+    del document["attributes"][0]
+    choice = Manifest.from_dict(document).choices[0]
+    found = {one.kind: one for one in (choice.chosen, *choice.others)}
+    block, apart = found["together"], found["apart"]
+    figures = (block.share, apart.share, block.pair or 0, apart.pair or 0)
+    row = " | ".join([str(m), words, *(f"{float(figure):.1f}" for figure in figures)])
+    page = Path(__file__).parents[3] / "docs" / "explanation" / "select-all.md"
+    assert f"| {row} |" in page.read_text("utf-8")
 
 
 @pytest.mark.parametrize("protocol", ["GRR", "SS", "OUE"])
