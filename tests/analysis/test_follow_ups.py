@@ -16,7 +16,11 @@ from hushpoll_analysis import (
     independence,
     ordered_summary,
 )
+from hushpoll_analysis.planning.goals import Goal
+from hushpoll_analysis.planning.outcomes import outcome
 from hushpoll_analysis.planning.planner import plan
+from hushpoll_analysis.planning.power import AuditAssumptions
+from hushpoll_analysis.planning.verdicts import verdicts
 from hushpoll_analysis.records.counts import count_pairs
 from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.source import OfRecords
@@ -25,7 +29,6 @@ from hushpoll_protocols import InvalidParameter, create
 from hushpoll_protocols.estimation.frequencies import estimate
 from hushpoll_protocols.estimation.marginals import UnevenSets, marginal
 from hushpoll_protocols.kernels import indicators
-from hushpoll_server.services.surveys.launch import launch_plan
 from hushpoll_shared import Manifest
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.wire.batch import encode_many
@@ -195,13 +198,43 @@ def test_sets_of_one_size_have_the_estimates_of_a_marginal(protocol: str) -> Non
         assert getattr(uneven, part) == pytest.approx(getattr(even, part), rel=1e-9)
 
 
-def test_a_plan_of_a_tree_is_refused_by_name() -> None:
-    options = plan(Manifest.from_dict(TREE), 1_000)["options"]
-    words = "randomised together with a follow-up"
-    assert all(words in option["error"] or "k-based" in option["error"] for option in options)
-    published = Manifest.from_dict(TREE).resolve()
-    with pytest.raises(InvalidParameter, match=words):
-        launch_plan(None, TREE, published, n=1_000)  # type: ignore[arg-type]
+def test_a_plan_of_a_follow_up_is_about_those_who_are_asked() -> None:
+    manifest = Manifest.from_dict(TREE)
+    options = plan(manifest, 1_000)["options"]
+    own = next(option for option in options if option["protocol"] == option["split"] == "own")
+    assert {row["name"] for row in own["attributes"]} == {"smokes", "amount", "age"}
+    goals = [Goal.parse("width:amount=0.1"), Goal.parse("mean:amount=0.2")]
+    sentences = [one["sentence"] for one in verdicts(manifest, goals, n=1_000)["goals"]]
+    assert all(
+        "(among the 50 % of the people who are taken to be asked it)" in s for s in sentences
+    )
+    with pytest.raises(InvalidParameter, match="which are about the people who are asked"):
+        verdicts(manifest, [Goal.parse("gap:amount/smokes=0.1")], n=1_000)
+
+
+@pytest.mark.parametrize(("protocol", "together"), [("SS", True), ("OUE", True), ("SS", False)])
+def test_planned_widths_of_a_follow_up_are_those_of_simulated_surveys(
+    protocol: str, together: bool
+) -> None:
+    draft = {**TREE, "epsilon": "3", "protocol": protocol}
+    if not together:
+        del draft["together"]
+    published = Manifest.from_dict(draft).resolve()
+    n, surveys, found = 3_000, 12, []
+    for seed in range(surveys):
+        rng = np.random.default_rng(seed)
+        smokes = rng.integers(0, 2, n)
+        amount = np.where(smokes == 1, rng.integers(0, 3, n), 3)
+        codes = {"smokes": smokes, "amount": amount, "age": rng.integers(0, 2, n)}
+        records = Records.trusted(published, encode_many(published, codes, rng))
+        (asked,) = answered_shares(records, attributes=["amount"])
+        mean = ordered_summary(records, "amount").groups[0].mean
+        found.append([asked.shares[0].upper - asked.shares[0].lower, mean.upper - mean.lower])
+    planned = [
+        outcome(Goal(kind, "amount"), published, n, AuditAssumptions()).value
+        for kind in ("width", "mean")
+    ]
+    assert np.mean(found, axis=0) == pytest.approx(planned, rel=0.05)
 
 
 @pytest.mark.parametrize("together", [False, True])

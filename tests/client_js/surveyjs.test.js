@@ -3,7 +3,10 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { describe, test } from "node:test";
 
+import { secureBits } from "../../client/hushpoll_client_js/src/bits.js";
+import { codeAnswers, encode } from "../../client/hushpoll_client_js/src/codec.js";
 import { InvalidParameter } from "../../client/hushpoll_client_js/src/errors.js";
+import { readPublished } from "../../client/hushpoll_client_js/src/published.js";
 import { attach, declareMarks, sayTreatment, showFollowUps } from "../../client/hushpoll_client_js/src/surveyjs.js";
 
 const require = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url));
@@ -333,4 +336,39 @@ describe("a question that answers a follow-up", () => {
     await completed(survey);
     assert.deepEqual(device.given, [{ smokes: "now and then", amount: "many", stops: "no" }]);
   });
+});
+
+test("questions of blocks, with follow-ups, are answered one by one and randomised together", async () => {
+  const vectors = new URL("../vectors/manifests.json", import.meta.url);
+  const { manifests } = JSON.parse(readFileSync(vectors, "utf8"));
+  const { published: form, record_size: size } = manifests.find(
+    ({ published: one }) => one?.together?.length === 2 && one.attributes.some(({ ask_if }) => ask_if),
+  );
+  const whole = await readPublished(form);
+  const survey = new Model({
+    elements: whole.attributes.map(({ name, domain, missing, ask_if }) => ({
+      type: "radiogroup",
+      name,
+      isRequired: missing === undefined,
+      choices: domain.filter((one) => one !== missing && !(ask_if && one === "not asked")),
+      hushpoll: name,
+    })),
+  });
+  showFollowUps(survey, whole);
+  const device = { ...recording(), published: async () => whole };
+  device.randomize = async (answers) => device.given.push(answers) && { digest: "kept" };
+  await attach(survey, device);
+  const first = (name) => survey.getQuestionByName(name).choices[0].value;
+  survey.data = {
+    ...Object.fromEntries(whole.attributes.map(({ name }) => [name, first(name)])),
+    smokes: "daily",
+    amount: "more than 20",
+    drinks: "yes",
+  };
+  await completed(survey);
+  const [answers] = device.given;
+  assert.equal(answers.amount, "more than 20");
+  assert.equal(answers.brand, first("brand"));
+  assert.equal(answers.wine, first("wine"));
+  assert.equal(encode(whole, codeAnswers(whole.attributes, answers), secureBits).length, size);
 });

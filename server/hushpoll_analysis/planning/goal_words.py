@@ -11,9 +11,9 @@ def where(goal: Goal) -> str:
     of = _share(goal)
     if goal.kind == "lead-width":
         each = f"{_percent(goal.share)} each"
-        of = f"the difference between two categories of {goal.subject} with {each}"
+        of = f"the difference between two categories of {_asked(goal)} with {each}"
     elif goal.kind == "mean":
-        of = f"the mean of {goal.subject}"
+        of = f"the mean of {_asked(goal)}"
     return f"the {_percent(goal.confidence)} interval of {of}"
 
 
@@ -30,11 +30,11 @@ def what(goal: Goal) -> str:
             return f"a change{value} from {_share(goal)}"
         case "lead":
             behind = "" if goal.share is None else f" with {_percent(goal.share)}"
-            return f"a lead{value} of a category of {goal.subject} over another{behind}"
+            return f"a lead{value} of a category of {_asked(goal)} over another{behind}"
         case "gap":
             return f"a gap{value} from {_share(goal)} between {_groups(goal)}"
         case "mean-gap":
-            return f"a gap{value} between the means of {goal.names[0]} in {_groups(goal)}"
+            return f"a gap{value} between the means of {_asked(goal)} in {_groups(goal)}"
         case "association":
             first, second = goal.names
             return f"an association{value} (phi) between {first} and {second}"
@@ -49,7 +49,15 @@ def _groups(goal: Goal) -> str:
 
 
 def _share(goal: Goal) -> str:
-    return f"a share of {_percent(goal.share)} in {goal.names[0] if goal.names else goal.subject}"
+    return f"a share of {_percent(goal.share)} in {_asked(goal)}"
+
+
+def _asked(goal: Goal) -> str:
+    """Name the question that shares and means are of, and of a follow-up who is asked it."""
+    name = goal.names[0] if goal.names else goal.subject
+    if goal.asked is None:
+        return name
+    return f"{name} (among the {_percent(goal.asked)} of the people who are taken to be asked it)"
 
 
 def _percent(share: float | None) -> str:

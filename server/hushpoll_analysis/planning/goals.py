@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, get_args
 
 from hushpoll_analysis.ordered.scales import scale_of
+from hushpoll_analysis.planning.blocks.follow_ups import answers_of, part_asked, sizes_of_cells
 from hushpoll_analysis.planning.expected_means import Means
-from hushpoll_analysis.records.laws import even_law_of
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import CONFIDENCES
@@ -79,6 +79,8 @@ class Goal:
         for halves, or for groups that are alike.
     confidence : float
         Of the interval, in [0.01, 0.999999]; of an association, 1 minus the level of the test.
+    asked : float or None
+        Of a follow-up, which part of the people are taken to be asked it: the goal is about them.
 
     Raises
     ------
@@ -92,6 +94,7 @@ class Goal:
     share: float | None = None
     group: float | None = None
     confidence: float = 0.95
+    asked: float | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -236,6 +239,14 @@ def check_goals(goals: Sequence[Goal], published: Published) -> None:
         if goal.kind in PAIRS:
             of, given = goal.names
             pair(published, of, given, ("want", "want"))
+            cells = sizes_of_cells(published, of, given)
+            if cells is not None and not cells.all():
+                raise InvalidParameter(
+                    f"{goal}: some answers to {of} and {given} cannot be given together, as those "
+                    "of a follow-up and its router, so that there are no groups to compare; want "
+                    f"width:{of} or mean:{of}, which are about the people who are asked",
+                    field="want",
+                )
             _check_most(goal, attributes)
         if goal.kind in MEANS:
             _check_mean(goal, attributes[0])
@@ -301,15 +312,10 @@ def _check_share(goal: Goal, attribute: PublishedAttribute) -> None:
 def resolved(goal: Goal, published: Published) -> Goal:
     """Return the goal with its share and its group; no share where it follows from a lead."""
     if goal.kind == "audit":
-        protected = published.protected
-        groups = None if protected is None else published.attribute(protected.attribute)
-        for one in (published.target, groups):
-            if one is not None:
-                even_law_of(one)
         return goal
-    for name in goal.names:
-        even_law_of(published.attribute(name))
     attributes = [published.attribute(name) for name in goal.names]
+    if attributes[0].ask_if is not None and goal.kind != "association":
+        goal = replace(goal, asked=part_asked(published, attributes[0].name))
     if goal.kind in GROUPED and goal.group is None:
         goal = replace(goal, group=0.5 if goal.kind == "difference" else 1 / attributes[-1].k)
     if goal.share is not None or (goal.kind == "lead" and goal.value is None):
@@ -319,7 +325,7 @@ def resolved(goal: Goal, published: Published) -> Goal:
         return replace(goal, share=share_behind(goal, attributes[0], lead))
     if goal.kind in MEANS or goal.kind == "association":
         return goal
-    even = 1 / attributes[0].k
+    even = 1 / answers_of(attributes[0])
     if goal.kind == "gap" and goal.value is not None:
         even = min(even, 1 - goal.value)
     return replace(goal, share=even)

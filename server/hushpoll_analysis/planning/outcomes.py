@@ -11,7 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from hushpoll_analysis.ordered.scales import scale_of
+from hushpoll_analysis.planning.blocks.follow_ups import part_asked, sizes_of_cells
 from hushpoll_analysis.planning.blocks.outcomes import of_blocks
 from hushpoll_analysis.planning.expected_audits import SURVEYS, finds, share_of_surveys
 from hushpoll_analysis.planning.expected_estimates import (
@@ -88,8 +92,12 @@ def outcome(
         return _audit(goal, published, n, given, surveys)
     goal = resolved(goal, published)
     attributes = [published.attribute(name) for name in goal.names]
-    asked = Asked(goal, tuple(attributes), n, in_clear, surveys)
-    if not in_clear and any(attribute.block is not None for attribute in attributes):
+    cells = sizes_of_cells(published, *goal.names) if len(goal.names) == 2 else None
+    asked = Asked(
+        goal, tuple(attributes), n, in_clear, surveys, part_asked(published, goal.names[0]), cells
+    )
+    in_blocks = not in_clear and any(attribute.block is not None for attribute in attributes)
+    if in_blocks or (attributes[0].ask_if is not None and goal.kind != "association"):
         return of_blocks(asked)
     return _OUTCOMES[goal.kind](asked)
 
@@ -103,6 +111,10 @@ class Asked:
     n: int
     in_clear: bool
     surveys: int
+    part: float = 1.0
+    """Of the people who are asked the first question."""
+    cells: npt.NDArray[np.float64] | None = None
+    """Combinations of the block that both questions are in."""
 
     @property
     def share(self) -> float:

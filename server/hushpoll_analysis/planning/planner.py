@@ -24,12 +24,15 @@ from hushpoll_analysis.planning.expected_estimates import (
     expected_interval_width,
     smallest_difference,
 )
+from hushpoll_analysis.planning.goals import Goal
+from hushpoll_analysis.planning.outcomes import outcome
 from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
-from hushpoll_analysis.records.laws import even_law_of
+from hushpoll_analysis.records.laws import law_of, members_of_categories
 from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import METRICS
+from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS, OPTIMAL, Split
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.protection import weak_protection
@@ -71,6 +74,34 @@ def detectable_difference(oracle: FrequencyOracle | None, k: int, n: int) -> flo
     if oracle is not None and oracle.k != k:
         return smallest_of_shares(Share(oracle, k, halves[1], 1 / k), halves[0], LEVEL, POWER)
     return smallest_difference(oracle, 1 / k, halves, LEVEL, POWER)
+
+
+class Precision(TypedDict):
+    """How precise the shares of a question will be."""
+
+    width: float
+    detectable: float | None
+
+
+def question_precision(published: Published, attribute: PublishedAttribute, n: int) -> Precision:
+    """Return the mean width of a category's interval, and the smallest difference that is found.
+
+    All answers are equally frequent; of a follow-up they are those of the people who are asked it.
+    See :func:`category_width` and :func:`detectable_difference`.
+    """
+    if attribute.ask_if is None and len(set(members_of_categories(attribute))) == 1:
+        return {
+            "width": category_width(attribute.oracle, attribute.k, n),
+            "detectable": detectable_difference(attribute.oracle, attribute.k, n),
+        }
+    _check_n(n)
+    goals = (
+        Goal("width", attribute.name, confidence=LEVEL),
+        Goal("difference", attribute.name, confidence=LEVEL),
+    )
+    width, difference = (outcome(goal, published, n, AuditAssumptions()) for goal in goals)
+    assert width.value is not None  # noqa: S101  (a width)
+    return {"width": width.value, "detectable": difference.value}
 
 
 def plan(
@@ -294,8 +325,7 @@ def _option(
                 "protocol": oracle.name,
                 "epsilon": format_epsilon(oracle.epsilon),
                 "realized_epsilon": format_epsilon(oracle.realized_epsilon),
-                "width": category_width(oracle, attribute.k, n),
-                "detectable": detectable_difference(oracle, attribute.k, n),
+                **question_precision(published, attribute, n),
             }
         )
         name = attribute.block or attribute.name
@@ -319,7 +349,7 @@ def _planned(manifest: Manifest, protocol: str, split: str) -> Published:
     """Return the survey of an option; refuse one with a question that has no law to plan with."""
     published = _resolved(manifest, protocol, split)
     for attribute in published.perturbed:
-        even_law_of(attribute)  # of a question that has none the plan would be another's
+        law_of(attribute)  # of a question that has none the plan would be another's
     return published
 
 
@@ -331,20 +361,23 @@ def _powers(
 
 def _total(published: Published) -> float:
     """Return n times the sum of the variances of a share of 1/k of each perturbed attribute."""
-    variances = (
-        _variance(attribute.oracle, attribute.k)
-        for attribute in published.perturbed
-        if attribute.oracle is not None
-    )
-    return float(sum(variances, Fraction(0)))
+    return float(sum(map(_variance, published.perturbed), Fraction(0)))
 
 
-def _variance(oracle: FrequencyOracle, k: int) -> Fraction:
-    """Return n times the variance of a share of 1/k; of a question in a block from the block."""
+def _variance(attribute: PublishedAttribute) -> Fraction:
+    """Return n times the variance of a share of 1/k; of a question in a block from the block.
+
+    Where categories have different numbers of combinations, it is their mean.
+    """
+    oracle, k = attribute.oracle, attribute.k
+    assert oracle is not None  # noqa: S101  (perturbed)
     if oracle.k == k:
         return oracle.estimate_variance(Fraction(1, k))
-    c0, c1, c2 = variance_coefficients(oracle, k)
-    return Fraction(c0 + c1 / k + c2 / k**2)
+    total = Fraction(0)
+    for size in members_of_categories(attribute):
+        c0, c1, c2 = variance_coefficients(oracle, k, size)
+        total += Fraction(c0 + c1 / k + c2 / k**2)
+    return total / k
 
 
 def _resolved(manifest: Manifest, protocol: str, split: str) -> Published:

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from hushpoll_analysis.cli.plan import plan_command
 from hushpoll_analysis.planning.blocks.pairs import Setting, Table, ratios_power
 from hushpoll_analysis.planning.blocks.side_by_side import apart, blocks_of_pairs, joined
-from hushpoll_analysis.planning.blocks.sums import Share, even, share_width, variance_coefficients
+from hushpoll_analysis.planning.blocks.sums import Share, Sums, share_width, variance_coefficients
 from hushpoll_analysis.planning.goals import KINDS, Goal
 from hushpoll_analysis.planning.outcomes import outcome
 from hushpoll_analysis.planning.planner import plan
@@ -120,7 +120,7 @@ def test_the_power_of_a_gap_is_its_share_of_normal_surveys():
 def test_two_yes_no_questions_need_half_the_standard_error_of_a_cell_at_epsilon_2():
     block, alone = (create("SS", k=k, epsilon=e, omega=1) for k, e in ((4, "2"), (2, "1")))
     together = Share(block, 4, N, 0.25).deviation
-    second = even(alone, 2).products(*[np.array([1.0, 0.0])] * 2).mean()
+    second = Sums(alone, np.full(2, 0.5)).products(*[np.array([1.0, 0.0])] * 2).mean()
     split = np.sqrt((second**2 - 1 / 16) / N)
     assert together <= 0.55 * split
 

@@ -251,3 +251,19 @@ def test_records_of_a_tree_without_another_question_have_a_likelihood():
     assert found.likelihood is not None
     assert abs(found.likelihood.frequency - found.unbiased.frequency).max() < 0.03
     assert not found.likelihood.frequency[0, :, :3].any()
+
+
+def test_statistic_of_independent_questions_of_a_tree_is_chi_square():
+    block = blocks.survey("OUE").block_of("age")
+    _, law = cells_of(block, ["amount", "age"])
+    people = blocks.margin(blocks.population(), "amount", "age")
+    root, _ = in_block._whitened(law, people.sum(axis=1), people.sum(axis=0))
+    assert len(root) == 3
+    rng, found = np.random.default_rng(7), []
+    for _ in range(400):
+        drawn = in_block.drawn_counts(law, rng.multinomial(3_000, people.ravel()), rng)
+        table = in_block.cells_of(law, drawn.reshape(4, 2), 3_000)
+        found.append(3_000 * np.square(root @ in_block.rests(table[None])[0].ravel()).sum())
+    # mean 3 and variance 6: four standard errors
+    assert np.mean(found) == pytest.approx(3, abs=4 * np.sqrt(6 / 400))
+    assert np.mean(np.array(found) > 7.815) == pytest.approx(0.05, abs=4 * 0.011)

@@ -107,6 +107,7 @@ def test_a_draft_with_a_follow_up_in_a_block_is_shown_and_published(site, visit)
     page = ada.get(path)
     assert page.status_code == 200
     assert "It can be published" in page.text
-    assert "randomised together with a follow-up" in page.text  # in place of its launch plan
+    assert "randomised together with a follow-up" not in page.text
+    assert '<th scope="row"><bdi>amount</bdi></th>' in page.text  # of its launch plan
     draft = site.services.drafts.find(path.rpartition("/")[2])
     assert site.services.drafts.publish(draft, revision=None).row.version == 1

@@ -1,4 +1,8 @@
-"""Whether a survey would do for a goal of questions that are in a block with others."""
+"""Whether a survey would do for a goal of questions in a block with others, or of follow-ups.
+
+Of a follow-up all is about the people who are asked: shares are ratios, whose intervals are taken
+as normal.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.ordered.scales import scale_of
+from hushpoll_analysis.planning.blocks.follow_ups import (
+    answers_of,
+    asked_codes,
+    over_domain,
+    sizes_of,
+)
 from hushpoll_analysis.planning.blocks.pairs import (
     Setting,
     Table,
@@ -45,18 +55,71 @@ def of_blocks(asked: Asked) -> Outcome:
 
 
 def _share_of(asked: Asked, n: int, frequency: float) -> Share:
+    """Return a share of all people; of categories of different sizes one that is known worst."""
     (attribute, *_) = asked.attributes
     assert attribute.oracle is not None  # noqa: S101  (questions of blocks are perturbed)
-    return Share(attribute.oracle, attribute.k, n, frequency)
+    shares = [
+        Share(attribute.oracle, attribute.k, n, frequency, int(size))
+        for size in np.unique(sizes_of(attribute))
+    ]
+    return max(shares, key=lambda share: share.deviation)
+
+
+def _error_among(asked: Asked, n: int, row: Array, contrast: Array) -> float:
+    """Return the standard error of a sum of shares among those asked.
+
+    Parameters
+    ----------
+    asked : Asked
+        The goal.
+    n : int
+        Respondents.
+    row : f64[answers]
+        Shares of those asked.
+    contrast : f64[k]
+        Coefficients of the categories.
+    """
+    attribute, part = asked.attributes[0], asked.part
+    influence = contrast
+    if attribute.ask_if is not None:
+        influence = contrast - float(row @ contrast[:-1]) * asked_codes(attribute)
+    sums = Sums(asked.oracle, over_domain(attribute, part, row), sizes_of(attribute))
+    return math.sqrt(max(sums.covariance(influence, influence), 0.0) / n) / part
+
+
+def _share_error(asked: Asked, n: int, frequency: float) -> float:
+    attribute = asked.attributes[0]
+    own, k = np.zeros(attribute.k), answers_of(attribute)
+    own[0] = 1.0
+    return _error_among(asked, n, _with_share(k, frequency), own)
 
 
 def _width(asked: Asked) -> Outcome:
+    confidence = asked.goal.confidence
+    if asked.attributes[0].ask_if is not None:
+        half = normal_quantile(confidence) * _share_error(asked, asked.n, asked.share)
+        return asked.wide(2 * half)
     share = _share_of(asked, asked.n, asked.share)
-    return asked.wide(share_width(share, asked.goal.confidence))
+    return asked.wide(share_width(share, confidence))
+
+
+def _difference_among(asked: Asked) -> Outcome:
+    goal, (first, second) = asked.goal, asked.sides
+    behind, z = _share_error(asked, second, asked.share), normal_quantile(goal.confidence)
+
+    def power(difference: float) -> float:
+        ahead = _share_error(asked, first, min(asked.share + difference, 1.0))
+        return _normal_power(difference, math.hypot(ahead, behind), z)
+
+    if goal.value is None:
+        return asked.smallest(smallest_found(power, 1 - asked.share, POWER))
+    return asked.found(power(goal.value))
 
 
 def _difference(asked: Asked) -> Outcome:
     goal, (first, second) = asked.goal, asked.sides
+    if asked.attributes[0].ask_if is not None:
+        return _difference_among(asked)
     behind = _share_of(asked, second, asked.share)
     if goal.value is None:
         return asked.smallest(smallest_of_shares(behind, first, goal.confidence, POWER))
@@ -66,16 +129,15 @@ def _difference(asked: Asked) -> Outcome:
 
 def _lead(asked: Asked) -> Outcome:
     goal, (attribute, *_) = asked.goal, asked.attributes
-    z, k = normal_quantile(goal.confidence), attribute.k
+    z, k = normal_quantile(goal.confidence), answers_of(attribute)
 
     def deviation(lead: float) -> float:
         share = share_behind(goal, attribute, lead)
         shares = np.full(k, max(1 - 2 * share - lead, 0.0) / max(k - 2, 1))
         shares[:2] = share + lead, share
-        contrast = np.zeros(k)
+        contrast = np.zeros(attribute.k)
         contrast[:2] = 1.0, -1.0
-        sums = Sums(attribute.oracle, shares / shares.sum())
-        return math.sqrt(sums.covariance(contrast, contrast) / asked.n)
+        return _error_among(asked, asked.n, shares / shares.sum(), contrast)
 
     def power(lead: float) -> float:
         return _normal_power(lead, deviation(lead), z)
@@ -112,16 +174,25 @@ def _gap(asked: Asked) -> Outcome:
     own = np.zeros(of.k)
     own[0] = 1.0
 
+    k, among = answers_of(of), asked_codes(of)
+
     def power(gap: float, surveys: int) -> float:
-        rows = [_with_share(of.k, share) for share in (min(asked.share + gap, 1.0), asked.share)]
-        people = np.stack([rows[0], *[rows[1]] * (given.k - 1)], axis=1) * _parts(asked)
+        rows = [_with_share(k, share) for share in (min(asked.share + gap, 1.0), asked.share)]
+        table = _table(asked, [rows[0], *[rows[1]] * (given.k - 1)])
         setting = Setting(asked.n, goal.confidence, surveys)
-        return ratios_power(Table(of, given, people), (own, np.ones(of.k)), _groups(asked), setting)
+        return ratios_power(table, (own, among), _groups(asked), setting)
 
     if goal.value is not None:
         return asked.found(power(goal.value, asked.surveys))
     found = smallest_found(lambda gap: power(gap, SURVEYS), 1 - asked.share, POWER)
     return asked.smallest(found)
+
+
+def _table(asked: Asked, among: list[Array]) -> Table:
+    """Return the people of each group, by their shares among those asked."""
+    of, given = asked.attributes
+    people = over_domain(of, asked.part, np.stack(among, axis=1)) * _parts(asked)
+    return Table(of, given, people, asked.cells, asked.in_clear)
 
 
 def _with_share(k: int, share: float) -> Array:
@@ -134,7 +205,9 @@ def _association(asked: Asked) -> Outcome:
     goal, (first, second) = asked.goal, asked.attributes
 
     def power(phi: float) -> float:
-        return association_power(first, second, asked.n, phi, alpha=1 - goal.confidence)
+        return association_power(
+            first, second, asked.n, phi, alpha=1 - goal.confidence, cells=asked.cells
+        )
 
     if goal.value is not None:
         return asked.found(power(goal.value))
@@ -153,9 +226,11 @@ def _mean(asked: Asked) -> Outcome:
     means = _means(asked)
     scores, answered = _scored(means)
     middle = float(means.scores.mean())
-    sums = Sums(asked.attributes[0].oracle, answered / answered.sum())
+    attribute, k = asked.attributes[0], answers_of(asked.attributes[0])
+    people = over_domain(attribute, asked.part, answered[:k] / answered.sum())
+    sums = Sums(asked.oracle, people, sizes_of(attribute))
     influence = scores - middle * answered
-    error = math.sqrt(sums.covariance(influence, influence) / asked.n)
+    error = math.sqrt(sums.covariance(influence, influence) / asked.n) / asked.part
     return asked.wide(2 * normal_quantile(asked.goal.confidence) * means.half * error)
 
 
@@ -164,15 +239,14 @@ def _mean_gap(asked: Asked) -> Outcome:
     of_means = _scored(means)
 
     def shares(distance: float) -> Array:
-        padded = np.zeros(of.k)
+        padded = np.zeros(answers_of(of))
         padded[: len(means.scores)] = means.tilted(distance)
         return padded
 
     def power(gap: float, surveys: int) -> float:
         rows = [shares(gap / 2), shares(-gap / 2), *[shares(0.0)] * (given.k - 2)]
-        people = np.stack(rows, axis=1) * _parts(asked)
         setting = Setting(asked.n, goal.confidence, surveys)
-        return ratios_power(Table(of, given, people), of_means, _groups(asked), setting)
+        return ratios_power(_table(asked, rows), of_means, _groups(asked), setting)
 
     if goal.value is not None:
         return asked.found(power(goal.value, asked.surveys))
@@ -182,7 +256,7 @@ def _mean_gap(asked: Asked) -> Outcome:
 
 def _means(asked: Asked) -> Means:
     attribute = asked.attributes[0]
-    return Means(attribute, scale_of(attribute), asked.n)
+    return Means(attribute, scale_of(attribute), asked.n, asked.in_clear)
 
 
 _OUTCOMES: Final[Mapping[Kind, Callable[[Asked], Outcome]]] = {

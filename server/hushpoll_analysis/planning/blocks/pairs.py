@@ -9,17 +9,22 @@ their difference.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.planning.blocks.sums import Sums, even
+from hushpoll_analysis.planning.blocks.follow_ups import sizes_of
+from hushpoll_analysis.planning.blocks.sums import Sums
 from hushpoll_analysis.planning.expected_leads import SEED
 from hushpoll_analysis.relations import chi_square
 from hushpoll_analysis.relations.confidence_sets import Sets
+from hushpoll_analysis.verdicts.powers import seen_part
+from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_protocols.estimation.marginals import UnevenSets
 from hushpoll_shared.survey.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
@@ -39,11 +44,18 @@ class Table:
         The questions.
     people : f64[k of `of`, k of `given`]
         Their shares, summing to 1.
+    cells : f64[k of `of`, k of `given`] or None
+        Combinations of the block that both are in; None in different blocks, and in one whose cells
+        all have as many.
+    in_clear : bool
+        Whether answers are taken as unperturbed.
     """
 
     of: PublishedAttribute
     given: PublishedAttribute
     people: Array
+    cells: Array | None = None
+    in_clear: bool = False
 
     @property
     def together(self) -> bool:
@@ -52,12 +64,19 @@ class Table:
 
     def covariance(self, first: Cells, second: Cells) -> float:
         """Return n times the covariance of two sums of cells."""
+        own, theirs = self._oracle(self.of), self._oracle(self.given)
         if self.together:
-            flat = Sums(self.of.oracle, self.people.ravel())
+            cells = None if self.cells is None else self.cells.ravel()
+            flat = Sums(own, self.people.ravel(), cells)
             return flat.covariance(np.outer(*first).ravel(), np.outer(*second).ravel())
-        own = Sums(self.of.oracle, self.people.sum(axis=1)).products(first[0], second[0])
-        theirs = Sums(self.given.oracle, self.people.sum(axis=0)).products(first[1], second[1])
-        return float(own @ self.people @ theirs) - self.mean(first) * self.mean(second)
+        left = Sums(own, self.people.sum(axis=1), sizes_of(self.of))
+        right = Sums(theirs, self.people.sum(axis=0), sizes_of(self.given))
+        products = left.products(first[0], second[0]), right.products(first[1], second[1])
+        both = float(products[0] @ self.people @ products[1])
+        return both - self.mean(first) * self.mean(second)
+
+    def _oracle(self, attribute: PublishedAttribute) -> FrequencyOracle | None:
+        return None if self.in_clear else attribute.oracle
 
     def mean(self, cells: Cells) -> float:
         """Return the true sum of cells."""
@@ -147,9 +166,18 @@ def _fieller(sums: Array, covariance: Array, z: float) -> Sets:
 
 
 def association_power(
-    of: PublishedAttribute, given: PublishedAttribute, n: int, phi: float, *, alpha: float
+    of: PublishedAttribute,
+    given: PublishedAttribute,
+    n: int,
+    phi: float,
+    *,
+    alpha: float,
+    cells: Array | None = None,
 ) -> float:
     """Return the chance that the test of independence rejects; all answers are as frequent.
+
+    Where answers have different numbers of combinations, kinds of dependence differ in how well
+    they are seen, and one of the middle is meant.
 
     Parameters
     ----------
@@ -161,16 +189,21 @@ def association_power(
         Root of Pearson's statistic of the population over n, above 0.
     alpha : float
         Level of the test, in (0, 1).
+    cells : f64[k of `of`, k of `given`], optional
+        Combinations of the block that both are in.
     """
-    if of.block is not None and of.block == given.block:
-        seen = _efficiency(even(of.oracle, of.k * given.k))
+    if cells is not None:
+        seen = _efficiency(of.oracle, cells.ravel())
     else:
-        seen = _efficiency(even(of.oracle, of.k)) * _efficiency(even(given.oracle, given.k))
+        seen = math.prod(_efficiency(one.oracle, sizes_of(one)) for one in (of, given))
     return chi_square.power(n * phi**2 * seen, (of.k - 1) * (given.k - 1), alpha)
 
 
-def _efficiency(sums: Sums) -> float:
-    """Return the variance of a contrast of two cells in clear over that from the records."""
-    contrast = np.zeros(len(sums.shares))
+def _efficiency(oracle: FrequencyOracle | None, sizes: Array) -> float:
+    """Return the variance in clear over that from the records, of contrasts of even cells."""
+    k = len(sizes)
+    if oracle is not None and len(set(sizes.tolist())) > 1:
+        return seen_part(UnevenSets(oracle, tuple(int(size) for size in sizes)), k)
+    contrast = np.zeros(k)
     contrast[:2] = 1.0, -1.0
-    return 2 * float(sums.shares[0]) / sums.covariance(contrast, contrast)
+    return 2 / k / Sums(oracle, np.full(k, 1 / k)).covariance(contrast, contrast)

@@ -1,15 +1,16 @@
 """Sums of a block's weights over sets of combinations, and what surveys will say of them.
 
 A question of a block has a set of combinations for each of its categories, and so has a table of
-questions for each of its cells; all sets of one question or table have one size m. The weight by
-which a record counts in a set is the sum of the weights of its combinations. Given the truth, its
-second moments follow from the protocol alone (:mod:`hushpoll_analysis.estimates.weight_law`); here
-they are linear in the number of sets, since a table may have tens of thousands.
+questions for each of its cells; all sets of one question or table have one size m, unless a
+follow-up in the block leaves combinations out. The weight by which a record counts in a set is the
+sum of the weights of its combinations. Given the truth, its second moments follow from the protocol
+alone (:mod:`hushpoll_analysis.estimates.weight_law`); here they are linear in the number of sets,
+since a table may have tens of thousands.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -40,38 +41,41 @@ class Sums:
         The block's; None in clear.
     shares : f64[k]
         Of the respondents whose truth is in each set, summing to 1.
+    sizes : f64[k] or None
+        Combinations of each set; None where all have as many.
     """
 
     oracle: FrequencyOracle | None
     shares: Array
+    sizes: Array | None = None
 
     def products(self, x: Array, y: Array) -> Array:
         """Return E[(sum of x W)(sum of y W)] given that the truth is in each set, f64[k]."""
         oracle, both = self.oracle, x * y
         if oracle is None:
             return np.asarray(both)
-        m = oracle.k // len(x)
+        m = np.full(len(x), oracle.k / len(x)) if self.sizes is None else self.sizes
         p, q, gap = float(oracle.p), float(oracle.q), float(oracle.p - oracle.q)
         at, elsewhere = p * (1 - p), q * (1 - q)
         touching = float(oracle.covariances.with_truth)
         others = float(oracle.covariances.between_others)
-        # variance of a set's support and covariance with another one, without the truth and with it
-        own, beside = m * (elsewhere + (m - 1) * others), m * m * others
+        # variance of a set's support, without the truth and with it; the covariance of two sets is
+        # m m' others, and m' (touching - others) more where the truth is in the first
+        own = m * (elsewhere + (m - 1) * others)
         own_true = at + (m - 1) * (elsewhere + 2 * touching + (m - 2) * others)
-        beside_true = m * (touching + (m - 1) * others)
-        sum_x, sum_y = x.sum(), y.sum()
+        sum_x, sum_y = float(m @ x), float(m @ y)
         noise = (
-            (own - beside) * both.sum()
-            + beside * sum_x * sum_y
+            ((own - m * m * others) * both).sum()
+            + others * sum_x * sum_y
             + (own_true - own) * both
-            + (beside_true - beside) * (x * (sum_y - y) + y * (sum_x - x))
+            + (touching - others) * (x * (sum_y - m * y) + y * (sum_x - m * x))
         )
         if oracle.support_size is None:
             whole = float(oracle.support_variance)
             taken = (elsewhere * m + (at - elsewhere) * self.shares) / whole
             of_x, of_y = x @ taken, y @ taken
-            with_x = elsewhere * m * sum_x + (at - elsewhere) * x
-            with_y = elsewhere * m * sum_y + (at - elsewhere) * y
+            with_x = elsewhere * sum_x + (at - elsewhere) * x
+            with_y = elsewhere * sum_y + (at - elsewhere) * y
             noise = noise - of_x * with_y - of_y * with_x + of_x * of_y * whole
         return np.asarray(noise / gap**2 + both)
 
@@ -80,12 +84,9 @@ class Sums:
         return float(self.shares @ self.products(x, y) - (self.shares @ x) * (self.shares @ y))
 
 
-def even(oracle: FrequencyOracle | None, k: int) -> Sums:
-    """Return the sums of a question or table of k sets that are equally frequent."""
-    return Sums(oracle, np.full(k, 1 / k))
-
-
-def variance_coefficients(oracle: FrequencyOracle, k: int) -> tuple[float, float, float]:
+def variance_coefficients(
+    oracle: FrequencyOracle, k: int, size: int | None = None
+) -> tuple[float, float, float]:
     """Return c0, c1 and c2: n times the variance of the share of a set is c0 + c1 f + c2 f^2.
 
     Parameters
@@ -93,14 +94,17 @@ def variance_coefficients(oracle: FrequencyOracle, k: int) -> tuple[float, float
     oracle : FrequencyOracle
         The block's.
     k : int
-        Sets, all of the same size.
+        Sets.
+    size : int, optional
+        Combinations of the set; by default all sets have as many.
     """
     law = WeightLaw.of(oracle)
-    if law.varies or k == oracle.k:
-        return law.variance_coefficients(oracle.k // k)
-    own = np.zeros(k)
-    own[0] = 1.0
-    given = even(oracle, k).products(own, own)
+    size = oracle.k // k if size is None else size
+    if law.varies or size == 1:
+        return law.variance_coefficients(size)
+    both = Sums(oracle, np.full(2, 0.5), np.array([size, oracle.k - size], np.float64))
+    own = np.array([1.0, 0.0])
+    given = both.products(own, own)
     return float(given[1]), float(given[0] - given[1]), -1.0
 
 
@@ -113,29 +117,32 @@ class Share:
     oracle : FrequencyOracle
         The block's.
     k : int
-        Sets, all of the same size.
+        Sets.
     n : int
         Respondents, at least 1.
     frequency : float
         True share, in [0, 1].
+    size : int or None
+        Combinations of the set; None where all sets have as many.
     """
 
     oracle: FrequencyOracle
     k: int
     n: int
     frequency: float
+    size: int | None = None
 
     @property
     def deviation(self) -> float:
         """Standard error of the estimate."""
-        c0, c1, c2 = variance_coefficients(self.oracle, self.k)
+        c0, c1, c2 = variance_coefficients(self.oracle, self.k, self.size)
         f = self.frequency
         return float(np.sqrt(max(c0 + c1 * f + c2 * f * f, 0.0) / self.n))
 
     def intervals(self, normal: Array, confidence: float) -> tuple[Array, Array, Array]:
         """Return estimates that are so many standard errors from the truth, with their limits."""
         value = self.frequency + self.deviation * normal
-        terms = variance_coefficients(self.oracle, self.k)
+        terms = variance_coefficients(self.oracle, self.k, self.size)
         c0, c1, c2 = (np.asarray(term) for term in terms)
         limits = score_limits(value, self.n, variance=(c0, c1, c2), z=normal_quantile(confidence))
         return value, *limits
@@ -177,9 +184,9 @@ def smallest_of_shares(second: Share, n: int, confidence: float, power: float) -
 
     def found(difference: float) -> float:
         frequency = min(second.frequency + difference, 1.0)
-        return shares_power(Share(second.oracle, second.k, n, frequency), second, confidence)
+        return shares_power(replace(second, n=n, frequency=frequency), second, confidence)
 
     steps = normal_quantile(confidence) + NormalDist().inv_cdf(power)
-    first = Share(second.oracle, second.k, n, second.frequency)
+    first = replace(second, n=n)
     guess = steps * float(np.hypot(first.deviation, second.deviation))
     return smallest_found(found, 1.0 - second.frequency, power, guess=guess, slope=steps)

@@ -7,9 +7,8 @@ from typing import Any, Final, TypedDict
 
 from hushpoll_analysis.planning.asked_pairs import pair_outlooks
 from hushpoll_analysis.planning.needed import N_MAX, POWER
-from hushpoll_analysis.planning.planner import category_width, detectable_difference
+from hushpoll_analysis.planning.planner import question_precision
 from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
-from hushpoll_analysis.records.laws import even_law_of
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.surveys.plans import Plans
@@ -87,15 +86,12 @@ def launch_plan(
     Raises
     ------
     InvalidParameter
-        If n or width is outside its interval, or a question is in a block with a follow-up, whose
-        shares this version does not plan.
+        If n or width is outside its interval.
     Refused
         ``unavailable``: too many other plans are being computed.
     """
     if not 1 <= n <= N_MAX:
         raise InvalidParameter(f"n is {n}; give from 1 to {N_MAX:,} respondents", field="n")
-    for attribute in published.perturbed:
-        even_law_of(attribute)
     questions: list[QuestionPrecision] = [
         {
             "name": attribute.name,
@@ -104,8 +100,7 @@ def launch_plan(
             "epsilon": None
             if attribute.oracle is None
             else format_epsilon(attribute.oracle.epsilon),
-            "width": category_width(attribute.oracle, attribute.k, n),
-            "detectable": detectable_difference(attribute.oracle, attribute.k, n),
+            **question_precision(published, attribute, n),
         }
         for attribute in published.attributes
     ]
