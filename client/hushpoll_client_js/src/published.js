@@ -62,6 +62,7 @@ const RULES = {
   minimum_batch: integer(1, 1e9),
   attributes: LIST,
   "together?": LIST,
+  "draws?": LIST,
   "description?": DESCRIPTION,
   "operator?": text(200),
   "purpose?": PURPOSE,
@@ -90,13 +91,14 @@ export async function readPublished(value) {
     // Before its keys: a later format has some that this version does not know.
     must(format === 1 || format === 2, "format", format, "1 or 2; update hushpoll");
     const read = shape(document, "", RULES);
-    const { opens, closes, epsilon, split, together } = read;
-    const later = together ?? read.attributes.filter((/** @type {unknown} */ one) => "ask_if" in Object(one));
-    must(format === 1 ? !together : later.length, "together", together, "in format 2 alone");
+    const { opens, closes, epsilon, split, together, draws } = read;
+    const later = together ?? draws ?? read.attributes.filter((/** @type {unknown} */ one) => "ask_if" in Object(one));
+    const first = together || !draws ? "together" : "draws";
+    must(format === 1 ? !(together ?? draws) : later.length, first, together ?? draws, "in format 2 alone");
     // The comparison is false where either is absent.
     must(!(opens >= closes), "closes", closes, `after ${opens}`);
     const total = parseDecimal(epsilon, "epsilon");
-    const { blocks, followUps, groups, translations } = await load(read);
+    const { blocks, draws: drawing, followUps, groups, translations } = await load(read);
     const several = blocks?.readTogether(together) ?? [];
     const owners = new Map(several.flatMap((block) => block.attributes.map((name) => [name, block.name])));
     /** @type {Attribute[]} */
@@ -105,12 +107,13 @@ export async function readPublished(value) {
     const alone = attributes.map(({ name, k, units, epsilon, oracle }, at) => {
       return { name, where: `attributes[${name}]`, places: [at], k, units, epsilon, oracle };
     });
-    const layout = layOut(blocks?.joinParts(alone, attributes, several) ?? alone);
-    must(format === 1 || layout.recordSize <= 1024, together ? "together" : "ask_if", layout.recordSize, "at most 1024 bytes");
+    const parts = blocks?.joinParts(alone, attributes, several) ?? alone;
+    const layout = layOut(drawing?.drawParts(parts, draws) ?? parts);
+    must(format === 1 || layout.recordSize <= 1024, together || draws ? first : "ask_if", layout.recordSize, "at most 1024 bytes");
     checkAttributes(attributes);
     translations?.checkTranslations({ ...read, attributes });
-    must(!together || split !== "k-based", "split", split, "another: there are blocks");
-    checkBudget(total, split, layout.fields);
+    must(!(together ?? draws) || split !== "k-based", "split", split, "another: there are blocks");
+    (drawing?.checkShares ?? checkBudget)(total, split, layout.fields);
     groups?.checkProtected(read.protected, attributes);
     const digest = await sha256Hex(canonicalJson(read));
     return /** @type {Published} */ (/** @type {unknown} */ ({ ...read, attributes, ...layout, digest }));

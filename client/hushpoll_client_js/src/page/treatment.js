@@ -11,11 +11,11 @@ import { words } from "./words.js";
 export function sayTreatment(form, published) {
   const { notices, perturbed } = preview(published, undefined, words);
   byId("survey-notices").replaceChildren(...notices.map((notice) => element("p", {}, notice)));
-  for (const { questions, protection } of perturbed) {
+  for (const { questions, protection, sentAtRandom } of perturbed) {
     for (const { name } of questions) {
       const others = questions.filter((other) => other.name !== name).map((other) => other.question ?? other.name);
       const together = others.length ? `${words.say("block.with", { questions: others.join(" / ") })} ` : "";
-      form.querySelector(`[data-attribute="${name}"] .treatment`)?.append(` ${together}${protection.words}`);
+      form.querySelector(`[data-attribute="${name}"] .treatment`)?.append(` ${together}${[protection.words, sentAtRandom].filter(Boolean).join(" ")}`);
     }
   }
 }
