@@ -24,6 +24,7 @@ from hushpoll_analysis.planning.expected_estimates import (
     expected_interval_width,
     smallest_difference,
 )
+from hushpoll_analysis.planning.goals import refuse_draws
 from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
 from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
@@ -118,6 +119,8 @@ def plan(
         raise InvalidParameter(
             f"metric is {metric!r}; it must be one of {', '.join(METRICS)}", field="metric"
         )
+    if manifest.draws:
+        refuse_draws(manifest.resolve())
     assumptions = given or AuditAssumptions()
     options = [
         _option(manifest, protocol, split, n, assumptions)
@@ -126,7 +129,7 @@ def plan(
     ]
     possible = [option for option in options if "error" not in option]
     shuffled, own = None, options[0]
-    if own.get("attributes") and not manifest.draws:
+    if own.get("attributes"):
         shuffled = shuffle_guarantee(manifest.resolve(), n, delta=delta, crowd=crowd).to_dict()
     best = min(possible, key=lambda option: _preference(option, metric), default=None)
     return {
