@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ import pytest
 from hushpoll_analysis import shuffle_guarantee
 from hushpoll_analysis.estimates.cross_table import cross_table
 from hushpoll_analysis.estimates.frequencies import frequencies, frequencies_from_counts
+from hushpoll_analysis.planning.goals import Goal
+from hushpoll_analysis.planning.planner import plan
+from hushpoll_analysis.planning.verdicts import verdicts
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.records.counts import PairCounts, count_pairs
 from hushpoll_analysis.records.records import Records, RecordStream
@@ -38,8 +42,8 @@ ATTRIBUTES = [
 ]
 
 
-def survey(answer: int = 2, epsilon: str = "6", **changes: Any) -> Published:
-    draft = {
+def draft_of(answer: int = 2, epsilon: str = "6") -> dict[str, Any]:
+    return {
         "name": "habits",
         "version": 1,
         "title": "Habits",
@@ -49,7 +53,10 @@ def survey(answer: int = 2, epsilon: str = "6", **changes: Any) -> Published:
         "together": [{"name": "pair", "attributes": ["smokes", "drinks"]}],
         "draws": [{"name": "rota", "blocks": ["sleep", "pair", "age"], "answer": answer}],
     }
-    return Manifest.from_dict(draft | changes).resolve()
+
+
+def survey(answer: int = 2, epsilon: str = "6", **changes: Any) -> Published:
+    return Manifest.from_dict(draft_of(answer, epsilon) | changes).resolve()
 
 
 def people(n: int, seed: int = 1) -> dict[str, Any]:
@@ -277,3 +284,54 @@ def test_what_a_shuffler_adds_is_refused_with_a_draw() -> None:
     with pytest.raises(InvalidParameter, match="has the draw rota") as caught:
         shuffle_guarantee(survey(), 1000)
     assert caught.value.field == "draws"
+
+
+@pytest.mark.parametrize(("k", "gain"), [(2, 5.8), (5, 12.6), (20, 13.6)])
+def test_one_of_ten_questions_gains_at_epsilon_2_and_loses_at_8_where_answers_are_few(
+    k: int, gain: float
+) -> None:
+    ten = [{"name": f"q{one}", "role": "sensitive", "range": [1, k]} for one in range(10)]
+    draft = {"name": "ten", "version": 1, "title": "Ten", "protocol": "SS", "attributes": ten}
+
+    def variances(epsilon: str) -> tuple[float, float]:
+        """Return those of a share, times the respondents, of the split and of the drawn survey."""
+        alone = Manifest.from_dict(draft | {"epsilon": epsilon}).resolve()
+        drawn = Manifest.from_dict(draft | {"epsilon": epsilon, "answer": 1}).resolve()
+        split, one_in_ten = (
+            float(each.blocks[0].oracle.estimate_variance(Fraction(1, k)))
+            for each in (alone, drawn)
+        )
+        return split, one_in_ten / float(drawn.share_answering(["q0"]))
+
+    split, drawn = variances("2")
+    assert split / drawn == pytest.approx(gain, rel=0.02)
+    if k == 2:
+        split, drawn = variances("8")
+        assert split < drawn
+
+
+def test_standard_errors_of_a_drawn_survey_are_those_that_its_law_predicts() -> None:
+    ten = [{"name": f"q{one}", "role": "sensitive", "categories": ["0", "1"]} for one in range(10)]
+    draft = {"name": "ten", "version": 1, "title": "Ten", "protocol": "SS", "attributes": ten}
+    published = Manifest.from_dict(draft | {"epsilon": "2", "answer": 1}).resolve()
+    n = 40_000
+    codes = {one["name"]: np.arange(n) % 2 for one in ten}
+    records = Records(published, encode_many(published, codes, np.random.default_rng(1)))
+    variance = float(published.blocks[0].oracle.estimate_variance(Fraction(1, 2))) * 10 / n
+    for one in frequencies(records):
+        assert one.standard_error is not None
+        assert one.standard_error[0] ** 2 == pytest.approx(variance, rel=0.06)
+
+
+def test_a_plan_of_a_survey_with_a_draw_is_refused_with_what_stands_in_for_it() -> None:
+    manifest = Manifest.from_dict({**draft_of(2), "protected": None})
+    for planned in (
+        lambda: plan(manifest, 1000),
+        lambda: verdicts(manifest, [Goal.parse("width:gender=0.1")], n=1000),
+    ):
+        with pytest.raises(
+            InvalidParameter,
+            match=r"draw rota.*answered by 2 in 3 respondents with epsilon 1\.5: plan one of them",
+        ) as caught:
+            planned()
+        assert caught.value.field == "draws"

@@ -345,6 +345,32 @@ test("nothing is wider than a phone of 360 pixels", async () => {
   assert.equal(await overflow(), 0);
 });
 
+test("the page says that all answers of a draw are read and some are sent", async () => {
+  const draft = { draws: [{ name: "rota", blocks: ["smoker", "age", "trade"], answer: 1 }], together: undefined };
+  const { page, said } = await open("draw", { draft });
+  const beside = await page.locator('[data-attribute="smoker"] .treatment').innerText();
+  assert.match(beside, /Your device sends 1 of 3 such answers, chosen at random, so this one is sent with a chance of 1 in 3\./);
+  assert.doesNotMatch(await page.locator('[data-attribute="town"] .treatment').innerText(), /random/);
+  await page.getByLabel("yes", { exact: true }).check();
+  await page.getByRole("spinbutton", { name: "How old are you?" }).fill("44");
+  await page.getByLabel("office").check();
+  await page.locator('[data-attribute="town"] select').selectOption({ label: "Oslo" });
+  await toReview(page);
+  await heading(page, "What would be sent");
+  const sentence = /Your device reads all of these 3 answers and sends 1 of them, chosen at random by your device, whatever the answers are\./;
+  assert.match(await page.locator("#review-together").innerText(), sentence);
+  const each = await page.locator("#review-perturbed").innerText();
+  assert.match(each, sentence);
+  assert.equal(each.match(/It is sent with a chance of 1 in 3; the sentences below hold where it is sent\./g).length, 3);
+  assert.deepEqual(await offences(page), []);
+  if (process.env.HUSHPOLL_PICTURES) await page.screenshot({ path: `${process.env.HUSHPOLL_PICTURES}/draw.png`, fullPage: true });
+  await agree(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  assert.equal(await server.count("draw"), 1);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
 test("the keyboard alone is enough, and the focus follows", async () => {
   const { page } = await open("keyboard");
   const press = async (...keys) => {

@@ -29,7 +29,7 @@ import { parseReport } from "../../client/hushpoll_client_js/src/report_reader.j
 import { encodeReport } from "../../client/hushpoll_client_js/src/wire.js";
 
 /** Files by name, without their ending. */
-export const FILES = ["answers", "budgets", "hashes", "languages", "manifests", "protection", "records", "refusals", "thresholds", "wire"];
+export const FILES = ["answers", "budgets", "draws", "hashes", "languages", "manifests", "protection", "records", "refusals", "thresholds", "wire"];
 
 /** Groups for the side that writes surveys or takes bulk uploads, which no device does. */
 export const NOT_FOR_DEVICES = ["refusals.drafts", "wire.bulk", "wire.refused_bulk"];
@@ -138,6 +138,14 @@ const GROUPS = {
   "refusals.follow_ups": async ({ changes, field }, { sound_follow_ups }) => {
     await readPublished(sound_follow_ups);
     const error = await readPublished(changed(sound_follow_ups, changes)).then(() => undefined, (reason) => reason);
+    if (!(error instanceof ManifestRefused)) throw new Error(`not refused: ${error}`);
+    same(error.field, field);
+  },
+  "draws.previews": async ({ published, preview: text }) => {
+    same(inWords(preview(await readPublished(published))), text);
+  },
+  "draws.refused": async ({ published, field }) => {
+    const error = await readPublished(published).then(() => undefined, (reason) => reason);
     if (!(error instanceof ManifestRefused)) throw new Error(`not refused: ${error}`);
     same(error.field, field);
   },

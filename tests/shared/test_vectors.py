@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from decoded import clear_answers, reports_of
+from hushpoll_client.device.preview import build_preview
 from hushpoll_protocols import (
     InvalidParameter,
     MalformedRecord,
@@ -300,6 +301,16 @@ def test_manifests() -> None:
             layout = published.layout
             assert layout.record_size == vector["record_size"]
             assert [[f.name, f.offset, f.size] for f in layout.fields] == vector["fields"]
+
+
+def test_draws() -> None:
+    for vector in vectors("draws", "previews"):
+        published = Published.from_json(vector["published"])
+        assert str(build_preview(published, None)) == vector["preview"]
+    for vector in vectors("draws", "refused"):
+        with pytest.raises(ManifestRefused) as caught:
+            Published.from_json(vector["published"])
+        assert caught.value.field == vector["field"], vector["what"]
 
 
 def test_surveys() -> None:

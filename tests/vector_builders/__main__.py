@@ -8,6 +8,7 @@ from pathlib import Path
 from vector_builders import (
     answers,
     budgets,
+    draws,
     hashes,
     languages,
     manifests,
@@ -29,6 +30,7 @@ BUILDERS = (
     answers,
     protection,
     languages,
+    draws,
 )
 
 

@@ -222,4 +222,5 @@ def _answers(published: Published, row: int) -> dict[str, str | list[str] | None
 
 def _enough(published: Published) -> int:
     most: dict[str, Any] = {"GRR": 1, "BLH": 3, "OLH": 3}
-    return sum(most.get(block.oracle.name, block.k + 1) for block in published.blocks)
+    of_masks = sum(len(draw.blocks) for draw in published.draws)
+    return of_masks + sum(most.get(one.oracle.name, one.k + 1) for one in published.blocks)

@@ -341,6 +341,62 @@ SELECTS: dict[str, Any] = {
 """Select-alls with limits in a block, without limits in one, apart, and in clear."""
 
 
+DRAWS: dict[str, Any] = {
+    "name": "draws",
+    "version": 1,
+    "title": "A draw of three blocks",
+    "epsilon": "3",
+    "protocol": "GRR",
+    "attributes": [
+        {"name": "town", "role": "plain", "categories": ["Oslo", "Bonn"]},
+        {"name": "gender", "role": "sensitive", "categories": ["f", "m"]},
+        {"name": "age", "role": "sensitive", "protocol": "OUE", "range": [1, 4]},
+        {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"], "question": "Smoke?"},
+        {"name": "drinks", "role": "sensitive", "categories": ["no", "yes"]},
+        {"name": "sleep", "role": "sensitive", "categories": ["bad", "good"]},
+    ],
+    "together": [{"name": "pair", "attributes": ["smokes", "drinks"]}],
+    "draws": [{"name": "rota", "blocks": ["sleep", "pair", "age"], "answer": 2}],
+}
+"""A draw with a block of several questions, in another order than the manifest's."""
+
+DRAWN: dict[str, Any] = {
+    "name": "drawn",
+    "version": 1,
+    "title": "One question of ten",
+    "epsilon": "2",
+    "protocol": "SS",
+    "attributes": [
+        {"name": f"q{number}", "role": "sensitive", "range": [1, 2 + number % 4]}
+        for number in range(10)
+    ],
+    "answer": 1,
+}
+"""A mask of two bytes, by the shorthand."""
+
+FOLLOW_UP_DRAWS: dict[str, Any] = {
+    "name": "follow-up-draws",
+    "version": 1,
+    "title": "Follow-ups in draws",
+    "epsilon": "3",
+    "protocol": "RAPPOR",
+    "split": {"weights": {"one": 2, "two": 1, "age": 1}},
+    "attributes": [
+        {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]},
+        {"name": "amount", "role": "sensitive", "range": [1, 2], "ask_if": {"smokes": ["yes"]}},
+        {"name": "age", "role": "sensitive", "range": [1, 3]},
+        {"name": "brand", "role": "sensitive", "range": [1, 2], "ask_if": {"amount": ["2"]}},
+        {"name": "sleep", "role": "sensitive", "categories": ["bad", "good"]},
+        {"name": "sport", "role": "sensitive", "categories": ["no", "yes"], "missing": "none"},
+    ],
+    "draws": [
+        {"name": "one", "blocks": ["sleep", "smokes", "amount"], "answer": 2},
+        {"name": "two", "blocks": ["brand", "sport"], "answer": 1},
+    ],
+}
+"""Two draws, with a router in a draw, its follow-up in the same one, and another in the other."""
+
+
 DRAFTS: tuple[dict[str, Any], ...] = (
     SMALL,
     WHOLE,
@@ -363,4 +419,7 @@ DRAFTS: tuple[dict[str, Any], ...] = (
     FOLLOW_UPS,
     FOLLOW_UP_ALONE,
     SELECTS,
+    DRAWS,
+    DRAWN,
+    FOLLOW_UP_DRAWS,
 )

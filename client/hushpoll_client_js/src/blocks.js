@@ -62,7 +62,7 @@ export function joinParts(alone, attributes, together) {
       const k = combinations.length;
       obey(k, field, integer(2, K_MAX));
       const code = (/** @type {readonly number[]} */ codes) => combinations.indexOf(lanesOf(places, codes));
-      const part = { name, where, places, k, combinations, code, epsilon: claims.epsilon, ...checkClaims(claims, k, where) };
+      const part = { name, where, places, names: members, k, combinations, code, epsilon: claims.epsilon, ...checkClaims(claims, k, where) };
       for (const place of places) attributes[place].oracle = part.oracle;
       return [name, part];
     }),

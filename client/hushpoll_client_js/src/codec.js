@@ -22,6 +22,11 @@ import { NOT_ASKED } from "./wording.js";
  * @property {bigint[]} [combinations] Of a block of several the combinations that are possible: see `combinationsOf`.
  * @property {(codes: readonly number[], bits: import("./bits.js").Bits) => number} [code] What the oracle randomises, where it is not the
  *   code of the one question.
+ * @property {number} [before] Of the first block of a draw the bytes of the mask before it.
+ * @property {(record: Uint8Array, offset: number, bits: import("./bits.js").Bits) => number} [chosen] Of a block of a draw, whether it is
+ *   sent; the first writes the mask before its offset.
+ * @property {import("./draws.js").OfDraw} [draw]
+ * @property {readonly string[]} [names] Of a block of several its questions.
  * @property {bigint} units Epsilon in units of 10^-12; 0 in clear.
  * @property {string | undefined} [epsilon]
  * @property {import("./protocol.js").FrequencyOracle | undefined} [oracle]
@@ -46,7 +51,7 @@ export function layOut(parts) {
   let recordSize = 0;
   const fields = parts.map((part) => {
     const size = part.oracle?.recordSize ?? codeSize(part.k);
-    recordSize += size;
+    recordSize += (part.before ?? 0) + size;
     return { ...part, offset: recordSize - size, size };
   });
   return { fields, recordSize };
@@ -90,7 +95,8 @@ export function codeAnswers(published, answers) {
  */
 export function encode({ fields, recordSize }, codes, bits) {
   const record = new Uint8Array(recordSize);
-  fields.forEach(({ places, offset, size, oracle, code: joined }) => {
+  fields.forEach(({ places, offset, size, oracle, code: joined, chosen }) => {
+    if (chosen && !chosen(record, offset, bits)) return;
     const code = joined ? joined(codes, bits) : codes[places[0]];
     record.set(oracle ? oracle.randomize(code, bits) : writeInteger(code, size), offset);
   });

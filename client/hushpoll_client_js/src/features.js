@@ -8,6 +8,7 @@ import { TransportError } from "./errors.js";
 /**
  * @typedef {object} Features
  * @property {typeof import("./blocks.js")} [blocks]
+ * @property {typeof import("./draws.js")} [draws]
  * @property {typeof import("./follow_ups.js")} [followUps]
  * @property {typeof import("./protected_groups.js")} [groups]
  * @property {typeof import("./selects.js")} [selecting]
@@ -26,6 +27,7 @@ export async function load(read) {
   // `PARTS` of hushpoll_server/pages/assets.py says the same of a published survey, for what the hosted page loads beforehand.
   const loading = {
     blocks: "together" in read && import("./blocks.js"),
+    draws: "draws" in read && import("./draws.js"),
     followUps: has("ask_if") && import("./follow_ups.js"),
     groups: "protected" in read && import("./protected_groups.js"),
     selecting: "selects" in read && import("./selects.js"),

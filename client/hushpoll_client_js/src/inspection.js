@@ -4,6 +4,7 @@ import { MalformedRecord } from "./errors.js";
 import { grrSupport } from "./grr.js";
 import { readInteger } from "./integers.js";
 import { hashingSupport } from "./local_hashing.js";
+import { unpack } from "./packing.js";
 import { ssSupport } from "./ss.js";
 import { unarySupport } from "./unary.js";
 
@@ -46,8 +47,15 @@ export function decodeClear({ attributes, fields, recordSize }, record) {
   }
   /** @type {[string, string][]} */
   const clear = [];
-  for (const { name, places, offset, size, oracle } of fields) {
+  /** @type {number[]} */
+  let chosen = [];
+  for (const { name, places, offset, size, oracle, draw, before = 0 } of fields) {
     const part = record.subarray(offset, offset + size);
+    if (draw && !draw.at) chosen = chosenOf(draw, record.subarray(offset - before, offset));
+    if (draw && !chosen.includes(draw.at)) {
+      if (part.some(Boolean)) throw malformed("a block that was not chosen is not zero", "padding", name);
+      continue;
+    }
     const category = attributes[places[0]].domain[Number(readInteger(part))];
     try {
       if (oracle) support(oracle, part);
@@ -62,8 +70,22 @@ export function decodeClear({ attributes, fields, recordSize }, record) {
 }
 
 /**
+ * Which blocks of a draw a mask says were chosen, by their place in it.
+ *
+ * @param {import("./draws.js").OfDraw} draw
+ * @param {Uint8Array} mask
+ */
+function chosenOf({ name, count, answer }, mask) {
+  const chosen = unpack(mask, count);
+  if (chosen === "padding") throw malformed("a pad bit of a mask is set", "padding", name);
+  if (chosen.length !== answer) throw malformed(`a mask has ${chosen.length} bits, not ${answer}`, "popcount", name);
+  return chosen;
+}
+
+/**
  * @param {string} what
  * @param {string} reason
+ * @param {string} [field]
  */
-const malformed = (what, reason) =>
-  new MalformedRecord(`${what} (${reason}); send it exactly as the device made it`, { reason });
+const malformed = (what, reason, field) =>
+  new MalformedRecord(`${what} (${reason}); send it exactly as the device made it`, field === undefined ? { reason } : { reason, field });

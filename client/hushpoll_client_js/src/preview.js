@@ -30,6 +30,9 @@ const SMALL_BATCH = 20;
  * @property {string} truth How often what is sent is, or points at, the true answer.
  * @property {string} guess The best guess in words.
  * @property {boolean} [selectAll] Whether it is a select-all, which is named and asked as one question.
+ * @property {string | undefined} draw Name of the draw that it is in.
+ * @property {string | undefined} sentAtRandom The same, for beside the question.
+ * @property {string | undefined} drawn How likely it is sent, of a draw; all else holds where it is.
  * @property {string[]} followUps A sentence for each follow-up among the questions: when it is asked.
  */
 
@@ -42,6 +45,7 @@ const SMALL_BATCH = 20;
  * @property {{name: string, question: string | undefined, answer: string | undefined, selectAll?: boolean}[]} clear Attributes that leave as
  *   they are answered; they can betray randomised ones by correlation.
  * @property {Perturbed[]} perturbed Attributes that leave randomised.
+ * @property {Record<string, string>} draws By draw: that all of its answers are read, and how many are sent.
  * @property {Protection} protection How far all randomised answers together can move any belief.
  * @property {string} epsilon Privacy loss in all, at most.
  * @property {string} digest
@@ -77,7 +81,7 @@ export function preview(published, answers, words = ENGLISH) {
       return { selectAll: true, name: select.name, question: select.question, answer: codes && namedOptions(chosen, words) };
     }),
     perturbed: fields.flatMap((field) => {
-      const { name, places, oracle, k, units, epsilon = "" } = field;
+      const { name, places, oracle, k, units, epsilon = "", draw } = field;
       if (!oracle) return [];
       const reach = reachOf(published, field);
       const router = reach !== units;
@@ -100,9 +104,13 @@ export function preview(published, answers, words = ENGLISH) {
         protection: count > 1 ? protectionOfBlock(reach, count, words, router) : protectionOfQuestion(reach, words, router),
         truth: truthSentence(k, revealed, words, count),
         guess: guessSentence(k, revealed, words, count) + (router ? ` ${words.say("guess.apart")}` : ""),
+        draw: draw?.name,
+        sentAtRandom: draw && words.say("draw.one", { answer: draw.answer, count: draw.count }),
+        drawn: draw && words.say("drawn", { answer: draw.answer, count: draw.count }),
         followUps: places.flatMap((place) => followUp(attributes, place, words) ?? []),
       };
     }),
+    draws: drawsOf(fields, words),
     protection: ofAll(published, words),
     epsilon,
     digest,
@@ -173,7 +181,7 @@ function notices(published, words) {
 function ofAll(published, words) {
   const perturbed = published.fields.filter(({ oracle }) => oracle);
   return protectionOfSurvey(
-    perturbed.map(({ units }) => units),
+    perturbed.flatMap(({ units, draw }) => (draw ? (draw.at ? [] : [draw.units]) : [units])),
     words,
     perturbed.map((field) => reachOf(published, field)),
   );
@@ -181,7 +189,7 @@ function ofAll(published, words) {
 
 /**
  * Epsilon of all that tells about the answers of a field, in units of 10^-12. Whether a follow-up was asked depends on the answer to its
- * router, so what is sent of the follow-up tells about the router as well.
+ * router, so what is sent of the follow-up tells about the router as well. Of the blocks of a draw as many count as a device sends.
  *
  * @param {import("./published.js").Published} published
  * @param {import("./codec.js").Field} field
@@ -191,8 +199,27 @@ function reachOf({ attributes, fields }, { places, name }) {
     for (let at = place; at !== undefined; at = attributes[at].router) if (at !== place && places.includes(at)) return true;
     return false;
   };
-  return fields.reduce((sum, other) => (other.oracle && (other.name === name || other.places.some(tells)) ? sum + other.units : sum), 0n);
+  /** @type {Record<string, number>} */
+  const counted = {};
+  return fields.reduce((sum, { name: own, places: theirs, oracle, units, draw }) => {
+    if (!oracle || !(own === name || theirs.some(tells))) return sum;
+    if (draw && (counted[draw.name] = (counted[draw.name] ?? 0) + 1) > draw.answer) return sum;
+    return sum + units;
+  }, 0n);
 }
+
+/**
+ * @param {readonly import("./codec.js").Field[]} fields
+ * @param {Words} words
+ */
+const drawsOf = (fields, words) =>
+  Object.fromEntries(
+    fields.flatMap(({ draw }) => {
+      if (!draw || draw.at) return [];
+      const groups = fields.some((other) => other.draw?.name === draw.name && other.places.length > 1);
+      return [[draw.name, words.say(groups ? "draw.groups" : "draw", { answer: draw.answer, count: draw.count })]];
+    }),
+  );
 
 /**
  * When a follow-up is asked, and that its answers are one more.
@@ -214,9 +241,17 @@ function followUp(attributes, place, words) {
  * @param {Preview} shown
  * @returns {string}
  */
-export function inWords({ title, survey, version, operator, purpose, notices, clear, perturbed, protection, epsilon, digest, recordSize }) {
+export function inWords({ title, survey, version, operator, purpose, notices, clear, perturbed, draws, protection, epsilon, digest, recordSize }) {
   const label = (/** @type {{name: string, question: string | undefined}} */ { name, question }) =>
     question ? `${name} (${question})` : name;
+  const heading = (/** @type {Perturbed} */ line) =>
+    line.questions.length > 1
+      ? `${line.selectAll && line.question ? `${line.question} ` : ""}${line.title} (${line.name}): ${line.questions.map((one) => (line.selectAll ? (one.question ?? one.name) : label(one))).join(", ")}`
+      : label(line);
+  const ofDraw = (/** @type {Perturbed} */ { draw }, /** @type {number} */ at) =>
+    draw === undefined || perturbed[at - 1]?.draw === draw
+      ? []
+      : ["", `  ${perturbed.filter((line) => line.draw === draw).map(heading).join("; ")}`, `  ${draws[draw]}`];
   return [
     `${title} (${survey}, version ${version})`,
     ...(operator === undefined ? [] : [`Asked by: ${operator}`]),
@@ -237,10 +272,12 @@ export function inWords({ title, survey, version, operator, purpose, notices, cl
     ...protection.changes.map((change) => `      ${row(change)}`),
     `    ${ENGLISH.say("this_survey_alone")}`,
     `    Privacy loss in all: at most epsilon ${epsilon}.`,
-    ...perturbed.flatMap((line) => [
+    ...perturbed.flatMap((line, at) => [
+      ...ofDraw(line, at),
       "",
-      `  ${line.questions.length > 1 ? `${line.selectAll && line.question ? `${line.question} ` : ""}${line.title} (${line.name}): ${line.questions.map((one) => (line.selectAll ? (one.question ?? one.name) : label(one))).join(", ")}` : label(line)}`,
+      `  ${heading(line)}`,
       ...line.followUps.map((sentence) => `    ${sentence}`),
+      ...(line.drawn === undefined ? [] : [`    ${line.drawn}`]),
       `    ${line.protocol} with epsilon ${line.epsilon}. ${line.protection.words}`,
       `    ${line.truth}`,
       `    ${line.protection.limit}`,

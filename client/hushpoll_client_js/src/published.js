@@ -66,6 +66,7 @@ const RULES = {
   attributes: LIST,
   "together?": LIST,
   "selects?": LIST,
+  "draws?": LIST,
   "description?": DESCRIPTION,
   "operator?": text(200),
   "purpose?": PURPOSE,
@@ -94,14 +95,16 @@ export async function readPublished(value) {
     // Before its keys: a later format has some that this version does not know.
     must(format === 1 || format === 2, "format", format, "1 or 2; update hushpoll");
     const read = shape(document, "", RULES);
-    const { opens, closes, epsilon, split, together, selects } = read;
-    const joint = together ?? selects;
+    const { opens, closes, epsilon, split, together, selects, draws } = read;
+    must(!selects || !draws, "draws", draws, "left out beside selects");
+    const joint = together ?? selects ?? draws;
+    const first = together ? "together" : selects ? "selects" : draws ? "draws" : "together";
     const later = joint ?? read.attributes.filter((/** @type {unknown} */ one) => "ask_if" in Object(one));
-    must(format === 1 ? !joint : later.length, together || !selects ? "together" : "selects", joint, "in format 2 alone");
+    must(format === 1 ? !joint : later.length, first, joint, "in format 2 alone");
     // The comparison is false where either is absent.
     must(!(opens >= closes), "closes", closes, `after ${opens}`);
     const total = parseDecimal(epsilon, "epsilon");
-    const { blocks, followUps, groups, selecting, translations } = await load(read);
+    const { blocks, draws: drawing, followUps, groups, selecting, translations } = await load(read);
     const several = blocks?.readTogether(together) ?? [];
     const owners = new Map(several.flatMap((block) => block.attributes.map((name) => [name, block.name])));
     /** @type {Attribute[]} */
@@ -111,12 +114,14 @@ export async function readPublished(value) {
     const alone = attributes.map(({ name, k, units, epsilon, oracle }, at) => {
       return { name, where: `attributes[${name}]`, places: [at], k, units, epsilon, oracle };
     });
-    const layout = layOut(blocks?.joinParts(alone, attributes, several) ?? alone);
-    must(format === 1 || layout.recordSize <= 1024, together ? "together" : selects ? "selects" : "ask_if", layout.recordSize, "at most 1024 bytes");
+    const parts = blocks?.joinParts(alone, attributes, several) ?? alone;
+    const layout = layOut(drawing?.drawParts(parts, draws) ?? parts);
+    must(format === 1 || layout.recordSize <= 1024, joint ? first : "ask_if", layout.recordSize, "at most 1024 bytes");
     checkAttributes(attributes);
     translations?.checkTranslations({ ...read, attributes });
     must(!joint || split !== "k-based", "split", split, "another: there are blocks");
-    checkBudget(total, split, layout.fields, selecting?.dividing(selects));
+    if (drawing) drawing.checkShares(total, split, layout.fields);
+    else checkBudget(total, split, layout.fields, selecting?.dividing(selects));
     groups?.checkProtected(read.protected, attributes);
     const digest = await sha256Hex(canonicalJson(read));
     return /** @type {Published} */ (/** @type {unknown} */ ({ ...read, attributes, ...layout, digest, spread: selecting?.spreadAnswers }));

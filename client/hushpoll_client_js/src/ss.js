@@ -9,6 +9,7 @@ import { UNIT } from "./decimals.js";
 import { floorInExp } from "./exponential.js";
 import { pack, packedSize, unpack } from "./packing.js";
 import { Q } from "./protocol.js";
+import { uniformSubset } from "./subset.js";
 
 /**
  * @param {number} k
@@ -22,23 +23,11 @@ export function ss(k, units, { omega }) {
   return {
     recordSize: packedSize(k),
     thresholds: { P },
-    // The keep word, then a uniform subset of the others by Floyd's algorithm (Bentley and Floyd, CACM 1987), each
-    // index by rejection below floor(2^64/m)*m, so that no index is favoured even by 2^-64.
+    // The keep word, then a uniform subset of the others.
     randomize: (value, bits) => {
       const keep = bits(1)[0] < P;
       const size = keep ? omega - 1 : omega;
-      const batch = bits(size);
-      let taken = 0;
-      /** @type {Set<number>} */
-      const chosen = new Set();
-      for (let last = k - 1 - size; last < k - 1; last++) {
-        const m = BigInt(last + 1);
-        let word;
-        do word = taken < size ? batch[taken++] : bits(1)[0];
-        while (word >= Q - (Q % m));
-        const index = Number(word % m);
-        chosen.add(chosen.has(index) ? last : index);
-      }
+      const chosen = uniformSubset(k - 1, size, bits);
       const members = [...chosen].map((other) => (other < value ? other : other + 1));
       return pack(keep ? [...members, value] : members, k);
     },

@@ -210,6 +210,25 @@ class Goal:
         return given
 
 
+def refuse_draws(published: Published) -> None:
+    """Refuse to plan a survey with draws.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the draw, and what stands in for a plan.
+    """
+    for draw in published.draws:
+        d, s = len(draw.blocks), draw.answer
+        raise InvalidParameter(
+            f"the draft has the draw {draw.name}, and this version plans no surveys with draws "
+            f"yet. Each of its {d} blocks is answered by {s} in {d} respondents with epsilon "
+            f"{published.answered_epsilon(draw)}: plan one of them as a survey of its own with so "
+            "many respondents and that epsilon, or leave draws out",
+            field="draws",
+        )
+
+
 def check_goals(goals: Sequence[Goal], published: Published) -> None:
     """Refuse goals that are none, that a survey cannot have, or that contradict each other.
 

@@ -24,7 +24,7 @@ from hushpoll_analysis.planning.expected_estimates import (
     expected_interval_width,
     smallest_difference,
 )
-from hushpoll_analysis.planning.goals import Goal
+from hushpoll_analysis.planning.goals import Goal, refuse_draws
 from hushpoll_analysis.planning.outcomes import outcome
 from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
 from hushpoll_analysis.records.laws import law_of, members_of_categories
@@ -146,6 +146,8 @@ def plan(
     """
     _check_n(n)
     _check_metric(metric)
+    if manifest.draws:
+        refuse_draws(manifest.resolve())
     assumptions = given or AuditAssumptions()
     options = [
         _option(manifest, protocol, split, n, assumptions)
@@ -154,7 +156,7 @@ def plan(
     ]
     possible = [option for option in options if "error" not in option]
     shuffled, own = None, options[0]
-    if own.get("attributes") and not manifest.draws:
+    if own.get("attributes"):
         shuffled = shuffle_guarantee(manifest.resolve(), n, delta=delta, crowd=crowd).to_dict()
     best = min(possible, key=lambda option: _preference(option, metric), default=None)
     return {
@@ -221,6 +223,8 @@ def outlook(
     """
     _check_n(n)
     _check_metric(metric)
+    if manifest.draws:
+        refuse_draws(manifest.resolve())
     assumptions = given or AuditAssumptions()
     own = _option(manifest, "own", "own", n, assumptions)
     shuffled = None

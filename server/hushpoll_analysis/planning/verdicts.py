@@ -22,6 +22,7 @@ from hushpoll_analysis.planning.goals import (
     WIDTHS,
     Goal,
     check_goals,
+    refuse_draws,
     resolved,
 )
 from hushpoll_analysis.planning.needed import N_MAX, POWER, PROTECTS, rounded_up
@@ -217,13 +218,14 @@ def verdicts(
     if epsilon is not None:
         manifest = replace(manifest, epsilon=parse_epsilon(epsilon))
     published = manifest.resolve()
+    refuse_draws(published)
     goals = [_of_options(goal, published) for goal in goals]
     check_goals(goals, published)
     assumed = given or AuditAssumptions()
     told = [_verdict(manifest, published, goal, n, assumed) for goal in goals]
     respondents = n or max((one.n_needed or 0 for one in told), default=0)
     shuffled = None
-    if respondents and published.perturbed and not published.draws:
+    if respondents and published.perturbed:
         shuffled = shuffle_guarantee(published, respondents, delta=delta, crowd=crowd).to_dict()
     return {
         "survey": manifest.name,

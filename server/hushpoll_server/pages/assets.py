@@ -34,6 +34,7 @@ DASHBOARD = "dashboard/"
 # surveys do. Bundled, their names end in a hash.
 PARTS: Final[Mapping[str, Callable[[Published], object]]] = {
     "blocks": lambda survey: survey.together,
+    "draws": lambda survey: survey.draws,
     "follow_ups": lambda survey: any(one.ask_if is not None for one in survey.attributes),
     "protected_groups": lambda survey: survey.protected is not None,
     "selects": lambda survey: survey.selects,

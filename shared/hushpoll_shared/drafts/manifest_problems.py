@@ -32,7 +32,9 @@ _RIGHT: Final[Mapping[str, Any]] = {
 }
 """What takes the place of a field that is refused; other fields are left out."""
 _RIGHT_QUESTION: Final = {"role": "sensitive", "protocol": "GRR", "categories": ["a", "b"]}
-_NAMES_QUESTIONS: Final = ("pairs", "protected", "split", "together", "translations")
+_NAMES_QUESTIONS: Final = (
+    *("always", "answer", "draws", "pairs", "protected", "split", "together", "translations"),
+)
 _TRANSLATION: Final = re.compile(r"translations\[([^\]]*)\].*", re.DOTALL)
 _PATH: Final = re.compile(r"attributes\[([^\]]*)\](?:\.([a-z_]+))?.*", re.DOTALL)
 
@@ -250,9 +252,14 @@ def _mend(draft: object, rest: dict[str, Any], field: str, position: int | None)
             return False
         rest[part] = _RIGHT[part]
         return True
-    if part == "together":
-        # It names blocks that are no more.
+    if part in ("together", "draws", "answer"):
+        # They name blocks and draws that are no more.
         rest.pop("split", None)
+    if part == "together":
+        for name in ("draws", "answer", "always"):
+            rest.pop(name, None)
+    if part == "answer":
+        rest.pop("always", None)
     for key in [key for key in rest if key == part or field == str(key)[:200]]:
         del rest[key]
         return True

@@ -329,6 +329,10 @@ class Published(Terms):
             share *= Fraction(comb(d - wanted, s - wanted), comb(d, s)) if wanted <= s else 0
         return share
 
+    def answered_epsilon(self, draw: Draw) -> str:
+        """Return what each block of a draw is given where it is answered, spelled."""
+        return format_epsilon(self._divided[1][draw.blocks[0]])
+
     def draw_of(self, block: str) -> Draw | None:
         """Return the draw that a block is in, if it is in one."""
         return next((draw for draw in self.draws if block in draw.blocks), None)

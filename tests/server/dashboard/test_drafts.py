@@ -154,6 +154,28 @@ def test_questions_are_put_together_with_the_rules_of_yaml(site, visit):
     assert "first and second alone" in text or "Put together first and second" in text
 
 
+def test_questions_are_drawn_at_random_with_the_rules_of_yaml(site, visit):
+    ada = visit("ada", every="editor")
+    path = begun(ada)
+    change(ada, path, do="add")
+    names = {"q0-name": "first", "q1-name": "second", "s-protocol": "SS", "s-split": "uniform"}
+    for lines, words in (
+        ("rota: first | 1", "a draw is from two blocks on"),
+        ("rota: first, second | 2", "of 2 blocks a device answers 1 to 1"),
+        ("rota: first, second", "of 2 blocks a device answers 1 to 1"),
+        ("rota: first, third | 1", "which is no block of the survey"),
+    ):
+        change(ada, path, **names, **{"s-draws": lines})
+        text = ada.get(path).text
+        beside = text[text.index('id="s-draws-fault"') :].partition("</div>")[0]
+        assert words in beside, beside
+    change(ada, path, **names, **{"s-draws": "rota: first, second | 1"})
+    text = ada.get(path).text
+    assert "It can be published" in text
+    assert ">\nrota: first, second | 1</textarea>" in text
+    assert "this version plans no surveys with draws yet" in text
+
+
 def test_a_question_is_asked_only_after_answers_to_another_with_the_rules_of_yaml(site, visit):
     ada = visit("ada", every="editor")
     path = begun(ada)

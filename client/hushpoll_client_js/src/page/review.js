@@ -13,7 +13,7 @@ import { surveyText, words } from "./words.js";
  * @param {string} spent Epsilon that this device has spent on other surveys.
  * @param {number} [person] Who has spent it, where several people may answer on this device.
  */
-export function showReview({ notices, clear, perturbed, protection, epsilon, digest, recordSize }, { answers, skipped, asked }, spent, person) {
+export function showReview({ notices, clear, perturbed, draws, protection, epsilon, digest, recordSize }, { answers, skipped, asked }, spent, person) {
   byId("review-notices").replaceChildren(...notices.map((notice) => paragraph(notice)));
   byId("review-clear").replaceChildren(
     element("h3", {}, words.say(clear.length ? "review.clear" : "review.no_clear")),
@@ -40,6 +40,7 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
           surveyText("dt", question ?? name),
           answer(answers[name], skipped.has(name) && "review.skipped_randomised"),
         ]))),
+    ...Object.values(draws).map((sentence) => paragraph(sentence)),
     element("h4", {}, words.say("review.together")),
     paragraph(protection.words),
     paragraph(protection.limit),
@@ -50,11 +51,13 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
   );
   byId("review-perturbed").replaceChildren(
     element("h3", {}, words.say("review.each")),
-    ...perturbed.flatMap((line) => [
+    ...perturbed.flatMap((line, at) => [
+      ...drawBefore(line, perturbed[at - 1], perturbed, draws),
       ...(line.questions.length > 1
         ? [line.selectAll ? surveyText("h4", line.question ?? line.name) : element("h4", {}, line.title), ...(line.selectAll ? [paragraph(line.title)] : []), element("ul", {}, ...line.questions.map(({ name, question }) => surveyText("li", question ?? name)))]
         : [surveyText("h4", line.title)]),
       ...line.followUps.map((sentence) => paragraph(sentence)),
+      ...(line.drawn === undefined ? [] : [paragraph(line.drawn)]),
       paragraph(line.protection.words),
       paragraph(line.truth),
       paragraph(line.protection.limit),
@@ -69,6 +72,20 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
     paragraph(words.say("review.bytes", { count: recordSize })),
     element("p", { class: "digest" }, ...words.parts("review.digest", { digest: element("code", {}, digest) })),
   );
+}
+
+/**
+ * What is said of a draw before the first of its blocks: its questions, and that some of them are sent.
+ *
+ * @param {import("../preview.js").Perturbed} line
+ * @param {import("../preview.js").Perturbed | undefined} before
+ * @param {readonly import("../preview.js").Perturbed[]} perturbed
+ * @param {Record<string, string>} draws
+ */
+function drawBefore({ draw }, before, perturbed, draws) {
+  if (draw === undefined || before?.draw === draw) return [];
+  const questions = perturbed.filter((line) => line.draw === draw).flatMap((line) => line.questions);
+  return [paragraph(draws[draw]), element("ul", {}, ...questions.map(({ name, question }) => surveyText("li", question ?? name)))];
 }
 
 /** @param {string} spent @param {number} [person] */

@@ -14,6 +14,7 @@ from typing import Final
 
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_server.dashboard.drafts.block_fields import blocks_of, take_blocks
+from hushpoll_server.dashboard.drafts.draw_fields import draws_of, take_draws
 from hushpoll_server.dashboard.drafts.fields import (
     Fields,
     Read,
@@ -104,6 +105,7 @@ def form_of(manifest: Mapping[str, object]) -> Form:
         survey.texts["shared_device"] = SEVERAL if rest.pop("shared_device", False) else ""
     _take_groups(rest, survey)
     take_blocks(rest, survey)
+    take_draws(rest, survey)
     take_pairs(rest, survey)
     languages, others = languages_of(rest.pop("translations", None) or {}, survey, questions)
     rest["translations"] = others
@@ -146,6 +148,8 @@ def manifest_of(
         manifest["protected"] = group
     if together := blocks_of(survey("together")):
         manifest["together"] = together
+    if draws := draws_of(survey("draws")):
+        manifest["draws"] = draws
     if pairs := pairs_of(survey(PAIRS)):
         manifest[PAIRS] = pairs
     translations = {

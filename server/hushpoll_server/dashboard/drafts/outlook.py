@@ -232,5 +232,5 @@ _OF_QUESTIONS: Final = frozenset(
     {"low", *QUESTION_TEXTS, *QUESTION_CHOICES, "categories", "router", "select"}
 )
 _OF_SURVEYS: Final = frozenset(
-    {*TEXTS, *NUMBERS, *CHOICES, "shared_device", "protected-attribute", "together", PAIRS}
+    {*TEXTS, *NUMBERS, *CHOICES, "shared_device", "protected-attribute", "together", "draws", PAIRS}
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypedDict
 
 from hushpoll_analysis.planning.asked_pairs import pair_outlooks
+from hushpoll_analysis.planning.goals import refuse_draws
 from hushpoll_analysis.planning.needed import N_MAX, POWER
 from hushpoll_analysis.planning.planner import question_precision
 from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
@@ -92,6 +93,7 @@ def launch_plan(
     """
     if not 1 <= n <= N_MAX:
         raise InvalidParameter(f"n is {n}; give from 1 to {N_MAX:,} respondents", field="n")
+    refuse_draws(published)
     questions: list[QuestionPrecision] = [
         {
             "name": attribute.name,
