@@ -180,23 +180,27 @@ class Sums:
             self.gradient[m * self.p : (m + 1) * self.p] += (u * (pulled[:, :, m] @ v)).sum(axis=0)
         if self.r:
             self.gradient[self.free :] += ((within - size[:, None] * shares)[:, 1:].T @ z).ravel()
-        scores: Any = (place, outcome, likely, joint, np.ascontiguousarray(first), of.kinds.table)
+        slopes, kinds = np.ascontiguousarray(first), of.kinds.table
+
+        def multiplied(center: Array, weight: Array) -> Array:
+            width = self.m * kinds.shape[1] + of.c - 1
+            found = np.zeros((len(joint), width, width))
+            products(place, outcome, likely, joint, slopes, kinds, center, weight, found)
+            return found
+
         if self.derivatives > 1:
             full = self._complete(held, shares, size, second)
             if self.complete is not None:
                 self.complete.add(groups, full)
             if self.seen is not None:
-                means = np.zeros_like(full)
                 # E[s] with the part that does not depend on the record left out here and in `lost`
-                products(*scores, np.zeros_like(shares[:, 1:]), weight, means)
+                means = multiplied(np.zeros_like(shares[:, 1:]), weight)
                 lost = self._lost(held, pulled, within, first)
                 self.seen.add(groups, full - lost + means)
                 if self.scored is not None:
                     self.scored.add(groups, self._centered(means, pulled, within, shares, size))
         if self.crossed is not None:
-            squares = np.zeros((len(joint), *[self.crossed.width] * 2))
-            center = np.ascontiguousarray(shares[:, 1:])
-            products(*scores, center, table.square[rows], squares)
+            squares = multiplied(np.ascontiguousarray(shares[:, 1:]), table.square[rows])
             self.crossed.add(groups, squares)
         elif self.clusters is not None:
             self._add_clusters(groups, rows, likely, joint, shares, first)
