@@ -70,6 +70,7 @@ COMMANDS = {
     "relate ordered-change": (NAME, "one", "--since", "1"),
     "relate means": (NAME, "one"),
     "weight": (NAME, "one"),
+    "regress survey": (NAME, "--formula", "one ~ two"),
     "simulate": ("--manifest", "draft.json", "--data", "two.csv", "--bulk"),
     "submit": ("two.reports", NAME),
 }

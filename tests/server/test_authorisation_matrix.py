@@ -193,6 +193,7 @@ ROUTES = [
     Route("survey_reports.report", "GET", f"{VERSION}/report", "read", 200),
     Route("analysis.records", "GET", f"{VERSION}/records", "read", 200),
     Route("analysis.counts", "GET", f"{VERSION}/counts", "read", 200),
+    Route("jobs.regress", "POST", f"{VERSION}/jobs/regress", "read", 422, {"json": {"x": 1}}),
     Route("jobs.weight", "POST", f"{VERSION}/jobs/weight", "read", 422, {"json": {"x": 1}}),
     Route(
         "jobs.dependencies", "POST", f"{VERSION}/jobs/dependencies", "read", 422,

@@ -362,6 +362,62 @@ class JobCalls(Calls):
         }
         return self._document("weight", name, version, body, "attributes", timeout, on_look)
 
+    def regression(
+        self,
+        name: str,
+        version: int,
+        formula: str,
+        *,
+        family: str | None = None,
+        saturated: bool = False,
+        robust: bool = False,
+        confidence: float | None = None,
+        at: Mapping[str, str] | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        on_look: OnLook | None = None,
+    ) -> dict[str, Any]:
+        """Have a worker fit a regression of one attribute on others; needs the scope ``read``.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        formula : str
+            ``outcome ~ terms``, such as ``income ~ gender + C(region, ref='north')``.
+        family : str, optional
+            ``logit``, ``multinomial``, ``ordered`` or ``linear``; by default that of the outcome.
+        saturated : bool
+            Whether each combination of values in clear has its own chances of the perturbed
+            predictors.
+        robust : bool
+            Whether standard errors come from the sandwich.
+        confidence : float, optional
+            Of the intervals.
+        at : mapping of str to str, optional
+            By predictor, the value that all respondents have in a prediction.
+        timeout, on_look
+            See :meth:`fairness`.
+
+        Returns
+        -------
+        dict
+            ``coefficients`` and more, as ``hushpoll records regress --json`` gives them.
+
+        Raises
+        ------
+        TransportError, JobFailed
+            See :meth:`fairness`.
+        """
+        body = {
+            "formula": formula,
+            "family": family,
+            "saturated": saturated,
+            "robust": robust,
+            "confidence": confidence,
+            "at": dict(at) if at else None,
+        }
+        return self._document("regress", name, version, body, "coefficients", timeout, on_look)
+
     def _document(
         self,
         kind: str,

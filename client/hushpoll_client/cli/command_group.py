@@ -45,15 +45,22 @@ class LazyGroup(click.Group):
         The commands by name.
     name : str
         As it is typed, with the groups above it.
+    otherwise : str, optional
+        The command that is meant where a word is none of them.
     settings
         Of :class:`click.Group`.
     """
 
     def __init__(
-        self, rows: Mapping[str, Row | Group] = COMMANDS, name: str = _PROGRAM, **settings: Any
+        self,
+        rows: Mapping[str, Row | Group] = COMMANDS,
+        name: str = _PROGRAM,
+        *,
+        otherwise: str | None = None,
+        **settings: Any,
     ) -> None:
         super().__init__(name, **settings)
-        self._rows = rows
+        self._rows, self._otherwise = rows, otherwise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, sorted."""
@@ -75,7 +82,7 @@ class LazyGroup(click.Group):
             return None
         name = f"{self.name} {cmd_name}"
         if isinstance(row, Group):
-            return LazyGroup(row.commands, name, help=row.summary)
+            return LazyGroup(row.commands, name, otherwise=row.otherwise, help=row.summary)
         # Loading what trains takes seconds on a busy machine; the Tab key draws nothing.
         slow = row.extra == _SLOW and not ctx.resilient_parsing and sys.stderr.isatty()
         with waiting(f"loading {name}") if slow else nullcontext():
@@ -85,6 +92,8 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is called, or refuse with the names that are like it."""
+        if self._otherwise and args[0] not in self._rows and not args[0].startswith("-"):
+            args = [self._otherwise, *args]
         row = self._rows.get(args[0])
         if isinstance(row, Row) and not ctx.resilient_parsing:
             _say_what_it_does(row, args[1:])

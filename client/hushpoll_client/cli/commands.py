@@ -50,10 +50,13 @@ class Group:
         One line for ``hushpoll --help``.
     commands : mapping of str to Row
         By the second word of the command.
+    otherwise : str or None
+        The command that is meant where the second word is none of them.
     """
 
     summary: str
     commands: Mapping[str, Row]
+    otherwise: str | None = None
 
 
 _BY_HAND: Final[dict[str, Row | Group]] = {
@@ -210,8 +213,14 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
                 "hushpoll_analysis.cli.regress:data",
                 "server",
                 "Fit one to a table of your own whose columns were randomised by a known law.",
-            )
+            ),
+            "survey": Row(
+                "hushpoll_client.cli.regressions:survey",
+                "cli",
+                "Let a worker fit one to the records of a survey; the word survey may be left out.",
+            ),
         },
+        otherwise="survey",
     ),
     "relate": Group(
         "Show how answers to several questions depend on each other, and how answers change.",

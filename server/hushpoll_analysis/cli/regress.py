@@ -4,65 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from hushpoll_analysis.cli.weight_options import weights_of_records
-from hushpoll_shared.cli.fairness_options import confidence_option
-from hushpoll_shared.cli.table_out import save_table, table_out_option
+from hushpoll_shared.cli.regression_options import regression_options
+from hushpoll_shared.cli.regression_text import regression_text
+from hushpoll_shared.cli.table_out import save_table
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.reading.pairs import read_pair
 from hushpoll_shared.tables.regressions import regression_table
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_FAMILIES = ("logit", "multinomial", "ordered", "linear")
-
-
-def _options(command: _Command) -> _Command:
-    """Add the options of every regression."""
-    for option in reversed(
-        (
-            click.option(
-                "--formula",
-                required=True,
-                metavar="FORMULA",
-                help='OUTCOME ~ TERMS, such as \'smokes ~ age + C(region, ref="north") + '
-                "age:gender'; I(age/10), score(x), log(x) compute numbers.",
-            ),
-            click.option(
-                "--family",
-                type=click.Choice(_FAMILIES),
-                help="Model of the outcome.  [default: logit for two categories, multinomial for "
-                "more, linear for numbers]",
-            ),
-            click.option(
-                "--saturated",
-                is_flag=True,
-                help="Let each combination of values in clear have its own chances of the "
-                "perturbed predictors.",
-            ),
-            click.option(
-                "--robust",
-                is_flag=True,
-                help="Take standard errors from the sandwich, as with weights or clusters.",
-            ),
-            click.option(
-                "--at",
-                "stated",
-                multiple=True,
-                metavar="NAME=VALUE",
-                help="Also predict the chances if all rows had this value; several are stated "
-                "together.",
-            ),
-            confidence_option,
-            table_out_option,
-            json_option,
-        )
-    ):
-        command = option(command)
-    return command
 
 
 @click.command("data")
@@ -79,7 +33,8 @@ def _options(command: _Command) -> _Command:
 @click.option(
     "--cluster-column", metavar="COLUMN", help="Column of FILE that says which rows go together."
 )
-@_options
+@regression_options
+@json_option
 @reports_errors
 def data(
     file: Path,
@@ -111,7 +66,8 @@ def data(
 @click.command("regress")
 @click.argument("file", type=_FILE)
 @weights_of_records
-@_options
+@regression_options
+@json_option
 @reports_errors
 def of_records(
     file: Path,
@@ -157,8 +113,6 @@ def _fitted(
     **asked: Any,
 ) -> None:
     from hushpoll_analysis.regression.model import fit
-    from hushpoll_analysis.regression.summary import chances_table
-    from hushpoll_shared.cli.terminal import rendered
 
     values = dict(read_pair(text, field="--at", form="NAME=VALUE") for text in stated)
     found = fit(formula, answers, tell=say, **asked)
@@ -168,9 +122,7 @@ def _fitted(
         **found.to_dict(),
         "predicted": [chance.to_dict() for chance in chances],
     }
-    text = [found.summary()]
-    if chances:
-        text.append(rendered("\nPredicted chances", chances_table(chances, found.confidence)))
+    text = [regression_text(document)]
     if out is not None:
         save_table(document, lambda: regression_table(document), out)
         text.append(f"\nThe table is in {out}.")

@@ -1,7 +1,7 @@
 """The maximum of a likelihood: EM to start, Newton's method to finish, several starts.
 
-A step of EM with one Newton step for its maximisation (Lange, JRSS B 1995) uses the information of
-complete data, which is always positive, so it goes uphill from anywhere; near the maximum the
+EM finds the shares of the perturbed predictors before anything depends on anything. The products of
+the scores, which are always positive, then lead uphill (Berndt et al. 1974); near the maximum the
 observed information takes over. Where the likelihood has no finite maximum, because the outcome is
 separated or its noise is larger than what it says, the coefficient that grows is named.
 """
@@ -31,8 +31,27 @@ _SHORTER: Final = 0.1
 """Share of what is left that a step may leave, for the information to be used again."""
 _STUCK: Final = 1e-6
 """What may be left where no step goes up any more, because of rounding."""
-_EM: Final = 4
-"""Steps of EM before Newton's method is tried."""
+_DAMPED: Final = 0.01
+"""Share of the metric, at first, that shortens a step where the observed information fails."""
+_LEAST: Final = 1e-9
+_MOST: Final = 1e3
+"""Smallest and largest such share."""
+_GOOD: Final = 0.6
+"""Rise, to the one foreseen, from which the share is made smaller."""
+_SURE: Final = 1e-2
+"""What such a step may leave, of what Newton's may."""
+_STILL: Final = 0.01
+"""Standard errors by which a coefficient of the outcome may move in a step and counts as still."""
+_RESTS: Final = 3
+"""Such steps, one after the other, after which the climb of very many rows ends."""
+_SOME: Final = 1e-4
+"""Share of the respondents as which a combination counts at least in the metric."""
+_EM: Final = 25
+"""Steps of EM for the shares of the perturbed predictors, before anything depends on anything."""
+_RARE: Final = 1e-3
+"""Share, of an even one, below which EM lets no combination fall."""
+_ROUGH: Final = 0.1
+"""Rise of the log-likelihood below which EM has done its part."""
 _STARTS: Final = 3
 """Starts where the likelihood may have several maxima."""
 LARGE: Final = 2e9
@@ -65,6 +84,8 @@ class Maximum:
         Whether the step that is left is below `CONVERGED`.
     starts, agreed : int
         Starts, and those that led to this maximum.
+    settled : bool
+        Whether it ended since the outcome's coefficients stood still, with others on their way.
     flat : int or None
         A parameter that has no finite maximum, or of which the rows say nothing.
     infinite : bool
@@ -81,6 +102,7 @@ class Maximum:
     converged: bool
     starts: int
     agreed: int
+    settled: bool
     flat: int | None
     infinite: bool
     complete: Array
@@ -91,8 +113,6 @@ def maximise(
     likelihood: Likelihood,
     start: Array,
     *,
-    near: Climbed | None = None,
-    known: Array | None = None,
     enough: float | None = None,
 ) -> Maximum:
     """Return the maximum of the likelihood.
@@ -103,10 +123,6 @@ def maximise(
         Of the rows.
     start : f64[q]
         Where to begin.
-    near : Climbed, optional
-        The maximum of a sample of many rows, from which one start is made.
-    known : f64[q, q], optional
-        About the information there.
     enough : float, optional
         Squared length, in standard errors, of the step that may be left; by default `CONVERGED`, or
         `CLOSE` where there are so many rows and parameters that each step takes long.
@@ -114,20 +130,18 @@ def maximise(
     work = float(len(likelihood.rows.group)) * likelihood.size**2
     if enough is None:
         enough = CLOSE if work > LARGE else CONVERGED
-    if near is None:
-        first = climb(likelihood, start, enough=enough)
-    else:
-        first = climb(likelihood, near.parameters, close=True, known=known, enough=enough)
+    begin = with_shares(likelihood, start)
+    first = climb(likelihood, begin, enough=enough)
     best, steps, agreed = first, first.steps, 1
-    starts = 1 if likelihood.convex or near is not None or work > LARGE else _STARTS
+    starts = 1 if likelihood.convex or work > LARGE else _STARTS
     rng = np.random.default_rng(20_260)
     complete = _information(likelihood, start)
     scale = np.sqrt(np.maximum(np.diag(complete), 1e-300))
     unit = np.sqrt(likelihood.total) / 2 / scale
     for _ in range(starts - 1):
-        moved = start + _SPREAD * unit * rng.standard_normal(len(start))
+        moved = begin + _SPREAD * unit * rng.standard_normal(len(start))
         if not np.isfinite(likelihood.value(moved)):
-            moved = start
+            moved = begin
         other = climb(likelihood, moved, enough=enough)
         steps += other.steps
         if other.slopes.value > best.slopes.value + _SAME:
@@ -142,11 +156,47 @@ def maximise(
         best.converged,
         starts,
         agreed,
+        best.settled,
         flat,
         infinite,
         complete,
         start,
     )
+
+
+def with_shares(likelihood: Likelihood, start: Array) -> Array:
+    """Return a start at which the combinations of perturbed predictors are as frequent as EM says.
+
+    Nothing depends on anything: each constant of their model has one share, and the gradient by it
+    is what the rows are expected to have, less that.
+    """
+    z, c = likelihood.design.z, likelihood.c
+    constant = np.flatnonzero(np.isin(z, (0.0, 1.0)).all(axis=0) & (z.sum(axis=0) > 0))
+    whole = [one for one in constant if z[:, one].all()]
+    if whole:
+        constant = np.array(whole[:1])
+    elif z.shape[1] == 0 or len(constant) != z.shape[1] or not (z.sum(axis=1) == 1).all():
+        return start
+    sizes = np.bincount(likelihood.rows.group, likelihood.rows.weight, likelihood.design.groups)
+    people = (z[:, constant] * sizes[:, None]).sum(axis=0)
+    at, best = np.array(start), -np.inf
+    shares = np.full((c, len(constant)), 1 / c)
+    for _ in range(_EM):
+        mixing = np.zeros((c - 1, z.shape[1]))
+        mixing[:, constant] = np.log(shares[1:] / shares[0])
+        tried = at.copy()
+        tried[likelihood.outcome_size :] = mixing.ravel()
+        slopes = likelihood.at(tried, derivatives=1)
+        if not slopes.value > best + _ROUGH:
+            break
+        at, best = tried, slopes.value
+        rise = slopes.gradient[likelihood.outcome_size :].reshape(c - 1, -1)[:, constant]
+        shares[1:] += rise / people
+        shares = np.maximum(shares, _RARE / c)
+        shares[0] = 0
+        shares[0] = np.maximum(1 - shares.sum(axis=0), _RARE / c)
+        shares /= shares.sum(axis=0)
+    return at
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +207,7 @@ class Climbed:
     slopes: Slopes
     steps: int
     converged: bool
+    settled: bool = False
 
 
 def climb(
@@ -164,14 +215,14 @@ def climb(
     start: Array,
     *,
     fixed: Flags | None = None,
-    close: bool = False,
-    known: Array | None = None,
     enough: float = CONVERGED,
 ) -> Climbed:
     """Climb from a start to a maximum.
 
-    An information is used again for the next steps as long as they shorten what is left tenfold;
-    the first one may be that of a sample.
+    A step of Newton's method is taken where the observed information is positive and the step goes
+    up; it is used again as long as it shortens what is left tenfold. Elsewhere the products of the
+    scores take its place, which are what bends the likelihood as a function of the chances, and a
+    share of the metric keeps the step short (Levenberg).
 
     Parameters
     ----------
@@ -181,47 +232,102 @@ def climb(
         Its likelihood must not be 0.
     fixed : bool[q], optional
         Parameters that stay where they are.
-    close : bool
-        Whether the start is near the maximum, so that EM is not needed.
-    known : f64[q, q], optional
-        About the information at the start.
     enough : float
         Squared length, in standard errors, of the step that may be left.
     """
     free: Flags = np.ones(len(start), np.bool_) if fixed is None else ~fixed
-    at, steps = np.array(start, np.float64), 0
-    expectation = 0 if close or likelihood.convex or known is not None else _EM
-    slopes = likelihood.at(at, derivatives=1)
-    solver = None if known is None else _solver(known, free)
-    fresh = False
+    at, steps, damping, rests = np.array(start, np.float64), 0, _DAMPED, 0
+    work = float(len(likelihood.rows.group)) * likelihood.size**2
+    slopes, metric = likelihood.at(at), None
     while steps < _STEPS:
-        if solver is None:
-            observed = steps >= expectation
-            slopes, fresh = likelihood.at(at, observed=observed), observed
-            solver = _solver(slopes.observed, free) or _solver(slopes.complete, free)
-            if solver is None:
-                break
         gradient = slopes.gradient[free]
-        step = solver(gradient)
-        left = float(gradient @ step)
-        if left < enough:
-            if slopes.observed is not None:
+        newton = _solver(slopes.observed, free)
+        if newton is not None:
+            step = newton(gradient)
+            left = float(gradient @ step)
+            if left < enough:
                 return _polished(likelihood, Climbed(at, slopes, steps, True), step, free)
-            solver, expectation = None, 0
-            continue
-        steps += 1
-        found = _upwards(likelihood, at, slopes.value, step, left, free)
-        if found is None:
-            if fresh and slopes.observed is not None:
+            steps += 1
+            found = _upwards(likelihood, at, slopes.value, step, left, free)
+            if found is not None:
+                at, slopes = _again(likelihood, found, newton, left, enough, free)
+                slopes = likelihood.at(at, complete=metric is None)
+                continue
+            if slopes.scored is None:
                 return Climbed(at, slopes, steps, left < _STUCK)
-            solver, expectation = None, 0
-            continue
+        if metric is None and slopes.complete is not None:
+            metric = _metric(likelihood, slopes.complete)
+        if slopes.scored is None or metric is None:
+            break
+        found, tries, left, wanted = None, 0, np.inf, np.inf
+        while found is None and damping < _MOST:
+            solver = _solver(slopes.scored + damping * metric, free)
+            tries += 1
+            if solver is not None:
+                step = solver(gradient)
+                left = float(gradient @ step)
+                if left < enough * _SURE:
+                    return Climbed(at, slopes, steps, True)
+                wanted = left - float(step @ slopes.scored[np.ix_(free, free)] @ step) / 2
+                found = _upwards(likelihood, at, slopes.value, step, wanted, free, whole=True)
+            if found is None:
+                damping *= 4
+        if found is None:
+            return Climbed(at, slopes, steps, left < _STUCK)
+        if fixed is None and work > LARGE and solver is not None:
+            rests = rests + 1 if _still(likelihood, solver, step) else 0
+            if rests == _RESTS:
+                slopes = likelihood.at(found[0])
+                return Climbed(found[0], slopes, steps + 1, True, settled=True)
+        if tries == 1 and found[1].value - slopes.value > _GOOD * wanted:
+            damping = max(damping / 4, _LEAST)
+        steps += 1
+        at, slopes = found[0], likelihood.at(found[0], complete=False)
+    return Climbed(at, slopes, steps, False)
+
+
+def _again(
+    likelihood: Likelihood,
+    found: tuple[Array, Slopes],
+    newton: Callable[[Array], Array],
+    left: float,
+    enough: float,
+    free: Flags,
+) -> tuple[Array, Slopes]:
+    """Return where more steps of one information lead, as long as they shorten what is left."""
+    while True:
         at, slopes = found
-        gradient = slopes.gradient[free]
-        slow = float(gradient @ solver(gradient)) > _SHORTER * left
-        if slow or (not fresh and steps == expectation):
-            solver = None
-    return Climbed(at, likelihood.at(at), steps, False)
+        step = newton(slopes.gradient[free])
+        further = float(slopes.gradient[free] @ step)
+        if not enough < further < _SHORTER * left:
+            return found
+        again = _upwards(likelihood, at, slopes.value, step, further, free, whole=True)
+        if again is None:
+            return found
+        found, left = again, further
+
+
+def _still(likelihood: Likelihood, solver: Callable[[Array], Array], step: Array) -> bool:
+    """Return whether a step moves no coefficient of the outcome by more than `_STILL`."""
+    size = likelihood.outcome_size
+    variance = [solver(row)[place] for place, row in enumerate(np.eye(likelihood.size)[:size])]
+    return bool((np.abs(step[:size]) <= _STILL * np.sqrt(variance)).all())
+
+
+def _metric(likelihood: Likelihood, complete: Array) -> Array:
+    """Return what measures a step: complete data's information, and a little for rare combinations.
+
+    The chances of a rare combination weigh little in the first, and a step may change them by any
+    number of logits; so each of its columns counts as if some had it.
+    """
+    found, z, r = complete.copy(), likelihood.design.z, likelihood.r
+    if not r:
+        return found
+    sizes = np.bincount(likelihood.rows.group, likelihood.rows.weight, likelihood.design.groups)
+    part = _SOME * (z * sizes[:, None]).T @ z
+    for start in range(likelihood.outcome_size, likelihood.size, r):
+        found[start : start + r, start : start + r] += part
+    return found
 
 
 def _polished(likelihood: Likelihood, found: Climbed, step: Array, free: Flags) -> Climbed:
@@ -237,16 +343,28 @@ def _polished(likelihood: Likelihood, found: Climbed, step: Array, free: Flags) 
 
 
 def _upwards(
-    likelihood: Likelihood, at: Array, value: float, step: Array, left: float, free: Flags
+    likelihood: Likelihood,
+    at: Array,
+    value: float,
+    step: Array,
+    left: float,
+    free: Flags,
+    *,
+    whole: bool = False,
 ) -> tuple[Array, Slopes] | None:
-    """Return the first point on a step, halved again and again, that is higher; None: none is."""
-    length = 1.0
+    """Return the first point on a step, halved again and again, that is higher; None: none is.
+
+    Where it is the whole step or none, it must rise by more.
+    """
+    length, share = 1.0, 0.05 if whole else 1e-4
     while length > 1e-6:
         tried = at.copy()
         tried[free] += length * step
         slopes = likelihood.at(tried, derivatives=1)
-        if slopes.value > value + 1e-4 * length * left - 1e-12 * abs(value):
+        if slopes.value > value + share * length * left - 1e-12 * abs(value):
             return tried, slopes
+        if whole:
+            return None
         length /= 2
     return None
 

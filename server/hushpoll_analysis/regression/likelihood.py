@@ -30,7 +30,8 @@ import numpy.typing as npt
 
 from hushpoll_analysis.regression.answers import Answers, Unit
 from hushpoll_analysis.regression.outcomes import Family
-from hushpoll_analysis.regression.sums import Slopes, Sums
+from hushpoll_analysis.regression.passes import multiply
+from hushpoll_analysis.regression.sums import Kinds, Slopes, Sums
 from hushpoll_analysis.regression.terms.design import Design
 
 Array = npt.NDArray[np.float64]
@@ -42,6 +43,8 @@ _Found = TypeVar("_Found")
 _MOST_THREADS = 8
 CELLS = 1 << 20
 """Numbers of eight bytes that a part of the rows takes in each array."""
+_RUNS = 16
+"""Runs of parts, each summed by itself: so many whatever the machine, so that sums are the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +128,11 @@ class Likelihood:
         return not self.units
 
     @cached_property
+    def kinds(self) -> Kinds:
+        """What the design's columns have in common."""
+        return Kinds(self.design)
+
+    @cached_property
     def total(self) -> float:
         """Sum of the weights."""
         return float(self.rows.weight.sum())
@@ -151,17 +159,40 @@ class Likelihood:
             None if answers.clusters is None else answers.clusters[first],
         )
 
+    @cached_property
+    def _codes(self) -> tuple[Places, ...]:
+        """The answer to each unit, int64[Y or 1, C], of each outcome and combination."""
+        hidden, found = self.design.hidden, []
+        y = self.y if self.own is not None else 1
+        sizes = hidden.sizes or (1,)
+        axes = np.unravel_index(np.arange(self.c), sizes)
+        for place, unit in enumerate(self.units):
+            if place < len(hidden.units):
+                rest = [one for one in unit.questions if one.name != self.name]
+                shape = [len(one.domain) for one in rest]
+                inner = np.unravel_index(axes[place], shape) if shape else ()
+                codes = dict(zip((one.name for one in rest), inner, strict=True))
+            else:
+                codes = {}
+            whole = np.zeros((y, self.c), np.int64)
+            for question in unit.questions:
+                code = codes.get(question.name)
+                own = self._order[:, None] if code is None else code[None, :]
+                whole = whole * len(question.domain) + own
+            found.append(np.ascontiguousarray(whole))
+        return tuple(found)
+
     def record_likelihood(self, rows: slice) -> Array:
         """Return f64[R, Y or 1, C]: the likelihood of records under each outcome and combination.
 
         The outcome's axis has one place where it is in clear.
         """
-        parts = [
-            unit.patterns.likelihood(places[rows])
-            for unit, places in zip(self.units, self.rows.patterns, strict=True)
-        ]
-        own = None if self.own is None else self.own.name
-        return spread(self.units, parts, own, self.name, self._order)
+        shape = (rows.stop - rows.start, self.y if self.own is not None else 1, self.c)
+        likely = np.ones(shape)
+        for unit, places, codes in zip(self.units, self.rows.patterns, self._codes, strict=True):
+            known = unit.patterns
+            multiply(likely, known.table, places[rows], codes, known.low, known.rise)
+        return likely
 
     def split(self, parameters: Array) -> tuple[Array, Array]:
         """Return the coefficients f64[M, p] of the outcome and f64[C - 1, r] of the mixing."""
@@ -184,9 +215,9 @@ class Likelihood:
     def _parts(self) -> Iterator[tuple[slice, slice]]:
         """Yield groups and their rows, so many that no array is large."""
         m = self.family.predictors
-        each_group = self.c * self.y * max(m * m, 2)
-        hidden = self.y if self.own is not None else 1
-        each_row = self.c * hidden + self.size
+        width = m * self.kinds.table.shape[1] + self.c - 1
+        each_group = max(self.c * self.y * max(m * m, 2), width**2 if self.units else 1)
+        each_row = self.c * (self.y if self.own is not None else 1)
         groups, lo = self.design.groups, 0
         while lo < groups:
             hi = min(groups, lo + max(1, CELLS // each_group))
@@ -204,6 +235,7 @@ class Likelihood:
         parameters: Array,
         *,
         derivatives: int = 2,
+        complete: bool = True,
         observed: bool = True,
         crossed: bool = False,
     ) -> Slopes:
@@ -215,25 +247,29 @@ class Likelihood:
             The outcome's, then the mixing's.
         derivatives : int
             0: the value alone; 1: the gradient, too; 2: the information, too.
-        observed : bool
-            Whether the observed information is computed, or that of complete data alone.
+        complete, observed : bool
+            Whether the information of complete data, and the observed one, are computed.
         crossed : bool
             Whether the products of the scores are summed, which a sandwich needs.
         """
         b, mixing = self.split(parameters)
-        total = Sums(self, derivatives, observed, crossed)
+        total = Sums(self, derivatives, complete=complete, observed=observed, crossed=crossed)
 
-        def part(place: tuple[slice, slice]) -> Sums | None:
-            groups, rows = place
-            u, z = self.design.u[groups], self.design.z[groups]
-            log_shares = self.shares(mixing, z)
-            log_y, first, second = self.family.evaluate(self.linear(b, u))
-            joint = np.exp(np.moveaxis(log_y, 2, 1) + log_shares[:, None, :])
-            sums = Sums(self, derivatives, observed, crossed)
-            fine = sums.add(groups, rows, joint, np.exp(log_shares), first, second)
-            return sums if fine else None
+        def run(parts: Sequence[tuple[slice, slice]]) -> Sums | None:
+            sums = Sums(self, derivatives, complete=complete, observed=observed, crossed=crossed)
+            for groups, rows in parts:
+                u, z = self.design.u[groups], self.design.z[groups]
+                log_shares = self.shares(mixing, z)
+                log_y, first, second = self.family.evaluate(self.linear(b, u))
+                joint = np.exp(np.moveaxis(log_y, 2, 1) + log_shares[:, None, :])
+                if not sums.add(groups, rows, joint, np.exp(log_shares), first, second):
+                    return None
+            return sums
 
-        for sums in _mapped(part, self._parts()):
+        parts = list(self._parts())
+        step = -(-len(parts) // _RUNS)
+        runs = [parts[place : place + step] for place in range(0, len(parts), max(step, 1))]
+        for sums in _mapped(run, iter(runs)):
             if sums is None:
                 return Slopes(-np.inf, np.zeros(self.size))
             total.join(sums)

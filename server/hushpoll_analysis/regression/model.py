@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.regression.answers import Answers, Categories, Numbers, Unit
 from hushpoll_analysis.regression.effects import Averages, marginal_effects
-from hushpoll_analysis.regression.fitting import LARGE, Climbed, Maximum, maximise
+from hushpoll_analysis.regression.fitting import LARGE, Maximum, maximise
 from hushpoll_analysis.regression.inference import (
     Covariance,
     coefficients,
@@ -267,13 +267,7 @@ def _maximum(model: _Model) -> tuple[Maximum, Likelihood]:
         likelihood.name,
         model.order,
     )
-    found = maximise(part, model.start, enough=_ROUGH)
-    near = Climbed(found.parameters, found.slopes, found.steps, found.converged)
-    if not (found.converged and np.isfinite(likelihood.value(near.parameters))):
-        return maximise(likelihood, model.start), likelihood
-    assert found.slopes.observed is not None  # noqa: S101  (a maximum has it)
-    known = found.slopes.observed * (likelihood.total / part.total)
-    return maximise(likelihood, model.start, near=near, known=known), part
+    return maximise(likelihood, model.start), part
 
 
 def _refuse_flat(model: _Model, maximum: Maximum, known: Covariance) -> None:
@@ -363,6 +357,12 @@ def _notes(model: _Model, maximum: Maximum, known: Covariance, sample: Likelihoo
         notes.append(
             "the climb ended before the maximum was reached; do not use these figures, leave terms "
             "out"
+        )
+    if maximum.settled:
+        notes.append(
+            "the climb ended as no coefficient of the outcome moved by more than a hundredth of "
+            "its standard error any more; some of the model of the perturbed predictors were "
+            "still on their way, as the records say little of combinations that few have"
         )
     if maximum.agreed < maximum.starts:
         notes.append(

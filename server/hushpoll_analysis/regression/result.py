@@ -246,9 +246,9 @@ class Regression:
 
     def summary(self) -> str:
         """Return the result as text, at most 80 columns wide."""
-        from hushpoll_analysis.regression.summary import text_of
+        from hushpoll_shared.cli.regression_text import regression_text
 
-        return text_of(self)
+        return regression_text(self.to_dict())
 
 
 def _is_slope(one: Coefficient) -> bool:

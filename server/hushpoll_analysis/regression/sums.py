@@ -1,21 +1,32 @@
-"""The sums over rows that make a log-likelihood, its gradient and its information."""
+"""The sums over rows that make a log-likelihood, its gradient and its information.
+
+A row's score is, for each of M linear predictors, u_j(g) times a sum over combinations of v_j(c),
+and, for each combination but the first, z(g) times its chance. So the rows that are alike in clear
+need one matrix of W x W numbers, W = M D + C - 1, with D the distinct columns of v: it is spread to
+the q x q parameters once for each group, and not once for each row.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from hushpoll_analysis.regression.passes import hold, products
 
 if TYPE_CHECKING:
     from hushpoll_analysis.regression.likelihood import Likelihood
+    from hushpoll_analysis.regression.terms.design import Design
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
-_WIDE = 200
-"""Parameters from which products of scores are summed in single precision, at half the time."""
+_SPARSE = 0.2
+"""Share of products of columns in clear that are not 0, below which they are kept as sparse."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +45,9 @@ class Slopes:
         Information of the rows.
     crossed : f64[q, q] or None
         Sum over rows, or clusters of rows, of the products of their weighted scores.
+    scored : f64[q, q] or None
+        Sum over rows of a weight times the products of their scores: near the observed information,
+        and positive everywhere.
     """
 
     value: float
@@ -41,6 +55,60 @@ class Slopes:
     complete: Array | None = None
     observed: Array | None = None
     crossed: Array | None = None
+    scored: Array | None = None
+
+
+class Kinds:
+    """What a design's columns have in common.
+
+    Attributes
+    ----------
+    table : f64[C, D]
+        The distinct columns of v.
+    of : int64[p]
+        The one that each column has.
+    upper : pair of int64
+        Places of the upper triangle of combinations but the first.
+    """
+
+    def __init__(self, design: Design) -> None:
+        self._z = design.z
+        table, of = np.unique(design.v, axis=1, return_inverse=True)
+        self.table = np.ascontiguousarray(table, np.float64)
+        self.of = np.asarray(of, np.int64).ravel()
+        self.upper = np.triu_indices(len(design.v) - 1)
+        self.pairs = np.triu_indices(design.z.shape[1])
+
+    @cached_property
+    def _products(self) -> Any:
+        """Products of two columns in clear, [G, r (r + 1) / 2], if few of them are not 0."""
+        one, two = self.pairs
+        sparse = csr_array(self._z)
+        filled = np.diff(sparse.indptr).astype(np.float64)
+        if (filled * (filled + 1) / 2).sum() > _SPARSE * len(one) * max(len(self._z), 1):
+            return None
+        number = np.zeros((self._z.shape[1],) * 2, np.int64)
+        number[one, two] = np.arange(len(one))
+        rows, places, values = [], [], []
+        for size in np.unique(filled.astype(np.int64)):
+            chosen = np.flatnonzero(filled == size)
+            at = sparse.indptr[chosen][:, None] + np.arange(size)
+            low, high = np.triu_indices(size)
+            column, value = sparse.indices[at], sparse.data[at]
+            rows.append(np.repeat(chosen, len(low)))
+            places.append(number[column[:, low], column[:, high]].ravel())
+            values.append((value[:, low] * value[:, high]).ravel())
+        parts = [np.concatenate(one) for one in (values, rows, places)]
+        return csr_array((parts[0], (parts[1], parts[2])), shape=(len(self._z), len(one)))
+
+    def mixed(self, groups: slice, upper: Array) -> Array:
+        """Return f64[r (r + 1) / 2, U]: products of columns in clear, summed with f64[g, U]."""
+        known = self._products
+        if known is not None:
+            return np.asarray(known[groups].T @ upper)
+        one, two = self.pairs
+        z = self._z[groups]
+        return (z[:, one] * z[:, two]).T @ upper
 
 
 class Sums:
@@ -52,25 +120,34 @@ class Sums:
         Whose rows they are.
     derivatives : int
         0, 1 or 2.
-    observed, crossed : bool
-        Whether the observed information, and the products of scores, are summed.
+    complete, observed, crossed : bool
+        Whether the information of complete data, the observed one, and the products of scores, are
+        summed.
     """
 
-    def __init__(self, of: Likelihood, derivatives: int, observed: bool, crossed: bool) -> None:
+    def __init__(
+        self,
+        of: Likelihood,
+        derivatives: int,
+        *,
+        complete: bool,
+        observed: bool,
+        crossed: bool,
+    ) -> None:
         self.of, self.derivatives = of, derivatives
-        self.observed, self.crossing = observed and derivatives > 1, crossed
+        self.observed = observed and derivatives > 1
         self.m, self.p, self.r = of.family.predictors, of.p, of.r
         self.free = self.m * self.p
-        q = self.free + (of.c - 1) * self.r
-        self.value, self.gradient = 0.0, np.zeros(q)
-        second = q if derivatives > 1 else 0
-        self.complete, self.lost = np.zeros((second, second)), np.zeros((second, second))
-        self.means = np.zeros((second, second))
-        self.crossed = np.zeros((q, q) if crossed else (0, 0))
+        self.value, self.gradient = 0.0, np.zeros(self.free + (of.c - 1) * self.r)
+        self.seen = _Spread(of) if self.observed and not of.convex else None
+        wanted = derivatives > 1 and (complete or self.seen is None)
+        self.complete = _Spread(of) if wanted else None
+        self.scored = _Spread(of) if self.seen is not None else None
         cluster = of.rows.cluster
+        self.crossed = _Spread(of) if crossed and cluster is None else None
         self.clusters = None
         if crossed and cluster is not None:
-            self.clusters = np.zeros((int(cluster.max(initial=-1)) + 1, q))
+            self.clusters = np.zeros((int(cluster.max(initial=-1)) + 1, len(self.gradient)))
 
     def add(
         self,
@@ -84,159 +161,235 @@ class Sums:
         """Add a part: joint chances f64[g, Y, C]; derivatives f64[g, C, Y, M (, M)]."""
         of, table = self.of, self.of.rows
         place = table.group[rows] - groups.start
-        outcome = None if table.outcome is None else table.outcome[rows]
+        outcome = np.full(len(place), -1) if table.outcome is None else table.outcome[rows]
         likely = of.record_likelihood(rows)
-        chance = joint[place] * likely if outcome is None else joint[place, outcome] * likely[:, 0]
-        sums = chance.reshape(len(place), -1).sum(axis=1)
-        if not (sums > 0).all():
-            return False
         weight = table.weight[rows]
-        self.value += float(weight @ np.log(sums))
+        held = np.zeros(joint.shape)
+        joint = np.ascontiguousarray(joint)
+        value = hold(place, outcome, likely, joint, weight, held)
+        if not np.isfinite(value):
+            return False
+        self.value += value
         if not self.derivatives:
             return True
-        chance /= sums.reshape(-1, *[1] * (chance.ndim - 1))
-        weighted = chance * weight.reshape(-1, *[1] * (chance.ndim - 1))
-        begins = of.starts[groups] - rows.start
-        size = np.add.reduceat(weight, begins)
-        if outcome is None:
-            held = np.add.reduceat(weighted, begins, axis=0)
-        else:
-            keys, begins = np.unique(place * of.y + outcome, return_index=True)
-            held = np.zeros((len(joint) * of.y, of.c))
-            held[keys] = np.add.reduceat(weighted, begins, axis=0)
-            held = held.reshape(joint.shape)
-        self._gradient(groups, held, shares, size, first)
+        u, z, v = of.design.u[groups], of.design.z[groups], of.design.v
+        pulled = np.einsum("gyc,gcym->gcm", held, first)
+        within = held.sum(axis=1)
+        size = within.sum(axis=1)
+        for m in range(self.m):
+            self.gradient[m * self.p : (m + 1) * self.p] += (u * (pulled[:, :, m] @ v)).sum(axis=0)
+        if self.r:
+            self.gradient[self.free :] += ((within - size[:, None] * shares)[:, 1:].T @ z).ravel()
+        slopes, kinds = np.ascontiguousarray(first), of.kinds.table
+
+        def multiplied(center: Array, weight: Array) -> Array:
+            width = self.m * kinds.shape[1] + of.c - 1
+            found = np.zeros((len(joint), width, width))
+            products(place, outcome, likely, joint, slopes, kinds, center, weight, found)
+            return found
+
         if self.derivatives > 1:
-            self._information(groups, held, shares, size, first, second)
-        if self.crossing or self.observed:
-            self._rows(groups, rows, place, outcome, chance, shares, first)
+            full = self._complete(held, shares, size, second)
+            if self.complete is not None:
+                self.complete.add(groups, full)
+            if self.seen is not None:
+                # E[s] with the part that does not depend on the record left out here and in `lost`
+                means = multiplied(np.zeros_like(shares[:, 1:]), weight)
+                lost = self._lost(held, pulled, within, first)
+                self.seen.add(groups, full - lost + means)
+                if self.scored is not None:
+                    self.scored.add(groups, self._centered(means, pulled, within, shares, size))
+        if self.crossed is not None:
+            squares = multiplied(np.ascontiguousarray(shares[:, 1:]), table.square[rows])
+            self.crossed.add(groups, squares)
+        elif self.clusters is not None:
+            self._add_clusters(groups, rows, likely, joint, shares, first)
         return True
 
     def join(self, other: Sums) -> None:
         """Add the sums over other rows."""
         self.value += other.value
         self.gradient += other.gradient
-        if self.derivatives > 1:
-            self.complete += other.complete
-            self.lost += other.lost
-            self.means += other.means
+        for mine, theirs in (
+            (self.complete, other.complete),
+            (self.seen, other.seen),
+            (self.scored, other.scored),
+            (self.crossed, other.crossed),
+        ):
+            if mine is not None and theirs is not None:
+                mine.join(theirs)
         if self.clusters is not None and other.clusters is not None:
             self.clusters += other.clusters
-        elif self.crossing:
-            self.crossed += other.crossed
 
-    def _gradient(
-        self, groups: slice, held: Array, shares: Array, size: Array, first: Array
-    ) -> None:
-        u, z, v = self.of.design.u[groups], self.of.design.z[groups], self.of.design.v
+    def _complete(self, held: Array, shares: Array, size: Array, second: Array) -> Array:
+        """Return the information of complete data, f64[g, W, W], the upper triangle at least."""
+        kinds, d = self.of.kinds.table, self.of.kinds.table.shape[1]
+        width = self.m * d + self.of.c - 1
+        found = np.zeros((len(held), width, width))
+        bend = np.einsum("gyc,gcymn->gmnc", held, second)
         for m in range(self.m):
-            pulled = np.einsum("gyc,gcy->gc", held, first[..., m])
-            self.gradient[m * self.p : (m + 1) * self.p] += (u * (pulled @ v)).sum(axis=0)
+            for n in range(m, self.m):
+                one, two = slice(m * d, (m + 1) * d), slice(n * d, (n + 1) * d)
+                found[:, one, two] = (bend[:, m, n, None, :] * kinds.T) @ kinds
         if self.r:
-            apart = held.sum(axis=1) - size[:, None] * shares
-            self.gradient[self.free :] += (apart[:, 1:].T @ z).ravel()
+            free = self.m * d
+            part = shares[:, 1:]
+            found[:, free:, free:] = -(size[:, None] * part)[:, :, None] * part[:, None, :]
+            diagonal = free + np.arange(self.of.c - 1)
+            found[:, diagonal, diagonal] += size[:, None] * part
+        return found
 
-    def _information(
-        self,
-        groups: slice,
-        held: Array,
-        shares: Array,
-        size: Array,
-        first: Array,
-        second: Array,
-    ) -> None:
-        u, z, v = self.of.design.u[groups], self.of.design.z[groups], self.of.design.v
-        p, r, free = self.p, self.r, self.free
-        within = held.sum(axis=1)
-        for c in range(self.of.c):
-            x = u * v[c]
-            for m in range(self.m):
-                for other in range(m, self.m):
-                    bend = (held[:, :, c] * second[:, c, :, m, other]).sum(axis=1)
-                    score = first[:, c, :, m] * first[:, c, :, other]
-                    one, two = slice(m * p, m * p + p), slice(other * p, other * p + p)
-                    full = x.T @ (x * bend[:, None])
-                    self.complete[one, two] += full
-                    lost = (held[:, :, c] * score).sum(axis=1)
-                    gone = x.T @ (x * lost[:, None])
-                    self.lost[one, two] += gone
-                    if other > m:
-                        self.complete[two, one] += full.T
-                        self.lost[two, one] += gone.T
-                if c and r and self.observed:
-                    pulled = (held[:, :, c] * first[:, c, :, m]).sum(axis=1)
-                    mixed = x.T @ (z * pulled[:, None])
-                    one, two = slice(m * p, m * p + p), slice(free + (c - 1) * r, free + c * r)
-                    self.lost[one, two] += mixed
-                    self.lost[two, one] += mixed.T
-            if c and r:
-                two = slice(free + (c - 1) * r, free + c * r)
-                self.complete[two, two] += z.T @ (z * (size * shares[:, c])[:, None])
-                self.lost[two, two] += z.T @ (z * within[:, c][:, None])
-        if r:
-            kind: Any = np.float32 if len(self.gradient) >= _WIDE else np.float64
-            root: Any = (np.sqrt(size)[:, None] * shares[:, 1:]).astype(kind)
-            wide: Any = root[:, :, None] * z.astype(kind)[:, None, :]
-            wide = wide.reshape(len(z), -1)
-            self.complete[free:, free:] -= wide.T @ wide
+    def _centered(
+        self, means: Array, pulled: Array, within: Array, shares: Array, size: Array
+    ) -> Array:
+        """Return products of expected scores from those without the shares, f64[g, W, W]."""
+        free, part, held = self.m * self.of.kinds.table.shape[1], shares[:, 1:], within[:, 1:]
+        total = np.swapaxes(pulled, 1, 2) @ self.of.kinds.table
+        found = means.copy()
+        found[:, :free, free:] -= total.reshape(len(means), free)[:, :, None] * part[:, None, :]
+        # of symmetric products the upper triangle is read, so each half has its own place
+        found[:, free:, free:] -= held[:, :, None] * part[:, None, :]
+        found[:, free:, free:] -= part[:, :, None] * (held - size[:, None] * part)[:, None, :]
+        return found
 
-    def _rows(
-        self,
-        groups: slice,
-        rows: slice,
-        place: Places,
-        outcome: Places | None,
-        chance: Array,
-        shares: Array,
-        first: Array,
-    ) -> None:
-        of = self.of
-        u, z, v = of.design.u[groups], of.design.z[groups], of.design.v
-        width = self.free + (of.c - 1) * self.r
-        found = np.empty((len(place), width), np.float32 if width >= _WIDE else np.float64)
+    def _lost(self, held: Array, pulled: Array, within: Array, first: Array) -> Array:
+        """Return the expected products of complete data's scores, f64[g, W, W]."""
+        kinds, d = self.of.kinds.table, self.of.kinds.table.shape[1]
+        free = self.m * d
+        width = free + self.of.c - 1
+        found = np.zeros((len(held), width, width))
+        squares = np.einsum("gyc,gcym,gcyn->gmnc", held, first, first, optimize=True)
         for m in range(self.m):
-            if outcome is None:
+            one = slice(m * d, (m + 1) * d)
+            for n in range(m, self.m):
+                two = slice(n * d, (n + 1) * d)
+                found[:, one, two] = (squares[:, m, n, None, :] * kinds.T) @ kinds
+            found[:, one, free:] = pulled[:, None, 1:, m] * kinds.T[:, 1:]
+        diagonal = free + np.arange(self.of.c - 1)
+        found[:, diagonal, diagonal] = within[:, 1:]
+        return found
+
+    def _add_clusters(
+        self, groups: slice, rows: slice, likely: Array, joint: Array, shares: Array, first: Array
+    ) -> None:
+        """Add the weighted scores of rows to those of their clusters."""
+        of, table = self.of, self.of.rows
+        u, z, v = of.design.u[groups], of.design.z[groups], of.design.v
+        place = table.group[rows] - groups.start
+        chance = (
+            joint[place] if table.outcome is None else joint[place, table.outcome[rows]][:, None]
+        )
+        chance = chance * likely
+        chance /= chance.sum(axis=(1, 2), keepdims=True)
+        found = np.empty((len(place), len(self.gradient)))
+        for m in range(self.m):
+            if table.outcome is None:
                 pulled = np.einsum("ryc,rcy->rc", chance, first[..., m][place])
             else:
-                pulled = chance * first[place, :, outcome, m]
+                pulled = chance[:, 0] * first[place, :, table.outcome[rows], m]
             found[:, m * self.p : (m + 1) * self.p] = u[place] * (pulled @ v)
         if self.r:
-            within = chance.sum(axis=1) if outcome is None else chance
-            # E[s] with the part that does not depend on the record left out, see `result`
-            wide = within[:, 1:, None] * z[place][:, None, :]
-            found[:, self.free :] = wide.reshape(len(place), -1)
-        if self.observed:
-            scaled = found * np.sqrt(of.rows.weight[rows])[:, None].astype(found.dtype)
-            self.means += scaled.T @ scaled
-        if not self.crossing:
-            return
-        if self.r:
-            apart = shares[:, 1:, None] * z[:, None, :]
-            found[:, self.free :] -= apart.reshape(len(apart), -1)[place]
-        if self.clusters is None:
-            self.crossed += found.T @ (found * of.rows.square[rows][:, None])
-        else:
-            assert of.rows.cluster is not None  # noqa: S101  (__init__ looked)
-            np.add.at(self.clusters, of.rows.cluster[rows], found * of.rows.weight[rows][:, None])
+            apart = (chance.sum(axis=1) - shares[place])[:, 1:, None] * z[place][:, None, :]
+            found[:, self.free :] = apart.reshape(len(place), -1)
+        assert table.cluster is not None  # noqa: S101  (__init__ looked)
+        assert self.clusters is not None  # noqa: S101
+        np.add.at(self.clusters, table.cluster[rows], found * table.weight[rows][:, None])
 
     def result(self) -> Slopes:
         """Return the sums in the family's own parameters."""
         of = self.of
         if not self.derivatives:
             return Slopes(self.value, np.zeros(of.size))
-        rest = (of.c - 1) * self.r
-        jacobian = np.zeros((self.free + rest, of.size))
-        jacobian[: self.free, : of.outcome_size] = of.constraint
-        jacobian[self.free :, of.outcome_size :] = np.eye(rest)
-        gradient = jacobian.T @ self.gradient
+        rest, constraint = (of.c - 1) * self.r, of.constraint
+        gradient = np.concatenate(
+            [constraint.T @ self.gradient[: self.free], self.gradient[self.free :]]
+        )
+
+        def own(matrix: Array) -> Array:
+            found = np.empty((of.size, of.size))
+            size, free = of.outcome_size, self.free
+            found[:size, :size] = constraint.T @ matrix[:free, :free] @ constraint
+            found[:size, size:] = constraint.T @ matrix[:free, free:]
+            found[size:, :size] = found[:size, size:].T
+            found[size:, size:] = matrix[free:, free:]
+            assert matrix.shape == (free + rest, free + rest)  # noqa: S101
+            return found
+
         crossed = None
-        if self.crossing:
-            whole = self.crossed if self.clusters is None else self.clusters.T @ self.clusters
-            crossed = np.asarray(jacobian.T @ whole @ jacobian)
+        if self.clusters is not None:
+            crossed = own(self.clusters.T @ self.clusters)
+        elif self.crossed is not None:
+            crossed = own(self.crossed.matrix())
         if self.derivatives < 2:
             return Slopes(self.value, gradient, crossed=crossed)
-        complete = jacobian.T @ self.complete @ jacobian
-        if not self.observed:
-            return Slopes(self.value, gradient, complete, crossed=crossed)
-        observed = jacobian.T @ (self.complete - self.lost + self.means) @ jacobian
-        return Slopes(self.value, gradient, complete, observed, crossed)
+        complete = None if self.complete is None else own(self.complete.matrix())
+        observed = scored = None
+        if self.observed and self.seen is not None:
+            observed = own(self.seen.matrix())
+        elif self.observed:
+            observed = complete
+        if self.scored is not None:
+            scored = own(self.scored.matrix())
+        return Slopes(self.value, gradient, complete, observed, crossed, scored)
+
+
+class _Spread:
+    """Matrices of groups, spread to the parameters and summed."""
+
+    def __init__(self, of: Likelihood) -> None:
+        self.of, self.m = of, of.family.predictors
+        d = of.kinds.table.shape[1]
+        self.width = self.m * d + of.c - 1
+        free, rest = self.m * of.p, (of.c - 1) * of.r
+        self.outcome, self.between = np.zeros((free, free)), np.zeros((free, rest))
+        self.mixing = np.zeros((len(of.kinds.pairs[0]), len(of.kinds.upper[0])))
+
+    def add(self, groups: slice, sums: Array) -> None:
+        """Add f64[g, W, W], of which the upper triangle is read."""
+        of, kinds = self.of, self.of.kinds
+        u, z, d, p = of.design.u[groups], of.design.z[groups], kinds.table.shape[1], of.p
+        free = self.m * d
+        for m in range(self.m):
+            for n in range(m, self.m):
+                part = sums[:, m * d : (m + 1) * d, n * d : (n + 1) * d]
+                if m == n:
+                    part = np.triu(part) + np.swapaxes(np.triu(part, 1), 1, 2)
+                for place in range(p):
+                    row = part[:, kinds.of[place], :][:, kinds.of]
+                    self.outcome[m * p + place, n * p : (n + 1) * p] += u[:, place] @ (row * u)
+            if of.r:
+                for place in range(p):
+                    row = sums[:, m * d + kinds.of[place], free:]
+                    found = row.T @ (z * u[:, place][:, None])
+                    self.between[m * p + place] += found.ravel()
+        if of.r:
+            one, two = kinds.upper
+            self.mixing += kinds.mixed(groups, sums[:, free + one, free + two])
+
+    def join(self, other: _Spread) -> None:
+        """Add the sums over other groups."""
+        self.outcome += other.outcome
+        self.between += other.between
+        self.mixing += other.mixing
+
+    def matrix(self) -> Array:
+        """Return f64[q, q]."""
+        of, p = self.of, self.of.p
+        free, rest = self.between.shape
+        found = np.zeros((free + rest, free + rest))
+        for m in range(self.m):
+            for n in range(m, self.m):
+                part = self.outcome[m * p : (m + 1) * p, n * p : (n + 1) * p]
+                found[m * p : (m + 1) * p, n * p : (n + 1) * p] = part
+                found[n * p : (n + 1) * p, m * p : (m + 1) * p] = part.T
+        found[:free, free:] = self.between
+        found[free:, :free] = self.between.T
+        if of.r:
+            # [pairs of z, pairs of c]: two symmetric indices each, spread to four
+            (s, t), (c, e) = of.kinds.pairs, of.kinds.upper
+            whole = np.zeros((of.c - 1, of.r, of.c - 1, of.r))
+            for one, two in ((s, t), (t, s)):
+                for low, high in ((c, e), (e, c)):
+                    whole[low[None, :], one[:, None], high[None, :], two[:, None]] = self.mixing
+            found[free:, free:] = whole.reshape(rest, rest)
+        return found

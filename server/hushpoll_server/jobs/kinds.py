@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from hushpoll_analysis.multiplicity.dependencies import check_pairs, outcomes_of_pairs
 from hushpoll_analysis.poisoning.report_shape import report_shape
+from hushpoll_analysis.regression.terms.formulas import read_formula
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_analysis.relations.three_way import chosen_attributes
 from hushpoll_analysis.results import in_domain, result_about
@@ -24,6 +25,7 @@ from hushpoll_server.jobs.parameters import (
     ExportParameters,
     FairnessParameters,
     Parameters,
+    RegressParameters,
     ReportParameters,
     SealParameters,
     ShapeParameters,
@@ -138,6 +140,30 @@ def dependencies(
     return json_result("dependencies", row, answer)
 
 
+def regress(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
+    """Ask a worker for a regression of one attribute on others, perturbed or in clear.
+
+    Maximum likelihood on the exact law of every record: which answers depend on which, other things
+    equal. To fetch the result, a token needs the scope `read`.
+    """
+    # numba and scipy are loaded where a regression is fitted, and nowhere else
+    from hushpoll_analysis.regression.model import fit
+    from hushpoll_analysis.regression.survey import answers_of
+
+    options = dict(parameters)
+    formula, values = options.pop("formula"), options.pop("at", {})
+    release = parts.analysis.release(row)
+    with parts.analysis.scanning(row, release) as stream:
+        records = counted(stream, release.reports, say).joined()
+    answers = answers_of(records, formula)
+    found = fit(formula, answers, tell=lambda text: say(Step(text, 0, None, "steps")), **options)
+    document = found.to_dict()
+    chances = [chance.to_dict() for chance in found.predicted(values)] if values else []
+    heading = {"verdict": document["verdict"], **parts.analysis.heading(row, release)}
+    whole = {**heading, **document, "predicted": chances}
+    return json_result("regress", row, whole)
+
+
 def report(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
     """Ask a worker for a report of the last release that is too long to wait for.
 
@@ -183,6 +209,13 @@ def _check_dependencies(
     query = Dependencies(**parameters.model_dump())
     check_pairs(parts.surveys.published(row), query.rate, query.where or ())
     in_domain(query, parts.analysis.source(row, may_export=True))
+    parts.analysis.require_records(row)
+
+
+def _check_regress(parts: Services, row: VersionRow, parameters: RegressParameters) -> None:
+    published = parts.surveys.published(row)
+    for name in read_formula(parameters.formula).variables:
+        published.attribute(name, field="formula")
     parts.analysis.require_records(row)
 
 
@@ -304,6 +337,13 @@ KINDS: Final = {
             parameters=DependenciesParameters,
             check=_check_dependencies,
             work=dependencies,
+            own_process=True,
+        ),
+        JobKind(
+            name="regress",
+            parameters=RegressParameters,
+            check=_check_regress,
+            work=regress,
             own_process=True,
         ),
     )

@@ -188,6 +188,37 @@ class DependenciesParameters(Parameters):
     )
 
 
+class RegressParameters(Parameters):
+    """A regression of one attribute on others, perturbed or in clear."""
+
+    formula: str = Field(
+        min_length=1,
+        max_length=4_000,
+        description="`outcome ~ terms`, such as `income ~ gender + C(region, ref='north')`.",
+    )
+    family: Literal["logit", "multinomial", "ordered", "linear"] | None = Field(
+        None,
+        description="Model of the outcome; by default `logit` of two categories, `multinomial` of "
+        "more, `linear` of numbers.",
+    )
+    saturated: bool = Field(
+        False,
+        description="Whether each combination of values in clear has its own chances of the "
+        "perturbed predictors.",
+    )
+    robust: bool = Field(False, description="Whether standard errors come from the sandwich.")
+    confidence: float = Field(
+        0.95, ge=CONFIDENCES[0], le=CONFIDENCES[1], description="Of the intervals."
+    )
+    at: dict[Word, Category] | None = Field(
+        None,
+        min_length=1,
+        max_length=64,
+        description="By predictor, the value that all respondents have in a prediction of the "
+        "chances of the outcome.",
+    )
+
+
 class ReportChoices(Parameters):
     """What a report shows."""
 

@@ -17,9 +17,17 @@ SCOPE_OF_KIND: Final[Mapping[str, str]] = MappingProxyType(
         "table": "read",
         "weight": "read",
         "dependencies": "read",
+        "regress": "read",
         "report": "read",
     }
 )
 
-KINDS_WITH_TABLE: Final = ("table", "weight", "dependencies", "fairness", "shape")
+KINDS_WITH_TABLE: Final = (
+    "table",
+    "weight",
+    "dependencies",
+    "fairness",
+    "shape",
+    "regress",
+)
 """Their result, JSON, is given as a table too."""

@@ -75,6 +75,7 @@ ELSEWHERE = {
     "fairness records",
     "fairness survey",
     "regress data",
+    "regress survey",
 }
 # What a server answers is shown as what a file gives.
 OF_A_SERVER = ("answered", "cross-table", "estimate", "ordered", "weight")

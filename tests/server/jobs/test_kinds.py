@@ -9,6 +9,8 @@ import pytest
 
 from hushpoll_analysis import Records, SurveyDesign, weighted_shares_of_several
 from hushpoll_analysis.poisoning.report_shape import ALPHA, report_shape
+from hushpoll_analysis.regression.model import fit
+from hushpoll_analysis.regression.survey import answers_of
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_protocols.kernels import perturb
 from hushpoll_server.jobs.kinds import shape
@@ -155,6 +157,21 @@ def test_weight_job_finds_what_the_function_finds(site, published):
     assert found["survey"] == "work"
 
 
+def test_regress_job_finds_what_the_function_finds(site, published):
+    records = records_of(published, 300, 6)
+    send(site, published, records, 6)
+    formula = "income ~ gender"
+    found = site.run_job("regress", {"formula": formula, "at": {"gender": "Male"}})
+    expected = fit(formula, answers_of(Records(published, records), formula))
+    for one, wanted in zip(found["coefficients"], expected.coefficients, strict=True):
+        assert one["name"] == wanted.name
+        assert one["estimate"] == pytest.approx(wanted.estimate, rel=1e-6)
+        assert one["standard_error"] == pytest.approx(wanted.standard_error, rel=1e-6)
+    assert found["verdict"] == json.loads(json.dumps(expected.verdict))
+    assert (found["survey"], found["n"]) == ("work", 300)
+    assert found["predicted"][0]["what"]
+
+
 @pytest.mark.parametrize(
     ("kind", "body", "field"),
     [
@@ -163,6 +180,11 @@ def test_weight_job_finds_what_the_function_finds(site, published):
         ("weight", {"attributes": ["gender", "income"], "design": WEIGHTED}, "attribute"),
         ("weight", {"attributes": ["gender"], "design": {"weight": {}}}, "design.weight"),
         ("weight", {"attributes": ["gender"], "confidence": 1}, "confidence"),
+        ("regress", {}, "formula"),
+        ("regress", {"formula": "income gender"}, "formula"),
+        ("regress", {"formula": "income ~ shoes"}, "formula"),
+        ("regress", {"formula": "income ~ gender", "family": "probit"}, "family"),
+        ("regress", {"formula": "income ~ gender", "confidence": 1}, "confidence"),
         ("table", {"attributes": ["gender"]}, "attributes"),
         ("table", {"attributes": ["gender", "gender"]}, "attributes"),
         ("table", {"attributes": ["gender", "x"]}, "attributes"),
@@ -223,6 +245,7 @@ def test_results_of_jobs_are_given_as_tables(site):
         "weight": ("weighted-shares", {"attributes": ["gender", "age"], "design": WEIGHTED}),
         "dependencies": ("dependencies", {"rate": 0.1}),
         "shape": ("shape", {}),
+        "regress": ("regression", {"formula": "income ~ gender"}),
         "fairness": ("fairness", {"folds": 2, "parameters": {"n_estimators": 3}}),
     }
     for kind, (statistic, body) in asked.items():

@@ -77,6 +77,10 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     "regress data": (
         "hushpoll regress data people.csv --law smokes=law.csv --formula 'smokes ~ age + region'",
     ),
+    "regress survey": (
+        "hushpoll regress survey work-and-health --formula 'income ~ gender + education'",
+        "hushpoll regress survey work-and-health --formula 'health ~ age' --family ordered --json",
+    ),
     "records regress": (
         "hushpoll records regress survey.records --formula 'income ~ gender + education'",
     ),

@@ -32,6 +32,7 @@ TABLES_OF_JOBS: Final = {
     "dependencies": "dependencies",
     "fairness": "fairness",
     "shape": "shape",
+    "regress": "regression",
 }
 
 api = APIBlueprint(
@@ -112,8 +113,8 @@ def cancel(path: JobPath) -> Response:
 def result(path: JobPath, query: TableQuery) -> Response:
     """Fetch what a job made; refused until it is done.
 
-    Of a joint table, weighted shares, dependencies, fairness and the reports' shape, which are
-    JSON, `format` gives the table as `csv` or `xlsx`.
+    Of a joint table, weighted shares, dependencies, fairness, regressions and the reports' shape,
+    which are JSON, `format` gives the table as `csv` or `xlsx`.
     """
     parts, job = services(), _covered(path)
     row = parts.surveys.by_id(job.version_id)

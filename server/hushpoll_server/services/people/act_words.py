@@ -13,6 +13,7 @@ _JOBS: Final = {
     "dependencies": "tests of all pairs of questions",
     "export": "an export of records",
     "fairness": "a fairness audit",
+    "regress": "a regression",
     "report": "a report of results",
     "seal": "a seal of waiting reports",
     "shape": "a test of the reports' shape",

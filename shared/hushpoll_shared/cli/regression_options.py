@@ -1,0 +1,58 @@
+"""The options of every regression (extra ``cli``), from a file or on a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import click
+
+from hushpoll_shared.cli.fairness_options import confidence_option
+from hushpoll_shared.cli.table_out import table_out_option
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_FAMILIES: Final = ("logit", "multinomial", "ordered", "linear")
+
+
+def regression_options(command: _Command) -> _Command:
+    """Add the options of every regression."""
+    for option in reversed(
+        (
+            click.option(
+                "--formula",
+                required=True,
+                metavar="FORMULA",
+                help='OUTCOME ~ TERMS, such as \'smokes ~ age + C(region, ref="north") + '
+                "age:gender'; I(age/10), score(x), log(x) compute numbers.",
+            ),
+            click.option(
+                "--family",
+                type=click.Choice(_FAMILIES),
+                help="Model of the outcome.  [default: logit for two categories, multinomial for "
+                "more, linear for numbers]",
+            ),
+            click.option(
+                "--saturated",
+                is_flag=True,
+                help="Let each combination of values in clear have its own chances of the "
+                "perturbed predictors.",
+            ),
+            click.option(
+                "--robust",
+                is_flag=True,
+                help="Take standard errors from the sandwich, as with weights or clusters.",
+            ),
+            click.option(
+                "--at",
+                "stated",
+                multiple=True,
+                metavar="NAME=VALUE",
+                help="Also predict the chances if all rows had this value; several are stated "
+                "together.",
+            ),
+            confidence_option,
+            table_out_option,
+        )
+    ):
+        command = option(command)
+    return command
