@@ -294,6 +294,52 @@ FOLLOW_UP_CHAIN: dict[str, Any] = {
 """A router with its follow-up in a block, and a follow-up of that outside of it."""
 
 
+NUMBERS: dict[str, Any] = {
+    "name": "numbers",
+    "version": 1,
+    "title": "Numbers",
+    "epsilon": "8",
+    "protocol": "GRR",
+    "language": "en",
+    "attributes": [
+        {
+            "name": "income",
+            "role": "sensitive",
+            "number": {"low": 0, "high": 5000, "unit": "euros"},
+            "missing": "not said",
+            "question": "What do you earn a month?",
+        },
+        {"name": "children", "role": "plain", "number": {"low": 0, "high": 12}},
+        {"name": "drinks", "role": "sensitive", "protocol": "SS", "categories": ["no", "yes"]},
+        {
+            "name": "glasses",
+            "role": "sensitive",
+            "protocol": "SS",
+            "number": {"low": -3, "high": 40, "anchors": [-3, 0, 1, 8, 40]},
+            "ask_if": {"drinks": ["yes"]},
+        },
+        {
+            "name": "balance",
+            "role": "sensitive",
+            "protocol": "OUE",
+            "number": {"low": -(10**12), "high": 10**12, "unit": "cents", "for": "quantiles"},
+        },
+    ],
+    "translations": {
+        "de": {
+            "title": "Zahlen",
+            "attributes": {
+                "income": {
+                    "question": "Was verdienen Sie im Monat?",
+                    "missing": "k. A.",
+                    "unit": "Euro",
+                }
+            },
+        }
+    },
+}
+"""Numbers with a missing category, in clear, as a follow-up, and with the widest limits."""
+
 DRAFTS: tuple[dict[str, Any], ...] = (
     SMALL,
     WHOLE,
@@ -315,4 +361,5 @@ DRAFTS: tuple[dict[str, Any], ...] = (
     *(in_one_block(name) for name in PROTOCOLS),
     FOLLOW_UPS,
     FOLLOW_UP_ALONE,
+    NUMBERS,
 )

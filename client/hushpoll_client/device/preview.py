@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 from typing import TYPE_CHECKING
 
 from hushpoll_client.device.sentences import (
@@ -17,11 +17,13 @@ from hushpoll_client.device.sentences import (
     Protection,
     follow_up_sentence,
     guess_sentence,
+    number_sentence,
     protection_of_block,
     protection_of_question,
     protection_of_survey,
     small_batch_sentence,
     together_title,
+    truth_of_number,
     truth_sentence,
 )
 from hushpoll_shared.survey.protection import Level
@@ -79,6 +81,8 @@ class PerturbedLine:
         Name and question of each attribute of a block of several, in order; else empty.
     follow_ups : tuple of str
         A sentence for each follow-up among them: when it is asked.
+    number : str or None
+        Of a number, a sentence on what stands for it before it is randomised.
     """
 
     name: str
@@ -92,6 +96,7 @@ class PerturbedLine:
     guess: str
     together: tuple[tuple[str, str | None], ...] = ()
     follow_ups: tuple[str, ...] = ()
+    number: str | None = None
 
     @property
     def title(self) -> str:
@@ -107,6 +112,7 @@ class PerturbedLine:
                 self.title,
                 *(f"  {sentence}" for sentence in self.follow_ups),
                 f"  {self.protocol} with epsilon {self.epsilon:f}. {self.protection.words}",
+                *(() if self.number is None else (f"  {self.number}",)),
                 f"  {self.truth}",
                 f"  {self.protection.limit}",
                 *(f"    {change}" for change in self.protection.changes),
@@ -221,13 +227,14 @@ def build_preview(
         if attribute.oracle is None:
             answer = None if codes is None else domain[codes[attribute.name]]
             clear.append(ClearLine(attribute.name, asked[attribute.name], answer))
+    domains = dict(zip(asked, wording.domains, strict=True))
     routers = {
         attribute.name: attribute.ask_if.router
         for attribute in published.attributes
         if attribute.ask_if is not None
     }
     perturbed = [
-        _perturbed_line(block, published.reach[block.name], asked, routers)
+        _perturbed_line(block, published.reach[block.name], asked, routers, domains)
         for block in published.blocks
     ]
     return Preview(
@@ -271,21 +278,27 @@ def _perturbed_line(
     reach: Decimal,
     asked: Mapping[str, str | None],
     routers: Mapping[str, str],
+    domains: Mapping[str, tuple[str, ...]],
 ) -> PerturbedLine:
     """Say what is sent for a block; `asked` has the questions as the respondent reads them."""
     oracle, count = block.oracle, len(block.questions)
+    number = block.alone and block.questions[0].number is not None
+    answers = block.questions[0].answer_codes if number else oracle.k
     best_guess = oracle.disclosure().best_guess
-    guess = guess_sentence(oracle, best_guess, count)
+    guess = guess_sentence(oracle, best_guess, count, answers)
+    if number:
+        # Rounded up once more, to 12 places.
+        best_guess = (best_guess * oracle.k / answers).quantize(Decimal("1e-12"), ROUND_UP)
     named = [question.name for question in block.questions]
     return PerturbedLine(
         block.name,
         asked[block.name] if block.alone else None,
         oracle.name,
-        oracle.k,
+        answers,
         oracle.epsilon,
         best_guess,
         protection_of(block, reach),
-        truth_sentence(oracle, count),
+        truth_of_number(oracle) if number else truth_sentence(oracle, count),
         guess if reach == oracle.epsilon else f"{guess} {GUESS_APART}",
         () if block.alone else tuple((name, asked[name]) for name in named),
         tuple(
@@ -293,6 +306,7 @@ def _perturbed_line(
             for name in named
             if name in routers
         ),
+        number_sentence(domains[block.name]) if number else None,
     )
 
 

@@ -10,6 +10,7 @@ import { TransportError } from "./errors.js";
  * @property {typeof import("./blocks.js")} [blocks]
  * @property {typeof import("./follow_ups.js")} [followUps]
  * @property {typeof import("./protected_groups.js")} [groups]
+ * @property {typeof import("./numbers.js")} [numbers]
  * @property {typeof import("./translations.js")} [translations]
  */
 
@@ -27,6 +28,7 @@ export async function load(read) {
     blocks: "together" in read && import("./blocks.js"),
     followUps: has("ask_if") && import("./follow_ups.js"),
     groups: "protected" in read && import("./protected_groups.js"),
+    numbers: has("number") && import("./numbers.js"),
     translations: "translations" in read && import("./translations.js"),
   };
   try {

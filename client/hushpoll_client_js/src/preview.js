@@ -3,7 +3,7 @@
 import { codeAnswers } from "./codec.js";
 import { disclosure } from "./disclosure.js";
 import { WEAK } from "./protection.js";
-import { guessSentence, protectionOfBlock, protectionOfQuestion, protectionOfSurvey, truthSentence } from "./sentences.js";
+import { guessAmong, guessSentence, protectionOfBlock, protectionOfQuestion, protectionOfSurvey, truthSentence } from "./sentences.js";
 import { ENGLISH } from "./words.js";
 
 /** @typedef {import("./sentences.js").Protection} Protection */
@@ -28,6 +28,7 @@ const SMALL_BATCH = 20;
  * @property {Protection} protection How far what is sent can move any belief, whatever was known before.
  * @property {string} truth How often what is sent is, or points at, the true answer.
  * @property {string} guess The best guess in words.
+ * @property {string | undefined} number Of a number, in words what stands for it before it is randomised.
  * @property {string[]} followUps A sentence for each follow-up among the questions: when it is asked.
  */
 
@@ -76,6 +77,8 @@ export function preview(published, answers, words = ENGLISH) {
       const revealed = disclosure(oracle);
       const count = places.length;
       const questions = places.map((place) => ({ name: attributes[place].name, question: attributes[place].question }));
+      const { number, domain, codes: all } = attributes[places[0]];
+      const answers = number ? all : k;
       const question = count > 1 ? undefined : questions[0].question;
       return {
         name,
@@ -83,12 +86,13 @@ export function preview(published, answers, words = ENGLISH) {
         questions,
         title: count > 1 ? words.say("block", { count }) : (question ?? name),
         protocol: oracle.name,
-        k,
+        k: answers,
         epsilon,
-        bestGuess: revealed.bestGuess,
+        bestGuess: number ? guessAmong(revealed.bestGuess, k, answers) : revealed.bestGuess,
         protection: count > 1 ? protectionOfBlock(reach, count, words, router) : protectionOfQuestion(reach, words, router),
-        truth: truthSentence(k, revealed, words, count),
-        guess: guessSentence(k, revealed, words, count) + (router ? ` ${words.say("guess.apart")}` : ""),
+        truth: truthSentence(k, revealed, words, number ? "truth.number" : count > 1 ? "truth.block" : "truth"),
+        guess: guessSentence(k, revealed, words, count, answers) + (router ? ` ${words.say("guess.apart")}` : ""),
+        number: number ? words.say("number", { values: listed(domain) }) : undefined,
         followUps: places.flatMap((place) => followUp(attributes, place, words) ?? []),
       };
     }),
@@ -191,6 +195,7 @@ export function inWords({ title, survey, version, operator, purpose, notices, cl
       `  ${line.questions.length > 1 ? `${line.title} (${line.name}): ${line.questions.map(label).join(", ")}` : label(line)}`,
       ...line.followUps.map((sentence) => `    ${sentence}`),
       `    ${line.protocol} with epsilon ${line.epsilon}. ${line.protection.words}`,
+      ...(line.number === undefined ? [] : [`    ${line.number}`]),
       `    ${line.truth}`,
       `    ${line.protection.limit}`,
       ...line.protection.changes.map((change) => `      ${row(change)}`),
@@ -201,6 +206,9 @@ export function inWords({ title, survey, version, operator, purpose, notices, cl
     `Survey digest: ${digest}`,
   ].join("\n");
 }
+
+/** What may stand for a number, in one line. @param {readonly string[]} domain */
+const listed = (domain) => (domain.length > 12 ? [...domain.slice(0, 9), "…", ...domain.slice(-2)] : domain).join(", ");
 
 const BAR = 30;
 

@@ -23,7 +23,7 @@ import { DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./wording.js";
  * @property {string} [description]
  * @property {string} [purpose]
  * @property {Record<string, string>} [sections] By each section's name in the survey.
- * @property {Record<string, {question?: string, categories?: string[], missing?: string}>} [attributes] By each attribute's name.
+ * @property {Record<string, {question?: string, categories?: string[], missing?: string, unit?: string}>} [attributes] By each attribute's name.
  */
 
 /**
@@ -91,22 +91,27 @@ export async function readPublished(value) {
     must(format === 1 || format === 2, "format", format, "1 or 2; update hushpoll");
     const read = shape(document, "", RULES);
     const { opens, closes, epsilon, split, together } = read;
-    const later = together ?? read.attributes.filter((/** @type {unknown} */ one) => "ask_if" in Object(one));
-    must(format === 1 ? !together : later.length, "together", together, "in format 2 alone");
+    const uses = (/** @type {string} */ key) => read.attributes.some((/** @type {unknown} */ one) => key in Object(one));
+    const later = together ? "together" : ["ask_if", "number"].find(uses);
+    must(format === 1 ? !together : later && together?.length !== 0, "together", together, "in format 2 alone");
     // The comparison is false where either is absent.
     must(!(opens >= closes), "closes", closes, `after ${opens}`);
     const total = parseDecimal(epsilon, "epsilon");
-    const { blocks, followUps, groups, translations } = await load(read);
+    const { blocks, followUps, groups, numbers, translations } = await load(read);
     const several = blocks?.readTogether(together) ?? [];
     const owners = new Map(several.flatMap((block) => block.attributes.map((name) => [name, block.name])));
     /** @type {Attribute[]} */
     const attributes = read.attributes.map((/** @type {unknown} */ one, /** @type {number} */ at) => readAttribute(one, at, owners));
+    numbers?.readNumbers(attributes, format);
     followUps?.findRouters(attributes, format);
-    const alone = attributes.map(({ name, k, units, epsilon, oracle }, at) => {
-      return { name, where: `attributes[${name}]`, places: [at], k, units, epsilon, oracle };
+    const alone = attributes.map(({ name, k, units, epsilon, oracle, draw }, at) => {
+      const part = { name, where: `attributes[${name}]`, places: [at], k, units, epsilon, oracle };
+      /** @type {import("./codec.js").Part["code"]} */
+      const code = draw && ((codes, bits) => draw(codes[at], bits));
+      return code ? { ...part, code } : part;
     });
     const layout = layOut(blocks?.joinParts(alone, attributes, several) ?? alone);
-    must(format === 1 || layout.recordSize <= 1024, together ? "together" : "ask_if", layout.recordSize, "at most 1024 bytes");
+    must(format === 1 || layout.recordSize <= 1024, String(later), layout.recordSize, "at most 1024 bytes");
     checkAttributes(attributes);
     translations?.checkTranslations({ ...read, attributes });
     must(!together || split !== "k-based", "split", split, "another: there are blocks");

@@ -35,6 +35,7 @@ DASHBOARD = "dashboard/"
 PARTS: Final[Mapping[str, Callable[[Published], object]]] = {
     "blocks": lambda survey: survey.together,
     "follow_ups": lambda survey: any(one.ask_if is not None for one in survey.attributes),
+    "numbers": lambda survey: any(one.number is not None for one in survey.attributes),
     "protected_groups": lambda survey: survey.protected is not None,
     "translations": lambda survey: survey.translations,
 }

@@ -68,7 +68,7 @@ class Question:
     category. ``missing`` stands in for an answer that is skipped; None where one must be given.
     ``scale`` lays few choices out in a row, the missing category below it. ``section`` is a
     heading above the question, where one begins. ``router`` is the question that decides whether a
-    follow-up is asked.
+    follow-up is asked. ``unit`` is that of a number.
     """
 
     attribute: str
@@ -82,6 +82,7 @@ class Question:
     scale: bool = False
     section: str | None = None
     router: str | None = None
+    unit: str | None = None
 
     @property
     def steps(self) -> tuple[tuple[int, str], ...]:
@@ -106,13 +107,15 @@ def questions(published: Published, wording: Wording | None = None) -> tuple[Que
         replace(
             _question(attribute, text, domain, None if section == previous else section),
             router=None if attribute.ask_if is None else texts[attribute.ask_if.router],
+            unit=unit,
         )
-        for attribute, text, domain, section, previous in zip(
+        for attribute, text, domain, section, previous, unit in zip(
             published.attributes,
             wording.questions,
             wording.domains,
             wording.sections,
             before,
+            wording.units,
             strict=True,
         )
     )
@@ -125,8 +128,10 @@ def _question(
     choices = tuple(enumerate(domain[: len(attribute.answers)]))
     missing = None if attribute.missing is None else domain[len(numbers)]
     scale = attribute.scale is not None and len(numbers) <= MOST_STEPS
-    few = scale or len(choices) <= MOST_RADIO_BUTTONS
-    typed = not few and _consecutive(numbers) and domain[: len(numbers)] == numbers
+    few = attribute.number is None and (scale or len(choices) <= MOST_RADIO_BUTTONS)
+    typed = attribute.number is not None or (
+        not few and _consecutive(numbers) and domain[: len(numbers)] == numbers
+    )
     return Question(
         attribute.name,
         text,

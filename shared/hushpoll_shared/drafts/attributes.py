@@ -13,6 +13,7 @@ from hushpoll_shared.spelling.labels import check_apart, check_ends
 from hushpoll_shared.spelling.text import check_name, is_name, normalized, show
 from hushpoll_shared.survey.attributes import TEXTS, Attribute
 from hushpoll_shared.survey.follow_ups import read_ask_if
+from hushpoll_shared.survey.number import Number, draft_categories, read_number
 
 
 def read_attribute(value: object, *, position: int) -> Attribute:
@@ -41,12 +42,14 @@ def read_attribute(value: object, *, position: int) -> Attribute:
         where = f"attributes[{name}]"
     check_keys(value, names(ATTRIBUTE), required(ATTRIBUTE), where=where)
     texts = {key: normalized(value.get(key)) for key in TEXTS}
+    number = read_number(value.get("number"), where=where, published=False)
     attribute = Attribute(
         name=check_name(name, field=f"{where}.name"),
         role=value["role"],
-        categories=_categories(value, where),
+        categories=_categories(value, where, number),
         protocol=value.get("protocol"),
         ask_if=read_ask_if(value.get("ask_if"), where=where),
+        number=number,
         **texts,  # type: ignore[arg-type]  # the constructor checks that each is a string
     )
     if value.get("categories") is not None:
@@ -58,12 +61,23 @@ def read_attribute(value: object, *, position: int) -> Attribute:
     return attribute
 
 
-def _categories(value: Mapping[Any, Any], where: str) -> tuple[str, ...]:
+def _categories(value: Mapping[Any, Any], where: str, number: Number | None) -> tuple[str, ...]:
     categories, bounds = value.get("categories"), value.get("range")
+    if number is not None:
+        for key in ("categories", "range"):
+            if value.get(key) is not None:
+                raise InvalidParameter(
+                    f"{where} has both number and {key}; a number has limits in place of "
+                    f"{key}: remove one of them",
+                    field=f"{where}.{key}",
+                )
+        clear = value["role"] == "plain"
+        missing = value.get("missing") is not None
+        return draft_categories(number, where, clear=clear, missing=missing)
     if (categories is None) == (bounds is None):
         raise InvalidParameter(
             f"{where} has {'neither categories nor a' if bounds is None else 'both categories and'}"
-            " range; give exactly one of them",
+            " range; give exactly one of them, or a number",
             field=f"{where}.categories",
         )
     if bounds is not None:

@@ -44,6 +44,7 @@ from hushpoll_shared.survey.blocks import (
 )
 from hushpoll_shared.survey.budget import split_budget
 from hushpoll_shared.survey.follow_ups import check_follow_ups, read_ask_if, routers_of
+from hushpoll_shared.survey.number import read_number
 from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
 from hushpoll_shared.wire.codec import Layout
@@ -52,7 +53,7 @@ FORMAT: Final = 1
 """Version of the published form: every question is asked of everybody and randomised alone."""
 
 BLOCKS_FORMAT: Final = 2
-"""Version of the published form of a survey with blocks of several questions, or follow-ups."""
+"""Version of the published form of a survey with blocks of several, follow-ups or numbers."""
 
 FORMATS: Final = (FORMAT, BLOCKS_FORMAT)
 """What this version reads; a format is written only where a survey needs it."""
@@ -73,6 +74,8 @@ _BLOCKS_KEYS: Final = frozenset({*_KEYS, "together"})
 _CLEAR_REQUIRED: Final = ("name", "role", "categories")
 _CLEAR_KEYS: Final = frozenset({*_CLEAR_REQUIRED, *TEXTS})
 _PERTURBED_REQUIRED: Final = (*_CLEAR_REQUIRED, "protocol", "epsilon", "parameters", "thresholds")
+_LATER_KEYS: Final = ("ask_if", "number")
+"""Fields of an attribute that only `BLOCKS_FORMAT` has."""
 _PERTURBED_KEYS: Final = _CLEAR_KEYS | frozenset(_PERTURBED_REQUIRED)
 
 
@@ -172,11 +175,14 @@ class Published(Terms):
                 f"attributes has {len(attributes)} entries; a survey has 1 to {MOST_ATTRIBUTES}",
                 field="attributes",
             )
-        follow_ups = any(isinstance(one, Mapping) and "ask_if" in one for one in attributes)
-        if form == BLOCKS_FORMAT and "together" not in document and not follow_ups:
+        later = any(
+            isinstance(one, Mapping) and not one.keys().isdisjoint(_LATER_KEYS)
+            for one in attributes
+        )
+        if form == BLOCKS_FORMAT and "together" not in document and not later:
             raise InvalidParameter(
-                f"together is missing, and no attribute has ask_if; such a survey is published in "
-                f"format {FORMAT}: resolve the manifest again",
+                f"together is missing, and no attribute has {' or '.join(_LATER_KEYS)}; such a "
+                f"survey is published in format {FORMAT}: resolve the manifest again",
                 field="together",
             )
         parse_epsilon(check_canonical(document["epsilon"], field="epsilon"))
@@ -240,8 +246,12 @@ class Published(Terms):
     @property
     def later_format(self) -> tuple[str, ...]:
         """Fields of the manifest for which it is published in `BLOCKS_FORMAT`; none in `FORMAT`."""
-        asked = any(attribute.ask_if is not None for attribute in self.attributes)
-        return (*(("together",) if self.together else ()), *(("ask_if",) if asked else ()))
+        used = (
+            key
+            for key in _LATER_KEYS
+            if any(getattr(attribute, key) is not None for attribute in self.attributes)
+        )
+        return (*(("together",) if self.together else ()), *used)
 
     @property
     def perturbed(self) -> tuple[PublishedAttribute, ...]:
@@ -372,7 +382,7 @@ def _read_attribute(
     keys, required = (
         (_PERTURBED_KEYS, _PERTURBED_REQUIRED) if perturbed else (_CLEAR_KEYS, _CLEAR_REQUIRED)
     )
-    check_keys(value, keys | {"ask_if"} if later else keys, required, where=where)
+    check_keys(value, keys.union(_LATER_KEYS) if later else keys, required, where=where)
     check_name(value["name"], field=f"{where}.name")
     _check_no_null(value, where)
     if not isinstance(value["categories"], list | tuple):
@@ -390,6 +400,7 @@ def _read_attribute(
         protocol=protocol,
         block=None if owner is None else owner.name,
         ask_if=read_ask_if(value.get("ask_if"), where=where),
+        number=read_number(value.get("number"), where=where, published=True),
         **{key: value.get(key) for key in TEXTS},
     )
     if not perturbed:

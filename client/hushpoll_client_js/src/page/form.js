@@ -20,13 +20,14 @@ export function checkForm(form, { attributes, shared_device }) {
   const same =
     (form.dataset.shared !== undefined) === Boolean(shared_device) &&
     fields.length === attributes.length &&
-    attributes.every(({ name, question, oracle, domain, asking }, at) => {
+    attributes.every(({ name, question, oracle, domain, asking, number }, at) => {
       const field = fields[at];
       const asked = field.querySelector("[data-question]")?.textContent;
       const choices = choicesOf(field);
       return (
         field.dataset.attribute === name &&
         asked === (question ?? name) &&
+        field.querySelector("[data-unit]")?.textContent === number?.unit &&
         (field.dataset.treatment === "perturbed") === Boolean(oracle) &&
         choices.every(([code, text]) => domain[code] === text) &&
         // A number is typed: what it may be is checked when it is read.
@@ -58,12 +59,12 @@ export function readForm(form, { attributes }) {
   const there = areAsked(form, attributes);
   fieldsOf(form).forEach((field, at) => {
     if (!there[at]) return;
-    const { name, question, domain, missing } = attributes[at];
+    const { name, question, domain, missing, read } = attributes[at];
     const given = givenIn(field, attributes[at]);
     const answer = given ?? missing;
     asked.add(name);
     if (given === undefined && missing !== undefined) skipped.add(name);
-    if (answer !== undefined && domain.includes(answer)) answers.push([name, answer]);
+    if (answer !== undefined && (read ? read(answer) >= 0 : domain.includes(answer))) answers.push([name, answer]);
     else faults.push({ field, question: question ?? name, words: wanted(field) });
   });
   return { answers: Object.fromEntries(answers), skipped, asked, faults };
@@ -130,7 +131,11 @@ const givenIn = (field, { domain, missing }) => (field.dataset.kind === "number"
  */
 export const inOwnWords = (answers, shown, published) =>
   Object.fromEntries(
-    published.attributes.map(({ name, domain }, at) => [name, domain[shown.attributes[at].domain.indexOf(answers[name] ?? "")]]),
+    published.attributes.map(({ name, domain }, at) => {
+      const answer = answers[name] ?? "";
+      // A number is typed, and has no words.
+      return [name, domain[shown.attributes[at].domain.indexOf(answer)] ?? (shown.attributes[at].read ? answers[name] : undefined)];
+    }),
   );
 
 /**

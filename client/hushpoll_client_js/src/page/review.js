@@ -49,6 +49,7 @@ export function showReview({ notices, clear, perturbed, protection, epsilon, dig
         : [surveyText("h4", line.title)]),
       ...line.followUps.map((sentence) => paragraph(sentence)),
       paragraph(line.protection.words),
+      ...(line.number === undefined ? [] : [paragraph(line.number)]),
       paragraph(line.truth),
       paragraph(line.protection.limit),
       picture(line.protection.changes, words.say(line.questions.length > 1 ? "beliefs.block" : "beliefs.question")),
