@@ -38,7 +38,11 @@ _WORDS: Final = ("language", "translations")
 """Members whose problems leave the survey's own words and its plan as they are."""
 
 # Parts of a manifest whose problems are told beside a field of another name.
-_FIELDS: Final = {"range": "low", "ask_if": "router", "protected": "protected-attribute"}
+_FIELDS: Final = {
+    **dict.fromkeys(("range", "number"), "low"),
+    "ask_if": "router",
+    "protected": "protected-attribute",
+}
 
 
 @dataclass
