@@ -971,3 +971,46 @@ test("two people answer on one device where the survey allows it, each with a le
   await heading(page, "Person 2 has answered this survey.");
   assert.deepEqual(said, []);
 });
+
+test("a number is typed within its limits, in its unit, and the review says what stands for it", async () => {
+  const attributes = [
+    {
+      name: "income",
+      role: "sensitive",
+      protocol: "GRR",
+      number: { low: 0, high: 5000, unit: "euros" },
+      missing: "Not told",
+      question: "What do you earn a month?",
+    },
+    { name: "children", role: "plain", number: { low: 0, high: 12 }, question: "How many children?" },
+  ];
+  const { page, requests } = await open("amount", { draft: { epsilon: "4", attributes } });
+  const [income, children] = [page.locator("#q0"), page.locator("#q1")];
+  assert.equal(await page.locator("[data-unit]").innerText(), "euros");
+  const parts = requests.map((request) => new URL(request.url()).pathname).filter((path) => /\/(parts|numbers)/.test(path));
+  assert.ok(parts.some((path) => /numbers(-\w+)?\.js$/.test(path)) && !parts.some((path) => path.includes("blocks")), parts.join());
+  await income.fill("5001");
+  await children.fill("1.5");
+  await toReview(page);
+  await page.getByText("Give a whole number from 0 to 5000").first().waitFor();
+  assert.equal(await page.locator(".fault:visible").count(), 2);
+  await income.fill("1234");
+  await children.fill("2");
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/form.png`, fullPage: true });
+  await toReview(page);
+  await heading(page, "What would be sent");
+  const review = await page.locator("#review-perturbed").innerText();
+  assert.match(review, /replaced by one of the two values beside it in this list, the nearer one more often: 0, 1250, 2500, 3750, 5000, Not told\./);
+  assert.match(review, /If the 5002 answers were equally likely beforehand/);
+  assert.match(await page.locator("#review-together").innerText(), /1234/);
+  assert.match(await page.locator("#review-clear").innerText(), /How many children\?\s+2/);
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= PHONE.width);
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/review.png`, fullPage: true });
+  await agree(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  const { record } = requests.find((request) => request.method() === "POST").postDataJSON();
+  const [anchor, clear] = Buffer.from(record, "base64url");
+  assert.ok(anchor <= 5);
+  assert.equal(clear, 2);
+  await page.close();
+});

@@ -370,5 +370,44 @@ test("questions of blocks, with follow-ups, are answered one by one and randomis
   assert.equal(answers.amount, "more than 20");
   assert.equal(answers.brand, first("brand"));
   assert.equal(answers.wine, first("wine"));
-  assert.equal(encode(whole, codeAnswers(whole.attributes, answers), secureBits).length, size);
+  assert.equal(encode(whole, codeAnswers(whole, answers), secureBits).length, size);
+});
+
+describe("a number", () => {
+  const numbers = {
+    attributes: [
+      {
+        name: "income",
+        missing: "not told",
+        categories: ["0", "2500", "5000"],
+        domain: ["0", "2500", "5000", "not told"],
+        number: { low: 0, high: 5000, unit: "euros" },
+        read: (text) => (/^\d+$/.test(text) && text <= 5000 ? +text : text === "not told" ? 5001 : -1),
+      },
+    ],
+  };
+  const question = { type: "text", inputType: "number", min: 0, max: 5000, name: "pay", hushpoll: "income" };
+  const attached = async (changes) => {
+    const survey = new Model({ elements: [{ ...question, ...changes }] });
+    const client = { ...recording(), published: async () => numbers };
+    await attach(survey, client, { unsent: [] });
+    return { survey, client };
+  };
+
+  test("is what was typed, or the missing category", async () => {
+    for (const [value, answer] of [[1234, "1234"], [0, "0"], [undefined, null]]) {
+      const { survey, client } = await attached({});
+      if (value !== undefined) survey.setValue("pay", value);
+      await completed(survey);
+      assert.deepEqual(client.given, [{ income: answer }]);
+    }
+  });
+
+  test("is refused in a question with other limits or of another type", async () => {
+    for (const changes of [{ max: 6000 }, { min: undefined }, { inputType: "text" }]) {
+      await assert.rejects(attached(changes), /pay answers income, a whole number from 0 to 5000; give it inputType number, min 0 and max 5000/);
+    }
+    await assert.rejects(attached({ type: "rating" }), /pay is of type rating, and income is a number; use text with inputType number/);
+    await assert.rejects(attached({ defaultValue: 7000 }), /default value that is no whole number/);
+  });
 });

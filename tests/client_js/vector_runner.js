@@ -22,6 +22,7 @@ import { closest, direction } from "../../client/hushpoll_client_js/src/language
 import { posteriorBounds } from "../../client/hushpoll_client_js/src/odds.js";
 import { inWords, preview } from "../../client/hushpoll_client_js/src/preview.js";
 import { questionLevel, surveyLevel } from "../../client/hushpoll_client_js/src/protection.js";
+import { drawAnchor } from "../../client/hushpoll_client_js/src/numbers.js";
 import { factor, guessSentence, protectionOfQuestion, truthSentence } from "../../client/hushpoll_client_js/src/sentences.js";
 import { create } from "../../client/hushpoll_client_js/src/registry.js";
 import { replayBits } from "../../client/hushpoll_client_js/src/replay.js";
@@ -148,6 +149,23 @@ const GROUPS = {
     const error = await readPublished(published).then(() => undefined, (reason) => reason);
     if (!(error instanceof ManifestRefused)) throw new Error(`not refused: ${error}`);
     same(error.field, field);
+  },
+  "refusals.numbers": async ({ changes, field }, { sound_numbers }) => {
+    await readPublished(sound_numbers);
+    const error = await readPublished(changed(sound_numbers, changes)).then(() => undefined, (reason) => reason);
+    if (!(error instanceof ManifestRefused)) throw new Error(`not refused: ${error}`);
+    same(error.field, field);
+  },
+  "refusals.answers_numbers": async ({ answers, field }, { sound_numbers }) => {
+    const published = await readPublished(sound_numbers);
+    const error = refusal(InvalidParameter, () => codeAnswers(published, answers));
+    same(error.field, field);
+    for (const answer of ["5001", "5.5", "5e2", "much", "99999"]) if (error.message.includes(answer)) throw new Error(error.message);
+  },
+  "records.anchors": ({ anchors, value, words, consumed, place }) => {
+    const bits = replayBits(words.map((word) => BigInt(`0x${word}`)));
+    same(drawAnchor(anchors, value, bits), place);
+    same(bits.consumed, consumed);
   },
   "refusals.answers_together": async ({ answers, field }, { sound_follow_ups }) => {
     const published = await readPublished(sound_follow_ups);

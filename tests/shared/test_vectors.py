@@ -31,6 +31,7 @@ from hushpoll_shared.spelling.base64url import b64decode, b64encode
 from hushpoll_shared.spelling.canonical import InvalidJson, canonical_json, parse_json
 from hushpoll_shared.spelling.languages import closest, direction
 from hushpoll_shared.survey.budget import Split, split_budget
+from hushpoll_shared.survey.number import draw_anchor
 from hushpoll_shared.wire.answers import acknowledgement, offers_manifest, own_problem
 from hushpoll_shared.wire.problems import PROBLEMS
 from hushpoll_shared.wire.reports import Report, encode_report_json, pack_reports, parse_report_json
@@ -72,7 +73,7 @@ def test_making_them_again_gives_the_same_bytes(tmp_path: Path) -> None:
     # by name: pytest takes minutes to show how two such files differ
     assert written.keys() == kept.keys()
     assert [name for name, content in kept.items() if content != written[name]] == []
-    assert sum(len(content) for content in written.values()) < 1_200_000
+    assert sum(len(content) for content in written.values()) < 1_400_000
 
 
 def test_the_script_runs_the_same_module() -> None:
@@ -381,6 +382,32 @@ def test_published_blocks_that_are_refused(vector: Vector) -> None:
     with pytest.raises(ManifestRefused) as caught:
         Published.from_json(changed(sound, vector["changes"]))
     assert caught.value.field == vector["field"]
+
+
+@pytest.mark.parametrize("vector", vectors("refusals", "numbers"), ids=lambda v: v["what"])
+def test_published_numbers_that_are_refused(vector: Vector) -> None:
+    sound = FILES["refusals"]["sound_numbers"]
+    assert Published.from_json(sound).to_dict() == sound
+    with pytest.raises(ManifestRefused) as caught:
+        Published.from_json(changed(sound, vector["changes"]))
+    assert caught.value.field == vector["field"]
+
+
+def test_answers_that_are_no_number_are_refused() -> None:
+    layout = Published.from_json(FILES["refusals"]["sound_numbers"]).layout
+    for vector in vectors("refusals", "answers_numbers"):
+        with pytest.raises(InvalidParameter) as caught:
+            layout.code_answers(vector["answers"])
+        assert caught.value.field == vector["field"], vector["what"]
+        for answer in ("5001", "5.5", "5e2", "much", "99999"):
+            assert answer not in str(caught.value)
+
+
+def test_anchors_that_are_drawn() -> None:
+    for vector in vectors("records", "anchors"):
+        bits = ReplayBits([int(word, 16) for word in vector["words"]])
+        assert draw_anchor(vector["anchors"], vector["value"], bits) == vector["place"], vector
+        assert bits.consumed == vector["consumed"]
 
 
 @pytest.mark.parametrize("vector", vectors("refusals", "selects"), ids=lambda v: v["what"])

@@ -203,24 +203,26 @@ def _answers(published: Published, row: int) -> dict[str, str | list[str] | None
         answers[select.name] = [few, many, texts[-select.at_most :], texts[1::2]][row]
     options = {name for select in published.selects for name in select.attributes}
     for attribute in published.attributes:
-        name, k = attribute.name, len(attribute.answers)
+        name, k = attribute.name, attribute.answer_codes - (attribute.ask_if is not None)
         if name in options:
             continue
+        values = attribute.number.values if attribute.number else len(attribute.categories)
         if not asks(published.layout.routes, name, codes):
             codes[name] = k
             if row % 2:
                 answers[name] = None if row == 1 else NOT_ASKED
             continue
         codes[name] = code = [0, k - 1, k // 2, (7 * row) % k][row]
-        if code == attribute.missing_code:
+        if code == values:
             if row % 2:
                 answers[name] = None
             continue
-        answers[name] = attribute.domain[code]
+        answers[name] = attribute.answer_of(code)
     return answers
 
 
 def _enough(published: Published) -> int:
     most: dict[str, Any] = {"GRR": 1, "BLH": 3, "OLH": 3}
     of_masks = sum(len(draw.blocks) for draw in published.draws)
-    return of_masks + sum(most.get(one.oracle.name, one.k + 1) for one in published.blocks)
+    # A number takes one word more, and hardly ever another.
+    return of_masks + sum(2 + most.get(one.oracle.name, one.k + 1) for one in published.blocks)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, MalformedRecord, ReplayBits, create
+from hushpoll_shared.survey.number import draw_anchor
 from vector_builders.document import Group, hex64, write
 from vector_builders.words import MASK, stream, take
 
@@ -77,10 +78,36 @@ def build(folder: Path) -> None:
                     oracle.check(record)
                 except MalformedRecord as error:
                     malformed.add(**_of(oracle), record=record.hex(), reason=error.reason)
+    anchors = Group(
+        "anchors",
+        "Which anchor stands for a number, by given words.",
+        {
+            "anchors": "increasing integers",
+            "value": "the number, from the first to the last anchor",
+            "words": "64-bit words offered, in order, 16 hexadecimal digits each",
+            "consumed": "how many of them are taken",
+            "place": "place of the anchor that is drawn",
+        },
+    )
+    for between in ((0, 5000), (-3, 0, 1, 8, 40), (-(10**12), 10**12), (0, 3, 2**40)):
+        values = {value + step for value in between for step in (-1, 0, 1)} | {sum(between) // 2}
+        for value in sorted(values):
+            if not between[0] <= value <= between[-1]:
+                continue
+            for words in ([0, 0], [MASK, 5], [2**63 + 12345, 1], take(value & MASK, 2)):
+                bits = ReplayBits(words)
+                place = draw_anchor(between, value, bits)
+                anchors.add(
+                    anchors=list(between),
+                    value=value,
+                    words=[hex64(word) for word in words],
+                    consumed=bits.consumed,
+                    place=place,
+                )
     write(
         folder / "records.json",
         "Records of single values, from words that stand for a device's randomness.",
-        [group, malformed],
+        [group, malformed, anchors],
     )
 
 

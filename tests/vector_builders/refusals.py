@@ -10,6 +10,7 @@ from hushpoll_protocols import InvalidParameter, ManifestRefused, create
 from hushpoll_shared import Manifest, Published
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.survey.attributes import hex_thresholds
+from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from vector_builders.document import Group, write
 from vector_builders.odd import (
     COLOUR,
@@ -24,7 +25,7 @@ from vector_builders.odd import (
     Change,
 )
 from vector_builders.select_refusals import SELECTED, SELECTIONS
-from vector_builders.surveys import FOLLOW_UPS, SELECTS, SMALL, TOGETHER
+from vector_builders.surveys import FOLLOW_UPS, NUMBERS, SELECTS, SMALL, TOGETHER
 
 BLOCKS: tuple[tuple[str, str, list[Change]], ...] = (
     ("no blocks", "together", [(["together"], REMOVE)]),
@@ -141,6 +142,81 @@ FOLLOWING: tuple[tuple[str, str, list[Change]], ...] = (
     ),
 )
 """Each is what is wrong, the field at fault, and the changes to the survey with follow-ups."""
+
+_INCOME: list[str | int] = ["attributes", 0]
+_LIMITS: list[str | int] = [*_INCOME, "number"]
+_CHILDREN: list[str | int] = ["attributes", 1]
+
+NUMBERED: tuple[tuple[str, str, list[Change]], ...] = (
+    ("null for no number", "attributes[income].number", [(_LIMITS, None)]),
+    ("no mapping", "attributes[income].number", [(_LIMITS, [0, 5000])]),
+    ("no low", "attributes[income].number.low", [([*_LIMITS, "low"], REMOVE)]),
+    ("a text", "attributes[income].number.high", [([*_LIMITS, "high"], "5000")]),
+    ("a fraction", "attributes[income].number.high", [([*_LIMITS, "high"], 5000.5)]),
+    ("a truth value", "attributes[income].number.low", [([*_LIMITS, "low"], False)]),
+    ("too large", "attributes[income].number.high", [([*_LIMITS, "high"], 10**12 + 1)]),
+    ("low and high the same", "attributes[income].number.high", [([*_LIMITS, "high"], 0)]),
+    ("an unknown key", "attributes[income].number.step", [([*_LIMITS, "step"], 5)]),
+    ("anchors of a draft", "attributes[income].number.anchors", [([*_LIMITS, "anchors"], [0, 1])]),
+    ("what a draft is for", "attributes[income].number.for", [([*_LIMITS, "for"], "mean")]),
+    ("a unit too long", "attributes[income].number.unit", [([*_LIMITS, "unit"], "x" * 41)]),
+    ("null for no unit", "attributes[income].number.unit", [([*_LIMITS, "unit"], None)]),
+    ("another low", "attributes[income].categories", [([*_LIMITS, "low"], -1)]),
+    ("another high", "attributes[income].categories", [([*_LIMITS, "high"], 5001)]),
+    (
+        "anchors that do not increase",
+        "attributes[income].categories",
+        [([*_INCOME, "categories", 1], "3000"), ([*_INCOME, "categories", 2], "2000")],
+    ),
+    ("a word", "attributes[income].categories", [([*_INCOME, "categories", 1], "half")]),
+    ("another spelling", "attributes[income].categories", [([*_INCOME, "categories", 1], "01")]),
+    ("a plus", "attributes[income].categories", [([*_INCOME, "categories", 1], "+833")]),
+    (
+        "a gap in clear",
+        "attributes[children].categories",
+        [([*_CHILDREN, "categories", 5], REMOVE)],
+    ),
+    ("a scale", "attributes[children].scale", [([*_CHILDREN, "scale"], "ordinal")]),
+    ("a target", "attributes[children].number", [([*_CHILDREN, "role"], "target")]),
+    ("a number as missing", "attributes[income].missing", [([*_INCOME, "missing"], "7")]),
+    (
+        "a router",
+        "attributes[glasses].ask_if",
+        [(["attributes", 3, "ask_if"], {"income": ["0"]})],
+    ),
+    (
+        "protected",
+        "protected.attribute",
+        [
+            (
+                ["protected"],
+                {"attribute": "children", "privileged": ["0"], "unprivileged": ["1"]},
+            )
+        ],
+    ),
+    (
+        "a unit of no number",
+        "translations[de].attributes[drinks].unit",
+        [(["translations", "de", "attributes", "drinks"], {"unit": "Glas"})],
+    ),
+    (
+        "a translated unit of none",
+        "translations[de].attributes[children].unit",
+        [(["translations", "de", "attributes", "children"], {"unit": "Kinder"})],
+    ),
+    (
+        "translated numbers",
+        "translations[de].attributes[children].categories",
+        [
+            (
+                ["translations", "de", "attributes", "children"],
+                {"categories": [str(one) for one in range(13)]},
+            )
+        ],
+    ),
+    ("format 1", "attributes[income].number", [(["format"], 1), (["attributes", 3], REMOVE)]),
+)
+"""Each is what is wrong, the field at fault, and the changes to the survey with numbers."""
 
 PUBLISHED: list[tuple[str, str, list[Change]]] = [
     ("a later format", "format", [(["format"], 3), (["draws"], [])]),
@@ -397,6 +473,28 @@ ANSWERS: list[tuple[str, str, dict[str, Any]]] = [
     ("an answer in another case", "town", {"town": "oslo"}),
 ]
 
+_NUMBERS: dict[str, Any] = {"income": 5, "children": 2, "drinks": "no", "balance": 0}
+
+UNFIT: list[tuple[str, str, dict[str, Any]]] = [
+    ("below the low limit", "income", {**_NUMBERS, "income": -1}),
+    ("above the high limit", "income", {**_NUMBERS, "income": 5001}),
+    ("a fraction", "income", {**_NUMBERS, "income": "5.5"}),
+    ("a decimal", "income", {**_NUMBERS, "income": "5.0"}),
+    ("an exponent", "income", {**_NUMBERS, "income": "5e2"}),
+    ("a leading zero", "income", {**_NUMBERS, "income": "05"}),
+    ("a plus", "income", {**_NUMBERS, "income": "+5"}),
+    ("minus zero", "income", {**_NUMBERS, "income": "-0"}),
+    ("a blank", "income", {**_NUMBERS, "income": " 5"}),
+    ("another script's digits", "income", {**_NUMBERS, "income": "\u0665"}),
+    ("many digits", "income", {**_NUMBERS, "income": "9" * 5000}),
+    ("a word", "income", {**_NUMBERS, "income": "much"}),
+    ("nothing", "balance", {**_NUMBERS, "balance": None}),
+    ("in clear", "children", {**_NUMBERS, "children": 13}),
+    ("an answer to what is not asked", "glasses", {**_NUMBERS, "glasses": 3}),
+    ("no answer to what is asked", "glasses", {**_NUMBERS, "drinks": "yes"}),
+    ("not asked of what is asked", "glasses", {**_NUMBERS, "drinks": "yes", "glasses": NOT_ASKED}),
+]
+
 _SOUND: dict[str, Any] = {"town": "Bonn", "smokes": "no", "drinks": "no"}
 
 IMPOSSIBLE: list[tuple[str, str, dict[str, Any]]] = [
@@ -465,6 +563,22 @@ def build(folder: Path) -> None:
     for what, field, given in SELECTIONS:
         _expect(InvalidParameter, field, lambda given=given: selects.layout.code_answers(given))
         selections.add(what=what, field=field, answers=given)
+    numbers = Manifest.from_dict(NUMBERS).resolve()
+    of_numbers = Group(
+        "numbers", "Changes to the sound survey of numbers; each is refused.", fields
+    )
+    for what, field, applied in NUMBERED:
+        document = change(numbers.to_dict(), applied)
+        _expect(ManifestRefused, field, lambda document=document: Published.from_json(document))
+        of_numbers.add(what=what, field=field, changes=_listed(applied))
+    unfit = Group(
+        "answers_numbers",
+        "Answers to the sound survey of numbers that are refused; the message must not show them.",
+        {"what": "what is wrong", "field": "attribute at fault", "answers": "the answers"},
+    )
+    for what, field, given in UNFIT:
+        _expect(InvalidParameter, field, lambda given=given: numbers.layout.code_answers(given))
+        unfit.add(what=what, field=field, answers=given)
     odd = Group(
         "odd",
         "Changes to the sound published manifest, read as its canonical text; all readers agree.",
@@ -510,13 +624,14 @@ def build(folder: Path) -> None:
         folder / "refusals.json",
         "Manifests and answers that must be refused, and the field that the error names.",
         [
-            *(lies, of_blocks, of_follow_ups, of_selects, odd, texts, drafts),
-            *(answers, together, selections),
+            *(lies, of_blocks, of_follow_ups, of_numbers, of_selects, odd, texts, drafts),
+            *(answers, together, unfit, selections),
         ],
         sound_published=published.to_dict(),
         sound_blocks=blocks.to_dict(),
         sound_follow_ups=follow_ups.to_dict(),
         sound_selects=selects.to_dict(),
+        sound_numbers=numbers.to_dict(),
         sound_draft=SMALL,
     )
 

@@ -397,6 +397,52 @@ FOLLOW_UP_DRAWS: dict[str, Any] = {
 """Two draws, with a router in a draw, its follow-up in the same one, and another in the other."""
 
 
+NUMBERS: dict[str, Any] = {
+    "name": "numbers",
+    "version": 1,
+    "title": "Numbers",
+    "epsilon": "8",
+    "protocol": "GRR",
+    "language": "en",
+    "attributes": [
+        {
+            "name": "income",
+            "role": "sensitive",
+            "number": {"low": 0, "high": 5000, "unit": "euros"},
+            "missing": "not said",
+            "question": "What do you earn a month?",
+        },
+        {"name": "children", "role": "plain", "number": {"low": 0, "high": 12}},
+        {"name": "drinks", "role": "sensitive", "protocol": "SS", "categories": ["no", "yes"]},
+        {
+            "name": "glasses",
+            "role": "sensitive",
+            "protocol": "SS",
+            "number": {"low": -3, "high": 40, "anchors": [-3, 0, 1, 8, 40]},
+            "ask_if": {"drinks": ["yes"]},
+        },
+        {
+            "name": "balance",
+            "role": "sensitive",
+            "protocol": "OUE",
+            "number": {"low": -(10**12), "high": 10**12, "unit": "cents", "for": "quantiles"},
+        },
+    ],
+    "translations": {
+        "de": {
+            "title": "Zahlen",
+            "attributes": {
+                "income": {
+                    "question": "Was verdienen Sie im Monat?",
+                    "missing": "k. A.",
+                    "unit": "Euro",
+                }
+            },
+        }
+    },
+}
+"""Numbers with a missing category, in clear, as a follow-up, and with the widest limits."""
+
 DRAFTS: tuple[dict[str, Any], ...] = (
     SMALL,
     WHOLE,
@@ -422,4 +468,5 @@ DRAFTS: tuple[dict[str, Any], ...] = (
     DRAWS,
     DRAWN,
     FOLLOW_UP_DRAWS,
+    NUMBERS,
 )

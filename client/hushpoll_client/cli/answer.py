@@ -273,7 +273,7 @@ def interview(
         number += 1
         if not asks(routes, attribute.name, codes):
             answers[attribute.name] = None
-            codes[attribute.name] = attribute.k - 1
+            codes[attribute.name] = attribute.answer_codes - 1
             continue
         if wording.sections[at] != section:
             section = wording.sections[at]
@@ -293,8 +293,8 @@ def interview(
             ]
             continue
         words = (wording.questions[at], wording.domains[at][: len(attribute.answers)])
-        code = _ask_question(attribute, words, place, treatment, console)
-        answers[attribute.name] = None if code is None else attribute.domain[code]
+        code = _ask_question(attribute, words, place, treatment, console, wording.units[at])
+        answers[attribute.name] = None if code is None else attribute.answer_of(code)
         codes[attribute.name] = attribute.code(answers[attribute.name])
     return answers
 
@@ -365,18 +365,30 @@ def _ask_question(
     place: str,
     treatment: str,
     console: Console,
+    unit: str | None = None,
 ) -> int | None:
     """Ask for an answer until one fits; return its code, or None if it was skipped."""
     text, domain = words
+    number = attribute.number
     console.print()
     question = printable(text)
     console.print(f"{place}. {question}", style="bold", markup=False)
     console.print(f"   {printable(treatment)}", style="dim", markup=False)
     choices = list(domain[: len(attribute.categories)])
     numbered = len(choices) <= _LISTED and not any(choice.isdigit() for choice in choices)
-    if numbered:
-        for number, choice in enumerate(choices, 1):
-            console.print(f"   {number}  {printable(choice)}", markup=False, highlight=False)
+    if number is not None:
+        counted = "" if unit is None else f", {printable(unit)}"
+        console.print(
+            f"   A whole number from {number.low} to {number.high}{counted}",
+            markup=False,
+            highlight=False,
+        )
+        numbered = False
+    elif numbered:
+        for place_of_choice, choice in enumerate(choices, 1):
+            console.print(
+                f"   {place_of_choice}  {printable(choice)}", markup=False, highlight=False
+            )
     else:
         console.print(f"   {printable(_listed(choices))}", markup=False, highlight=False)
     if attribute.missing is not None:
@@ -386,6 +398,15 @@ def _ask_question(
         typed = unicodedata.normalize("NFC", trimmed(console.input("   > ")))
         if not typed and attribute.missing is not None:
             return None
+        if number is not None:
+            value = number.value_of(typed)
+            if value is not None:
+                return value - number.low
+            console.print(
+                f"   That is no whole number from {number.low} to {number.high}; please try again.",
+                style="red",
+            )
+            continue
         if numbered and typed.isdecimal() and 1 <= int(typed[:9]) <= len(choices):
             return int(typed) - 1
         # A terminal shows no blank at the end of an answer, which an older survey may have.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 from typing import TYPE_CHECKING
 
 from hushpoll_client.device.sentences import (
@@ -21,11 +21,13 @@ from hushpoll_client.device.sentences import (
     each_sentence,
     follow_up_sentence,
     guess_sentence,
+    number_sentence,
     protection_of_block,
     protection_of_question,
     protection_of_survey,
     small_batch_sentence,
     together_title,
+    truth_of_number,
     truth_sentence,
 )
 from hushpoll_shared.survey.protection import Level, total_epsilon
@@ -91,6 +93,8 @@ class PerturbedLine:
         Name of the draw that it is in.
     drawn : str or None
         How likely it is sent, of a draw; all else holds where it is.
+    number : str or None
+        Of a number, a sentence on what stands for it before it is randomised.
     """
 
     name: str
@@ -107,6 +111,7 @@ class PerturbedLine:
     select_all: bool = False
     draw: str | None = None
     drawn: str | None = None
+    number: str | None = None
 
     @property
     def title(self) -> str:
@@ -127,6 +132,7 @@ class PerturbedLine:
                 *(f"  {sentence}" for sentence in self.follow_ups),
                 *(() if self.drawn is None else (f"  {self.drawn}",)),
                 f"  {self.protocol} with epsilon {self.epsilon:f}. {self.protection.words}",
+                *(() if self.number is None else (f"  {self.number}",)),
                 f"  {self.truth}",
                 f"  {self.protection.limit}",
                 *(f"    {change}" for change in self.protection.changes),
@@ -252,6 +258,7 @@ def build_preview(
         if attribute.oracle is None and attribute.name not in options:
             answer = None if codes is None else domain[codes[attribute.name]]
             clear.append(ClearLine(attribute.name, asked[attribute.name], answer))
+    domains = dict(zip(asked, wording.domains, strict=True))
     routers = {
         attribute.name: attribute.ask_if.router
         for attribute in published.attributes
@@ -268,7 +275,7 @@ def build_preview(
     perturbed = [
         _select_line(published, block, options[block.name], asked)
         if block.name in options
-        else _perturbed_line(block, published.reach[block.name], asked, routers, published)
+        else _perturbed_line(published, block, asked, routers, domains)
         for block in _as_they_stand(published)
         if block.name not in options or block.name == options[block.name].attributes[0]
     ]
@@ -310,28 +317,33 @@ def protection_of(block: Block, reach: Decimal) -> Protection:
 
 
 def _perturbed_line(
+    published: Published,
     block: Block,
-    reach: Decimal,
     asked: Mapping[str, str | None],
     routers: Mapping[str, str],
-    published: Published,
+    domains: Mapping[str, tuple[str, ...]],
 ) -> PerturbedLine:
     """Say what is sent for a block; `asked` has the questions as the respondent reads them."""
     oracle, count = block.oracle, len(block.questions)
+    number = block.alone and block.questions[0].number is not None
+    answers = block.questions[0].answer_codes if number else oracle.k
     best_guess = oracle.disclosure().best_guess
-    guess = guess_sentence(oracle, best_guess, count)
+    guess = guess_sentence(oracle, best_guess, count, answers)
+    if number:
+        # Rounded up once more, to 12 places.
+        best_guess = (best_guess * oracle.k / answers).quantize(Decimal("1e-12"), ROUND_UP)
     named = [question.name for question in block.questions]
     draw = published.draw_of(block.name)
     return PerturbedLine(
         block.name,
         asked[block.name] if block.alone or block.select is not None else None,
         oracle.name,
-        oracle.k,
+        answers,
         oracle.epsilon,
         best_guess,
-        protection_of(block, reach),
-        truth_sentence(oracle, count),
-        guess if reach == oracle.epsilon else f"{guess} {GUESS_APART}",
+        protection_of(block, published.reach[block.name]),
+        truth_of_number(oracle) if number else truth_sentence(oracle, count),
+        guess if published.reach[block.name] == oracle.epsilon else f"{guess} {GUESS_APART}",
         () if block.alone else tuple((name, asked[name]) for name in named),
         tuple(
             follow_up_sentence(asked[name] or name, asked[routers[name]] or routers[name])
@@ -341,6 +353,7 @@ def _perturbed_line(
         select_all=block.select is not None,
         draw=None if draw is None else draw.name,
         drawn=None if draw is None else drawn_sentence(len(draw.blocks), draw.answer),
+        number=number_sentence(domains[block.name]) if number else None,
     )
 
 

@@ -6,6 +6,7 @@ from the enumerated law of every protocol: change a sentence there as well, and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -288,21 +289,57 @@ def _truth_of_block(oracle: FrequencyOracle, chance: str) -> str:
     )
 
 
-def guess_sentence(oracle: FrequencyOracle, best_guess: Decimal, count: int = 1) -> str:
+def number_sentence(domain: Sequence[str]) -> str:
+    """Say what stands for a number; `domain` has its anchors and the answers that are none."""
+    return (
+        "Before anything is sent, your number is replaced by one of the two values beside it in "
+        f"this list, the nearer one more often: {_listed(domain)}. An answer in the list stays."
+    )
+
+
+def truth_of_number(oracle: FrequencyOracle) -> str:
+    """Say how often what is sent is, or points at, what stands for the answer: p, always."""
+    chance = high(_thousandths(oracle.p))
+    if oracle.names_one_value:
+        return (
+            f"What is sent is one of these {oracle.k}, and with a chance of {chance} the one that "
+            "stands for your answer."
+        )
+    size = oracle.support_size
+    number = "some, all or none" if size is None else str(size)
+    return (
+        f"What is sent points at {number} of these {oracle.k}, and with a chance of {chance} the "
+        "one that stands for your answer is among them."
+    )
+
+
+def _listed(domain: Sequence[str]) -> str:
+    return ", ".join(domain if len(domain) <= 12 else (*domain[:9], "…", *domain[-2:]))
+
+
+def guess_sentence(
+    oracle: FrequencyOracle,
+    best_guess: Decimal,
+    count: int = 1,
+    answers: int | None = None,
+) -> str:
     """Say how often the best guess is right under its assumption, a uniform prior.
 
-    The guess is of an answer, or of the answers to all `count` questions of one block.
+    The guess is of an answer, or of the answers to all `count` questions of one block. Of a number
+    there are so many `answers`; an anchor is likeliest to give a record that supports it, so the
+    best guess is an anchor, and each is one of the answers.
     """
-    chance = high(_thousandths(Fraction(best_guess)))
+    answers = answers or oracle.k
+    chance = high(_thousandths(Fraction(best_guess) * oracle.k / answers))
     if oracle.form.seed_size:
         # A hash puts several answers into one group; how much a record reveals depends on these.
         chance = f"at most {chance}, whatever hash is drawn"
     # Rounded down: what the record adds to a guess is not to look smaller than it is.
-    blind = low(1000 // oracle.k)
+    blind = low(1000 // answers)
     several = count > 1
     of_all = f" of all {count} answers" if several else ""
     return (
-        f"If the {oracle.k} {'combinations of ' if several else ''}answers were equally likely "
+        f"If the {answers} {'combinations of ' if several else ''}answers were equally likely "
         f"beforehand, the best guess{of_all} from what is "
         f"sent would be right with a chance of {chance}; without it, {blind}."
     )

@@ -26,6 +26,12 @@ import { CATEGORY, NOT_ASKED, QUESTION, SECTION } from "./wording.js";
  * @property {number} [router] The place of that question.
  * @property {Set<string>} [asking] These answers.
  * @property {number} k Domain size.
+ * @property {number} codes How many codes answers have: k, or of a number one for each value.
+ * @property {{low: number, high: number, unit?: string}} [number] Of a question that is answered by a whole number its limits; its categories
+ *   are the anchors of what is randomised.
+ * @property {(answer: string) => number} [read] Of a number: the code of an answer, or -1.
+ * @property {string} [offers] Of a number: what may be answered.
+ * @property {(code: number, bits: import("./bits.js").Bits) => number} [draw] Of a number that is randomised: the anchor of a code, drawn.
  * @property {string} [epsilon] What one answer is charged; absent for an attribute in clear or in a block of several.
  * @property {bigint} units The same in units of 10^-12; 0 in clear.
  * @property {import("./protocol.js").FrequencyOracle | undefined} [oracle] The protocol, which may be that of its block; undefined in clear.
@@ -44,6 +50,7 @@ const CLEAR = {
   "section?": SECTION,
   "scale?": oneOf("ordinal", "nps"),
   "ask_if?": MAPPING,
+  "number?": GIVEN,
 };
 
 /** What is claimed of an oracle. */
@@ -87,7 +94,7 @@ export function readAttribute(value, position, owners) {
   );
   must(read.scale !== "nps" || JSON.stringify(categories) === SCORES, `${where}.scale`, read.scale, "for 0 to 10");
   /** @type {Attribute} */
-  const attribute = /** @type {any} */ ({ ...read, domain, k, block, units: 0n });
+  const attribute = /** @type {any} */ ({ ...read, domain, k, codes: k, block, units: 0n });
   return perturbed ? Object.assign(attribute, checkClaims(read, k, where)) : attribute;
 }
 
@@ -110,19 +117,20 @@ export function checkClaims({ protocol, epsilon, parameters, thresholds }, k, wh
 export const hex64 = (value) => value.toString(16).padStart(16, "0");
 
 /**
- * The code of an answer, 0..k-1. Errors name the attribute and its categories, never the answer.
+ * The code of an answer, from 0 below `codes`. Errors name the attribute and its categories, never the answer.
  *
  * @param {Attribute} attribute
  * @param {unknown} answer A category; an integer stands for its decimal string; null or undefined for the missing one.
  * @throws {InvalidParameter}
  */
-export function codeOf({ name, domain, missing }, answer) {
+export function codeOf({ name, domain, missing, read, offers }, answer) {
   const given = Number.isSafeInteger(answer) ? String(answer) : (answer ?? missing);
   // Respondents cannot see which normal form their keyboard types.
-  const code = typeof given === "string" ? Math.max(domain.indexOf(given), domain.indexOf(given.normalize())) : -1;
+  const find = read ?? ((label) => domain.indexOf(label));
+  const code = typeof given === "string" ? Math.max(find(given), find(given.normalize())) : -1;
   if (code < 0) {
     throw new InvalidParameter(
-      `the answer to ${name} is not in the survey; give one of ${domain.slice(0, 12).map(shown)}`,
+      `the answer to ${name} is not in the survey; give one of ${offers ?? domain.slice(0, 12).map(shown)}`,
       { field: name },
     );
   }

@@ -54,7 +54,7 @@ export function joinParts(alone, attributes, together) {
       must(members.length > 1, field, members, "two or more");
       const places = members.map((member) => {
         const place = attributes.findIndex((attribute) => attribute.name === member);
-        must(place >= 0 && attributes[place].role !== "plain" && !used.has(member), field, member, "perturbed, in one block");
+        must(place >= 0 && attributes[place].role !== "plain" && !("number" in attributes[place]) && !used.has(member), field, member, "perturbed, in one block");
         used.add(member);
         return place;
       });

@@ -72,10 +72,10 @@ export function codeAnswers(published, answers) {
   const codes = [];
   // Through a map: an attribute may be named like something that every object inherits.
   for (const attribute of attributes) {
-    const { name, k, asking, router = 0 } = attribute;
+    const { name, codes: all, asking, router = 0 } = attribute;
     const unasked = asking && !asking.has(attributes[router].categories[codes[router]]);
     const code = codeOf(unasked ? { ...attribute, missing: NOT_ASKED } : attribute, given.get(name));
-    must(!asking || unasked === (code === k - 1), name, "an answer", "given if and only if asked");
+    must(!asking || unasked === (code === all - 1), name, "an answer", "given if and only if asked");
     codes.push(code);
   }
   attributes.forEach(({ name }) => given.delete(name));

@@ -11,6 +11,7 @@ import { TransportError } from "./errors.js";
  * @property {typeof import("./draws.js")} [draws]
  * @property {typeof import("./follow_ups.js")} [followUps]
  * @property {typeof import("./protected_groups.js")} [groups]
+ * @property {typeof import("./numbers.js")} [numbers]
  * @property {typeof import("./selects.js")} [selecting]
  * @property {typeof import("./translations.js")} [translations]
  */
@@ -30,6 +31,7 @@ export async function load(read) {
     draws: "draws" in read && import("./draws.js"),
     followUps: has("ask_if") && import("./follow_ups.js"),
     groups: "protected" in read && import("./protected_groups.js"),
+    numbers: has("number") && import("./numbers.js"),
     selecting: "selects" in read && import("./selects.js"),
     translations: "translations" in read && import("./translations.js"),
   };

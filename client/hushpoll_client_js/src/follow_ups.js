@@ -20,11 +20,12 @@ export const findRouters = (attributes, format) =>
     if (!condition) return;
     const [[router, labels] = [], ...others] = Object.entries(condition);
     const place = attributes.findIndex((one) => one.name === router);
-    const { categories = [], oracle, block } = attributes[place] ?? {};
+    const { categories = [], oracle, block, number } = attributes[place] ?? {};
     const asking = new Set(/** @type {string[]} */ ([labels].flat()));
     must(
       format > 1 &&
         !others[0] &&
+        !number &&
         place < at &&
         Array.isArray(labels) &&
         labels.length < categories.length &&

@@ -4,7 +4,7 @@ import { codeAnswers } from "./codec.js";
 import { formatDecimal } from "./decimals.js";
 import { disclosure } from "./disclosure.js";
 import { WEAK } from "./protection.js";
-import { guessSentence, protectionOfBlock, protectionOfQuestion, protectionOfSurvey, truthSentence } from "./sentences.js";
+import { guessAmong, guessSentence, protectionOfBlock, protectionOfQuestion, protectionOfSurvey, truthSentence } from "./sentences.js";
 import { ENGLISH } from "./words.js";
 
 /** @typedef {import("./sentences.js").Protection} Protection */
@@ -33,6 +33,7 @@ const SMALL_BATCH = 20;
  * @property {string | undefined} draw Name of the draw that it is in.
  * @property {string | undefined} sentAtRandom The same, for beside the question.
  * @property {string | undefined} drawn How likely it is sent, of a draw; all else holds where it is.
+ * @property {string | undefined} number Of a number, in words what stands for it before it is randomised.
  * @property {string[]} followUps A sentence for each follow-up among the questions: when it is asked.
  */
 
@@ -90,6 +91,8 @@ export function preview(published, answers, words = ENGLISH) {
       const questions = places.map((place) => ({ name: attributes[place].name, question: attributes[place].question }));
       const select = owners.get(questions[0].name);
       if (select && count === 1) return questions[0].name === select.attributes[0] ? selectApart(published, field, select, words) : [];
+      const { number, domain, codes: all } = attributes[places[0]];
+      const answers = number ? all : k;
       const question = count > 1 ? select?.question : questions[0].question;
       return {
         selectAll: Boolean(select),
@@ -98,15 +101,16 @@ export function preview(published, answers, words = ENGLISH) {
         questions,
         title: count > 1 ? words.say("block", { count }) : (question ?? name),
         protocol: oracle.name,
-        k,
+        k: answers,
         epsilon,
-        bestGuess: revealed.bestGuess,
+        bestGuess: number ? guessAmong(revealed.bestGuess, k, answers) : revealed.bestGuess,
         protection: count > 1 ? protectionOfBlock(reach, count, words, router) : protectionOfQuestion(reach, words, router),
-        truth: truthSentence(k, revealed, words, count),
-        guess: guessSentence(k, revealed, words, count) + (router ? ` ${words.say("guess.apart")}` : ""),
+        truth: truthSentence(k, revealed, words, number ? "truth.number" : count > 1 ? "truth.block" : "truth"),
+        guess: guessSentence(k, revealed, words, count, answers) + (router ? ` ${words.say("guess.apart")}` : ""),
         draw: draw?.name,
         sentAtRandom: draw && words.say("draw.one", { answer: draw.answer, count: draw.count }),
         drawn: draw && words.say("drawn", { answer: draw.answer, count: draw.count }),
+        number: number ? words.say("number", { values: listed(domain) }) : undefined,
         followUps: places.flatMap((place) => followUp(attributes, place, words) ?? []),
       };
     }),
@@ -154,8 +158,12 @@ function selectApart({ attributes, fields }, { oracle, k }, { name, question, at
     epsilon: formatDecimal(units),
     bestGuess: revealed.bestGuess,
     protection: protectionOfBlock(units, count, words, false),
-    truth: each(truthSentence(k, revealed, words, 1)),
+    truth: each(truthSentence(k, revealed, words)),
     guess: each(guessSentence(k, revealed, words, 1)),
+    draw: undefined,
+    sentAtRandom: undefined,
+    drawn: undefined,
+    number: undefined,
     followUps: [],
   };
 }
@@ -279,6 +287,7 @@ export function inWords({ title, survey, version, operator, purpose, notices, cl
       ...line.followUps.map((sentence) => `    ${sentence}`),
       ...(line.drawn === undefined ? [] : [`    ${line.drawn}`]),
       `    ${line.protocol} with epsilon ${line.epsilon}. ${line.protection.words}`,
+      ...(line.number === undefined ? [] : [`    ${line.number}`]),
       `    ${line.truth}`,
       `    ${line.protection.limit}`,
       ...line.protection.changes.map((change) => `      ${row(change)}`),
@@ -289,6 +298,9 @@ export function inWords({ title, survey, version, operator, purpose, notices, cl
     `Survey digest: ${digest}`,
   ].join("\n");
 }
+
+/** What may stand for a number, in one line. @param {readonly string[]} domain */
+const listed = (domain) => (domain.length > 12 ? [...domain.slice(0, 9), "…", ...domain.slice(-2)] : domain).join(", ");
 
 const BAR = 30;
 

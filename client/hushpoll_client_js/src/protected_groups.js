@@ -19,7 +19,7 @@ export function checkProtected(groups, attributes) {
     groups,
     "with two lists",
   );
-  const declared = attributes.find(({ name, role }) => name === attribute && role !== "target");
+  const declared = attributes.find(({ name, role, number }) => name === attribute && role !== "target" && !number);
   const apartFrom = (/** @type {unknown[]} */ other) =>
     /** @type {import("./rules.js").Rule} */ ([
       (/** @type {string[]} */ group) =>
@@ -29,7 +29,7 @@ export function checkProtected(groups, attributes) {
       `different categories of ${attribute}`,
     ]);
   shape(groups, "protected", {
-    attribute: [() => declared, "not the target"],
+    attribute: [() => declared, "neither the target nor a number"],
     privileged: apartFrom([]),
     unprivileged: apartFrom(privileged),
   });

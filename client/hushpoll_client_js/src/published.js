@@ -23,7 +23,7 @@ import { DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./wording.js";
  * @property {string} [description]
  * @property {string} [purpose]
  * @property {Record<string, string>} [sections] By each section's name in the survey.
- * @property {Record<string, {question?: string, categories?: string[], missing?: string}>} [attributes] By each attribute's name.
+ * @property {Record<string, {question?: string, categories?: string[], missing?: string, unit?: string}>} [attributes] By each attribute's name.
  * @property {Record<string, string>} [selects] What is asked, by each select-all's name.
  */
 
@@ -99,24 +99,29 @@ export async function readPublished(value) {
     must(!selects || !draws, "draws", draws, "left out beside selects");
     const joint = together ?? selects ?? draws;
     const first = together ? "together" : selects ? "selects" : draws ? "draws" : "together";
-    const later = joint ?? read.attributes.filter((/** @type {unknown} */ one) => "ask_if" in Object(one));
-    must(format === 1 ? !joint : later.length, first, joint, "in format 2 alone");
+    const uses = (/** @type {string} */ key) => read.attributes.some((/** @type {unknown} */ one) => key in Object(one));
+    const later = joint ? first : ["ask_if", "number"].find(uses);
+    must(format === 1 ? !joint : later && joint?.length !== 0, first, joint, "in format 2 alone");
     // The comparison is false where either is absent.
     must(!(opens >= closes), "closes", closes, `after ${opens}`);
     const total = parseDecimal(epsilon, "epsilon");
-    const { blocks, draws: drawing, followUps, groups, selecting, translations } = await load(read);
+    const { blocks, draws: drawing, followUps, groups, numbers, selecting, translations } = await load(read);
     const several = blocks?.readTogether(together) ?? [];
     const owners = new Map(several.flatMap((block) => block.attributes.map((name) => [name, block.name])));
     /** @type {Attribute[]} */
     const attributes = read.attributes.map((/** @type {unknown} */ one, /** @type {number} */ at) => readAttribute(one, at, owners));
+    numbers?.readNumbers(attributes, format);
     followUps?.findRouters(attributes, format);
     selecting?.checkSelects(selects, attributes, several);
-    const alone = attributes.map(({ name, k, units, epsilon, oracle }, at) => {
-      return { name, where: `attributes[${name}]`, places: [at], k, units, epsilon, oracle };
+    const alone = attributes.map(({ name, k, units, epsilon, oracle, draw }, at) => {
+      const part = { name, where: `attributes[${name}]`, places: [at], k, units, epsilon, oracle };
+      /** @type {import("./codec.js").Part["code"]} */
+      const code = draw && ((codes, bits) => draw(codes[at], bits));
+      return code ? { ...part, code } : part;
     });
     const parts = blocks?.joinParts(alone, attributes, several) ?? alone;
     const layout = layOut(drawing?.drawParts(parts, draws) ?? parts);
-    must(format === 1 || layout.recordSize <= 1024, joint ? first : "ask_if", layout.recordSize, "at most 1024 bytes");
+    must(format === 1 || layout.recordSize <= 1024, String(later), layout.recordSize, "at most 1024 bytes");
     checkAttributes(attributes);
     translations?.checkTranslations({ ...read, attributes });
     must(!joint || split !== "k-based", "split", split, "another: there are blocks");

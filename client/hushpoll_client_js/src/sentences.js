@@ -94,13 +94,12 @@ export function protectionOfSurvey(parts, words = ENGLISH, reach = []) {
  * @param {number} k
  * @param {import("./disclosure.js").Disclosure} disclosure
  * @param {Words} [words]
- * @param {number} [count] Questions that are answered by one of the k values.
+ * @param {"truth" | "truth.block" | "truth.number"} [key] Whether it is of an answer, of those of a block, or of what stands for a number.
  */
-export function truthSentence(k, { truth, supportSize }, words = ENGLISH, count = 1) {
+export function truthSentence(k, { truth, supportSize }, words = ENGLISH, key = "truth") {
   const chance = words.high(thousandths(truth));
-  const key = count > 1 ? "truth.block" : "truth";
   if (supportSize === undefined) return words.say(`${key}.among_any`, { k, chance });
-  return supportSize === 1 ? words.say(key, { chance }) : words.say(`${key}.among`, { size: supportSize, k, chance });
+  return supportSize === 1 ? words.say(key, { k, chance }) : words.say(`${key}.among`, { size: supportSize, k, chance });
 }
 
 /**
@@ -110,14 +109,28 @@ export function truthSentence(k, { truth, supportSize }, words = ENGLISH, count 
  * @param {import("./disclosure.js").Disclosure} disclosure
  * @param {Words} [words]
  * @param {number} [count] Questions that are answered by one of the k values.
+ * @param {number} [answers] Of a number how many there are; the best guess is one of its anchors.
  */
-export function guessSentence(k, { bestGuess, hashed }, words = ENGLISH, count = 1) {
+export function guessSentence(k, { bestGuess, hashed }, words = ENGLISH, count = 1, answers = k) {
   // Rounded down: what the record adds to a guess is not to look smaller than it is.
-  const blind = words.low(Math.floor(1000 / k));
-  const values = { k, count, chance: words.high(thousandths(bestGuess)), blind };
+  const blind = words.low(Math.floor(1000 / answers));
+  const values = { k: answers, count, chance: words.high(thousandths(guessAmong(bestGuess, k, answers))), blind };
   const key = count > 1 ? "guess.block" : "guess";
   // A hash puts several answers into one group, and how much a record reveals depends on the groups.
   return words.say(hashed ? `${key}.hashed` : key, values);
+}
+
+/**
+ * The chance of the best guess of one of k categories as that of one of more answers, rounded up to 12 places.
+ *
+ * @param {string} bestGuess
+ * @param {number} k
+ * @param {number} answers
+ */
+export function guessAmong(bestGuess, k, answers) {
+  const [part, all] = [BigInt(bestGuess.replace(".", "")) * BigInt(k), BigInt(answers)];
+  const units = String((part + all - 1n) / all).padStart(13, "0");
+  return `${units.slice(0, -12)}.${units.slice(-12)}`;
 }
 
 /**

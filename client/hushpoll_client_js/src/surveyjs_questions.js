@@ -17,7 +17,9 @@ import { SEVERAL, selectField } from "./surveyjs_selects.js";
 
 /** Types of questions that ask for one of a few answers. */
 const SINGLE = ["radiogroup", "dropdown", "boolean", "rating"];
-const TYPES = [...SINGLE, "matrix", "checkbox"];
+/** The type that asks for a number. */
+const NUMBER = "text";
+const TYPES = [...SINGLE, NUMBER, "matrix", "checkbox"];
 
 /** SurveyJS's own choices: what shows one, and what it is. */
 const SPECIAL = /** @type {const} */ ([
@@ -61,22 +63,27 @@ export function fieldsOf(survey, published, unsent) {
       marked.push(question);
       continue;
     }
-    if (!TYPES.includes(type)) {
-      refuse(name, `is of type ${type}, whose answers are free or too many; use ${TYPES.join(", ")}`);
+    const typed = type === NUMBER && !published.attributes.some((one) => one.name === hushpoll && one.number);
+    if (typed || !TYPES.includes(type)) {
+      refuse(name, `is of type ${type}, whose answers are free or too many; use ${TYPES.join(", ")}, of which ${NUMBER} is for numbers`);
     }
     refuseUnmappable(question);
-    const marks = SINGLE.includes(type) ? { "": hushpoll } : hushpoll;
+    const marks = [...SINGLE, NUMBER].includes(type) ? { "": hushpoll } : hushpoll;
     if (typeof marks !== "object" || !Object.values(marks).every((mark) => typeof mark === "string")) {
       refuse(name, `must name one attribute for each ${type === "matrix" ? "row" : "choice"}, as an object`);
     }
     for (const [part, attribute] of Object.entries(/** @type {Record<string, string>} */ (marks))) {
       const declared = attributes.get(attribute);
       if (!declared) return refuse(name, `is marked as ${attribute}, which the survey has not, or which is asked twice`);
+      if (declared.number && type !== NUMBER) {
+        const { low, high } = declared.number;
+        refuse(name, `is of type ${type}, and ${attribute} is a number; use ${NUMBER} with inputType number, min ${low} and max ${high}`);
+      }
       attributes.delete(attribute);
       parts.push(partOf(question, part, declared));
       fields.push(READERS[type](question, part, declared));
     }
-    for (const { value } of SINGLE.includes(type) ? [] : type === "matrix" ? question.rows : question.choices) {
+    for (const { value } of [...SINGLE, NUMBER].includes(type) ? [] : type === "matrix" ? question.rows : question.choices) {
       if (!Object.hasOwn(marks, String(value))) refuse(name, `names no attribute for ${value}; name one, or leave ${value} out`);
     }
     marked.push(question);
@@ -143,6 +150,24 @@ const single = (question, _, attribute) => {
   return field(question, attribute, read, mayBeSkipped(question, attribute));
 };
 
+/** A number that is typed, within the attribute's limits. @type {Reader} */
+const number = (question, _, attribute) => {
+  const { low, high } = attribute.number ?? {};
+  const { inputType, min, max, defaultValue } = question;
+  if (inputType !== "number" || Number(min) !== low || Number(max) !== high || isEmpty(min) || isEmpty(max)) {
+    refuse(question.name, `answers ${attribute.name}, a whole number from ${low} to ${high}; give it inputType number, min ${low} and max ${high}`);
+  }
+  const mean = (/** @type {unknown} */ value) => {
+    const text = String(value);
+    return (attribute.read?.(text) ?? -1) >= 0 && !attribute.domain.slice(attribute.categories.length).includes(text) ? text : undefined;
+  };
+  if (!isEmpty(defaultValue) && mean(defaultValue) === undefined) {
+    refuse(question.name, `has a default value that is no whole number from ${low} to ${high}; correct it, or leave it out`);
+  }
+  const read = () => (isEmpty(question.value) ? null : mean(question.value));
+  return field(question, attribute, read, mayBeSkipped(question, attribute));
+};
+
 /** @type {Reader} */
 const matrixRow = (question, part, attribute) => {
   const row = question.rows.find((/** @type {any} */ item) => String(item.value) === part);
@@ -186,6 +211,7 @@ const checkboxChoice = (question, part, attribute) => {
 /** @type {Record<string, Reader>} */
 const READERS = {
   ...Object.fromEntries(SINGLE.map((type) => [type, single])),
+  [NUMBER]: number,
   matrix: matrixRow,
   checkbox: checkboxChoice,
 };
@@ -278,6 +304,8 @@ function valuesOf(question) {
       return [question.getValueTrue(), question.getValueFalse()];
     case "rating":
       return question.visibleRateValues.map((/** @type {any} */ { value }) => value);
+    case NUMBER:
+      return [];
     default: {
       const values = choices.map((/** @type {any} */ { value }) => value);
       // A dropdown's numbers, which are not among its choices.

@@ -1,6 +1,6 @@
 /** Translations of a survey, which are complete or refused; loaded where a manifest has some. */
 
-import { checkKeys, LIST, MAPPING, must, obey, shape } from "./rules.js";
+import { checkKeys, LIST, MAPPING, must, obey, shape, text } from "./rules.js";
 import { CATEGORY, DESCRIPTION, LANGUAGE, NOT_ASKED, PURPOSE, QUESTION, SECTION, TITLE } from "./wording.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
@@ -10,7 +10,7 @@ import { CATEGORY, DESCRIPTION, LANGUAGE, NOT_ASKED, PURPOSE, QUESTION, SECTION,
 const FILLED = [(value) => MAPPING[0](value) && Object.keys(value).length > 0, "a filled object"];
 
 const PARTS = { title: TITLE, "description?": DESCRIPTION, "purpose?": PURPOSE, "sections?": FILLED, "attributes?": FILLED, "selects?": FILLED };
-const QUESTION_PARTS = { "question?": QUESTION, "categories?": LIST, "missing?": CATEGORY };
+const QUESTION_PARTS = { "question?": QUESTION, "categories?": LIST, "missing?": CATEGORY, "unit?": text(40) };
 
 /**
  * Refuse translations that are incomplete or translate what the survey does not have: a respondent reads one language.
@@ -66,12 +66,14 @@ function checkQuestions(questions, attributes, where) {
   for (const name of questions.keys()) {
     must(attributes.some((attribute) => attribute.name === name), `${where}.attributes`, name, "an attribute of the survey");
   }
-  for (const { name, question, missing, categories: own, ask_if: condition } of attributes) {
+  for (const { name, question, missing, categories: own, ask_if: condition, number } of attributes) {
     const path = `${where}.attributes[${name}]`;
     if (questions.has(name)) obey(questions.get(name), path, FILLED);
     const read = shape(questions.get(name) ?? {}, path, QUESTION_PARTS);
     both(question, read.question, `${path}.question`);
     both(missing, read.missing, `${path}.missing`);
+    must(!read.unit || number?.unit, `${path}.unit`, read.unit, "left out");
+    must(!number || !read.categories, `${path}.categories`, read.categories, "left out");
     /** @type {string[]} */
     const categories = read.categories ?? own;
     must(categories.length === own.length, `${path}.categories`, categories.length, `${own.length}, in the same order`);

@@ -42,11 +42,12 @@ export function inLanguage(published, language) {
     purpose,
     selects: published.selects?.map((select) => ({ ...select, question: asked.get(select.name) })),
     attributes: published.attributes.map((attribute) => {
-      const { question, missing, categories } = questions.get(attribute.name) ?? {};
+      const { question, missing, categories, unit } = questions.get(attribute.name) ?? {};
       return {
         ...attribute,
         question,
         missing,
+        ...(attribute.number && unit ? { number: { ...attribute.number, unit } } : {}),
         domain: [categories ?? attribute.categories, missing ?? [], attribute.ask_if ? NOT_ASKED : []].flat(),
         section: attribute.section === undefined ? undefined : sections.get(attribute.section),
       };

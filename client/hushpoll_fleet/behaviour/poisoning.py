@@ -52,7 +52,14 @@ def targets_of(published: Published, texts: tuple[str, ...]) -> dict[str, int]:
                 f"{attribute.block}; push an answer to a question that is in no block",
                 field="target",
             )
-        targets[name] = attribute.code(category)
+        if attribute.number is not None and category not in attribute.domain:
+            raise InvalidParameter(
+                f"target is {text!r}, and {name} is a number; push one of its anchors: "
+                f"{', '.join(attribute.domain)}",
+                field="target",
+            )
+        number = attribute.number is not None
+        targets[name] = attribute.domain.index(category) if number else attribute.code(category)
     return targets
 
 

@@ -123,7 +123,9 @@ def _read(
     positions = _columns(table, attributes, ignored)
     # A lookup per cell; the slower check words the remedy of the few that fail.
     known: list[Mapping[str, int]] = [
-        {category: code for code, category in enumerate(attribute.domain)}
+        {}
+        if attribute.number is not None
+        else {category: code for code, category in enumerate(attribute.domain)}
         for attribute in attributes
     ]
     routes = routes_of(attributes)

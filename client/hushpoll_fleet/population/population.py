@@ -76,7 +76,8 @@ class Population:
                 )
         earlier: dict[str, Attribute] = {}
         conditionals = []
-        for attribute in attributes:
+        for declared in attributes:
+            attribute = declared.with_values()
             if attribute.name not in population:
                 raise InvalidParameter(
                     f"population does not describe {attribute.name}; add an entry for it",

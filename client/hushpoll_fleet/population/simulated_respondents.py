@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -29,8 +29,8 @@ class SimulatedRespondents:
     attributes : tuple of Attribute
         The survey's, in manifest order.
     columns : mapping of str to sequence of int
-        Per attribute the respondents' codes in [0, k): int64[n], or a tuple of n where no array
-        library is at hand.
+        Per attribute the respondents' codes in [0, answer_codes): int64[n], or a tuple of n where
+        no array library is at hand.
     """
 
     attributes: tuple[Attribute, ...]
@@ -49,11 +49,12 @@ class SimulatedRespondents:
     def answers(self) -> Iterator[dict[str, str | int | None]]:
         """Give each respondent's answers as categories."""
         names = [attribute.name for attribute in self.attributes]
-        domains = [attribute.domain for attribute in self.attributes]
+        read = [
+            attribute.answer_of if attribute.number else attribute.domain.__getitem__
+            for attribute in self.attributes
+        ]
         for row in zip(*(map(int, self.columns[name]) for name in names), strict=True):
-            yield {
-                name: domain[code] for name, domain, code in zip(names, domains, row, strict=True)
-            }
+            yield {name: of(code) for name, of, code in zip(names, read, row, strict=True)}
 
     def arrays(self) -> dict[str, NDArray[np.int64]]:
         """Return int64[n] per attribute.
@@ -95,13 +96,14 @@ def marginals(
         Per attribute ``name`` and ``categories``, each with ``category``; ``drawn``, its share of
         the respondents in [0, 1], or None if there are none; ``population``, its exact share of the
         population, summed over all combinations of the attributes that it depends on, or None where
-        there is no population or the combinations are too many.
+        there is no population or the combinations are too many. Of a number that is randomised they
+        are those of the anchors that stand for the answers, on average over the draw.
     """
     shares = []
     for attribute in respondents.attributes:
-        counts = Counter(map(int, respondents.columns[attribute.name]))
+        counts = _drawn(attribute, Counter(map(int, respondents.columns[attribute.name])).items())
         joint = population.joint(attribute.name) if population is not None else None
-        exact = [None] * attribute.k if joint is None else joint.tolist()
+        exact = _drawn(attribute, enumerate(() if joint is None else joint.tolist()))
         shares.append(
             {
                 "name": attribute.name,
@@ -109,10 +111,19 @@ def marginals(
                     {
                         "category": category,
                         "drawn": counts[code] / len(respondents) if len(respondents) else None,
-                        "population": exact[code],
+                        "population": None if joint is None else exact[code],
                     }
                     for code, category in enumerate(attribute.domain)
                 ],
             }
         )
     return shares
+
+
+def _drawn(attribute: Attribute, shares: Iterable[tuple[int, float]]) -> list[float]:
+    """Return shares of the codes of answers as shares of the domain, on average over the draw."""
+    drawn = [0.0] * attribute.k
+    for code, share in shares:
+        for place, part in attribute.standing_for(code):
+            drawn[place] += share * part
+    return drawn

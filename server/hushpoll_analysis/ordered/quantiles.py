@@ -11,6 +11,13 @@ F = q (:mod:`hushpoll_analysis.ordered.ratios`).
 The estimate is read from F made monotone, by the mean of its running maximum from below and its
 running minimum from above: noise makes F fall at places.
 
+The categories of a number are anchors, of which a device draws one of the two beside the answer.
+An anchor of at most a_(i-1) is drawn for answers below a_i alone; an answer of at most a_i gives an
+anchor of at most a_i: so the share of answers of at most a_i lies between the shares of anchors
+of at most a_(i-1) and of at most a_i. Hence the quantile of the answers lies between the anchor
+before the quantile of the anchors and the anchor behind it, and the set reaches from the anchor
+before its first to the anchor behind its last.
+
 Where categories are intervals, ``linear`` spreads the answers of an interval evenly over it, and
 tests F at each number instead of each category. Nobody has said that answers lie so, which is why
 it has to be asked for by name.
@@ -212,6 +219,12 @@ def check_interpolation(scale: Scale, interpolation: str) -> Interpolation:
     if interpolation != "linear":
         raise InvalidParameter(
             f"interpolation is {interpolation!r}; it must be one of {', '.join(INTERPOLATIONS)}",
+            field="interpolation",
+        )
+    if scale.rounded:
+        raise InvalidParameter(
+            "interpolation is 'linear', and a number lies anywhere between the anchors beside its "
+            "own; leave interpolation out",
             field="interpolation",
         )
     if not scale.has_intervals:

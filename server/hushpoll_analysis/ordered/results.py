@@ -152,6 +152,7 @@ class OrderedSummary(Found):
             threshold=self.threshold,
             interpolation=self.interpolation,
             scale=self.scale.rows(),
+            rounded=self.scale.rounded,
             groups=tuple(group.row() for group in self.groups),
             reference=self.reference,
             differences=None

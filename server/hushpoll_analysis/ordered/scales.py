@@ -37,11 +37,15 @@ class Scale:
         In code order, without the missing one.
     low, high : f64[m]
         Ends of what each stands for; equal where it is a number.
+    rounded : bool
+        Whether the categories are anchors of a number, of which each respondent's device has drawn
+        one of the two beside the answer, that is the answer on average.
     """
 
     categories: tuple[str, ...]
     low: Array
     high: Array
+    rounded: bool = False
 
     @cached_property
     def middle(self) -> Array:
@@ -65,9 +69,15 @@ class Scale:
         return int(self.ranks.max()) + 1
 
     def of_level(self, level: int) -> tuple[str, float, float]:
-        """Return the categories of a level by name, and the ends of its interval."""
+        """Return the categories of a level by name, and the ends of its interval.
+
+        An anchor stands for answers from the anchor before it to the one behind it.
+        """
         places = np.flatnonzero(self.ranks == level)
         names = " or ".join(self.categories[place] for place in places.tolist())
+        if self.rounded:
+            before, behind = max(level - 1, 0), min(level + 1, self.levels - 1)
+            return names, float(self.low[before]), float(self.high[behind])
         return names, float(self.low[places[0]]), float(self.high[places[0]])
 
     @property
@@ -89,6 +99,13 @@ class Scale:
         InvalidParameter
             If it is outside, or inside of a category's interval.
         """
+        if self.rounded:
+            raise InvalidParameter(
+                f"threshold is {threshold:g}, and the answers are numbers of which records have an "
+                "anchor beside them: no record says on which side of it an answer is; leave "
+                "threshold out, and ask for quantiles",
+                field="threshold",
+            )
         least, most = float(self.low.min()), float(self.high.max())
         if not least < threshold <= most:
             raise InvalidParameter(
@@ -138,6 +155,8 @@ def scale_of(
         finite, an interval that ends before it begins, intervals that overlap, or a single score.
     """
     name, m = attribute.name, len(attribute.categories)
+    if attribute.number is not None:
+        return _of_number(attribute, scores, field)
     if scores is None:
         scores = _scores_of_labels(attribute, field)
     if len(scores) != m:
@@ -180,6 +199,17 @@ def scale_of(
             field=field,
         )
     return Scale(attribute.categories, low, high)
+
+
+def _of_number(attribute: PublishedAttribute, scores: Sequence[Score] | None, field: str) -> Scale:
+    if scores is not None:
+        raise InvalidParameter(
+            f"{field} is given, and {attribute.name} is answered by a number, which is its own "
+            f"score; leave {field} out",
+            field=field,
+        )
+    values = np.array(attribute.anchors, dtype=np.float64)
+    return Scale(attribute.categories, values, values, attribute.rounded)
 
 
 def is_ordered(attribute: PublishedAttribute) -> bool:

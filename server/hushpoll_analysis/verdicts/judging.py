@@ -19,6 +19,7 @@ from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.planning.needed import rounded_up
 from hushpoll_analysis.verdicts.expected import Expected, with_epsilon
 from hushpoll_analysis.verdicts.needed import fewest_reports, smallest_epsilon
+from hushpoll_analysis.verdicts.numbers import check_numbers
 from hushpoll_analysis.verdicts.words import in_words, share_of_all
 from hushpoll_protocols import format_epsilon
 from hushpoll_shared.querying.query import Query
@@ -93,6 +94,8 @@ def judged(maths: Callable[P, F], *, foresee: Foresee | None = None) -> Callable
 
     @functools.wraps(maths)
     def with_verdict(*args: P.args, **keywords: P.kwargs) -> F:
+        asked: Sequence[Any] = args
+        check_numbers(asked[0], [one.published for one in asked[1:] if _is_source(one)])
         return add_verdict(maths(*args, **keywords), args, ahead)
 
     return with_verdict

@@ -36,6 +36,7 @@ PARTS: Final[Mapping[str, Callable[[Published], object]]] = {
     "blocks": lambda survey: survey.together,
     "draws": lambda survey: survey.draws,
     "follow_ups": lambda survey: any(one.ask_if is not None for one in survey.attributes),
+    "numbers": lambda survey: any(one.number is not None for one in survey.attributes),
     "protected_groups": lambda survey: survey.protected is not None,
     "selects": lambda survey: survey.selects,
     "translations": lambda survey: survey.translations,

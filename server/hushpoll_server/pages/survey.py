@@ -70,7 +70,7 @@ class Question:
     ``scale`` lays few choices out in a row, the missing category below it. ``section`` is a
     heading above the question, where one begins. ``router`` is the question that decides whether a
     follow-up is asked. A select-all is one question of the kind ``options``, with the name and the
-    text of each option, and how many of them are selected.
+    text of each option, and how many of them are selected. ``unit`` is that of a number.
     """
 
     attribute: str
@@ -86,6 +86,7 @@ class Question:
     router: str | None = None
     options: tuple[tuple[str, str], ...] = ()
     limits: tuple[int, int] = (0, 0)
+    unit: str | None = None
 
     @property
     def limits_key(self) -> str:
@@ -115,13 +116,15 @@ def questions(published: Published, wording: Wording | None = None) -> tuple[Que
         replace(
             _question(attribute, text, domain, None if section == previous else section),
             router=None if attribute.ask_if is None else texts[attribute.ask_if.router],
+            unit=unit,
         )
-        for attribute, text, domain, section, previous in zip(
+        for attribute, text, domain, section, previous, unit in zip(
             published.attributes,
             wording.questions,
             wording.domains,
             wording.sections,
             before,
+            wording.units,
             strict=True,
         )
     )
@@ -167,8 +170,10 @@ def _question(
     choices = tuple(enumerate(domain[: len(attribute.answers)]))
     missing = None if attribute.missing is None else domain[len(numbers)]
     scale = attribute.scale is not None and len(numbers) <= MOST_STEPS
-    few = scale or len(choices) <= MOST_RADIO_BUTTONS
-    typed = not few and _consecutive(numbers) and domain[: len(numbers)] == numbers
+    few = attribute.number is None and (scale or len(choices) <= MOST_RADIO_BUTTONS)
+    typed = attribute.number is not None or (
+        not few and _consecutive(numbers) and domain[: len(numbers)] == numbers
+    )
     return Question(
         attribute.name,
         text,

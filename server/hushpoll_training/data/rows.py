@@ -274,6 +274,14 @@ def _where_asked(
 
 
 def _coder(attribute: Attribute) -> Callable[[str], int]:
+    if attribute.number is not None and attribute.perturbed:
+        raise InvalidParameter(
+            f"{attribute.name} is answered by a number, of which records have an anchor; rows in "
+            "clear have its value, and models do not take it yet: leave the attribute out of the "
+            "features, or ask for categories",
+            field=attribute.name,
+        )
+
     def code(text: str) -> int:
         if not text and attribute.not_asked_code is not None and attribute.missing is None:
             return attribute.not_asked_code

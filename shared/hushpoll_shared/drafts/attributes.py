@@ -13,6 +13,7 @@ from hushpoll_shared.spelling.labels import check_apart, check_ends
 from hushpoll_shared.spelling.text import check_name, is_name, normalized, show
 from hushpoll_shared.survey.attributes import TEXTS, Attribute
 from hushpoll_shared.survey.follow_ups import read_ask_if
+from hushpoll_shared.survey.number import Number, draft_categories, read_number
 from hushpoll_shared.survey.selects import LIMITS, SHARES, SelectAll
 
 
@@ -43,12 +44,14 @@ def read_attribute(value: object, *, position: int) -> Attribute:
     check_keys(value, names(ATTRIBUTE), required(ATTRIBUTE), where=where)
     texts = {key: normalized(value.get(key)) for key in TEXTS}
     kind, more = read_select(value, where)
+    number = read_number(value.get("number"), where=where, published=False)
     attribute = kind(
         name=check_name(name, field=f"{where}.name"),
         role=value["role"],
-        categories=_categories(value, where),
+        categories=_categories(value, where, number),
         protocol=value.get("protocol"),
         ask_if=read_ask_if(value.get("ask_if"), where=where),
+        number=number,
         **texts,  # type: ignore[arg-type]  # the constructor checks that each is a string
         **more,
     )
@@ -67,7 +70,7 @@ def read_select(value: Mapping[Any, Any], where: str) -> tuple[type[Attribute], 
     Raises
     ------
     InvalidParameter
-        For limits of another form, `want` without `select`, or a range as options.
+        For limits of another form, `want` without `select`, or a range or a number as options.
     """
     select, want = value.get("select"), value.get("want")
     if select is None:
@@ -86,22 +89,34 @@ def read_select(value: Mapping[Any, Any], where: str) -> tuple[type[Attribute], 
             field=path,
         )
     check_keys(select, frozenset(LIMITS), (), where=path)
-    if value.get("range") is not None:
-        raise InvalidParameter(
-            f"{where} has range and select; the options of a select-all are listed: give "
-            "categories, or leave select out",
-            field=f"{where}.range",
-        )
+    for key in ("range", "number"):
+        if value.get(key) is not None:
+            raise InvalidParameter(
+                f"{where} has {key} and select; the options of a select-all are listed: give "
+                "categories, or leave select out",
+                field=f"{where}.{key}",
+            )
     limits = {key: select.get(key) for key in LIMITS}
     return SelectAll, {**limits, "want": SHARES if want is None else want}
 
 
-def _categories(value: Mapping[Any, Any], where: str) -> tuple[str, ...]:
+def _categories(value: Mapping[Any, Any], where: str, number: Number | None) -> tuple[str, ...]:
     categories, bounds = value.get("categories"), value.get("range")
+    if number is not None:
+        for key in ("categories", "range"):
+            if value.get(key) is not None:
+                raise InvalidParameter(
+                    f"{where} has both number and {key}; a number has limits in place of "
+                    f"{key}: remove one of them",
+                    field=f"{where}.{key}",
+                )
+        clear = value["role"] == "plain"
+        missing = value.get("missing") is not None
+        return draft_categories(number, where, clear=clear, missing=missing)
     if (categories is None) == (bounds is None):
         raise InvalidParameter(
             f"{where} has {'neither categories nor a' if bounds is None else 'both categories and'}"
-            " range; give exactly one of them",
+            " range; give exactly one of them, or a number",
             field=f"{where}.categories",
         )
     if bounds is not None:

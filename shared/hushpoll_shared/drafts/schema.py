@@ -95,12 +95,13 @@ def manifest_schema() -> dict[str, Any]:
                 "allOf": [
                     {
                         "oneOf": [
-                            _stated("categories", "range", "array"),
-                            _stated("range", "categories", "array"),
+                            _stated("categories", "array", "range", "number"),
+                            _stated("range", "array", "categories", "number"),
+                            _stated("number", "object", "categories", "range"),
                         ]
                     },
                     {
-                        "if": {"not": _stated("missing", None, "string")},
+                        "if": {"not": _stated("missing", "string")},
                         "then": {"properties": {"categories": {"minItems": 2}}},
                     },
                     {
@@ -155,9 +156,8 @@ def _or_null(form: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**form, "type": [form["type"], "null"]}
 
 
-def _stated(name: str, other: str | None, kind: str) -> dict[str, Any]:
-    """Return the schema of a mapping that states one field, and not another."""
+def _stated(name: str, kind: str, *others: str) -> dict[str, Any]:
+    """Return the schema of a mapping that states one field, and no other of these."""
     properties: dict[str, Any] = {name: {"type": kind}}
-    if other is not None:
-        properties[other] = {"type": "null"}
+    properties |= {other: {"type": "null"} for other in others}
     return {"properties": properties, "required": [name]}

@@ -215,6 +215,10 @@ class OrderedSummary(Result):
     threshold: float | None
     interpolation: Literal["none", "linear"]
     scale: tuple[ScoreRow, ...] = told("The scores that were used.")
+    rounded: bool = told(
+        "Whether the answers are numbers of which records have one of the two anchors beside them; "
+        "the scale has the anchors, and a quantile is told as between two of them."
+    )
     groups: tuple[GroupSummary, ...] = told("One per category of `given`, or one of everybody.")
     reference: str | None
     differences: tuple[GroupDifference, ...] | None = told(
@@ -289,6 +293,12 @@ class OrderedSummary(Result):
         yield self.intervals
         if self.differences is not None and any(one.quantiles for one in self.groups):
             yield "Quantiles have no difference with an interval."
+        if self.rounded:
+            yield (
+                "Of each answer the records have one of the two anchors beside it, which is the "
+                "answer on average: the mean is that of the answers. Which answers lie between two "
+                "anchors is not known: a quantile lies between its two ends, and no nearer is told."
+            )
         if has_intervals(self.scale):
             yield (
                 "The interval of the mean is about who was asked, and about noise. Where answers "

@@ -11,6 +11,7 @@ from hushpoll_protocols import (
     K_MAX,
     K_MIN,
     PROTOCOLS,
+    Bits,
     FrequencyOracle,
     InvalidParameter,
     format_epsilon,
@@ -26,6 +27,7 @@ from hushpoll_shared.spelling.text import (
     show,
 )
 from hushpoll_shared.survey.follow_ups import NOT_ASKED, AskIf
+from hushpoll_shared.survey.number import Number, draw_anchor, place_of
 
 ROLES: Final = ("sensitive", "plain", "target")
 ORDINAL: Final = "ordinal"
@@ -65,6 +67,10 @@ class Attribute:
     ask_if : AskIf or None
         Of a follow-up, after which answers to its router it is asked. It has one more category, the
         last of all: `NOT_ASKED`.
+    number : Number or None
+        Of a question that is answered by a whole number, its limits. Its categories are the anchors
+        of what is randomised (of a draft only its limits, where it names none); in clear, all its
+        values.
 
     Raises
     ------
@@ -82,6 +88,7 @@ class Attribute:
     section: str | None = None
     scale: str | None = None
     ask_if: AskIf | None = None
+    number: Number | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, field="attributes[].name")
@@ -102,6 +109,8 @@ class Attribute:
             check_text(self.section, field=f"{where}.section", longest=SECTION_LENGTH)
         if self.scale is not None:
             self._check_scale(where)
+        if self.number is not None:
+            self._check_number(self.number, where)
 
     def _check_domain(self, where: str) -> None:
         seen: set[str] = set()
@@ -172,6 +181,28 @@ class Attribute:
                 field=f"{where}.scale",
             )
 
+    def _check_number(self, number: Number, where: str) -> None:
+        if self.role == "target":
+            raise InvalidParameter(
+                f"{where} is the target and has number; a target is one of a few categories: give "
+                "it categories, or make its role sensitive",
+                field=f"{where}.number",
+            )
+        if self.scale is not None:
+            raise InvalidParameter(
+                f"{where} has number and scale; a number is typed, and is not laid out: remove one "
+                "of them",
+                field=f"{where}.scale",
+            )
+        number.check(where, self.categories, clear=not self.perturbed)
+        for label in (self.missing, None if self.ask_if is None else NOT_ASKED):
+            if label is not None and number.value_of(label) is not None:
+                raise InvalidParameter(
+                    f"{where}.missing is {show(label)}, which is one of its numbers: call it "
+                    "something else",
+                    field=f"{where}.missing",
+                )
+
     @cached_property
     def domain(self) -> tuple[str, ...]:
         """The categories in code order, then the missing one, then that of who is not asked."""
@@ -190,6 +221,48 @@ class Attribute:
         return len(self.categories) + (self.missing is not None) + (self.ask_if is not None)
 
     @property
+    def answer_codes(self) -> int:
+        """How many codes answers have on a device: k, or of a number one for each value."""
+        if self.number is None:
+            return self.k
+        return self.k - len(self.categories) + self.number.values
+
+    def drawn(self, code: int, bits: Bits) -> int:
+        """Return the code in the domain, 0..k-1, of an answer's code, 0..answer_codes-1.
+
+        It is the same but for a number that is randomised, whose anchor is drawn.
+        """
+        if self.number is None or not self.perturbed:
+            return code
+        beyond = code - self.number.values
+        if beyond >= 0:
+            return len(self.categories) + beyond
+        return draw_anchor(self.anchors, self.number.low + code, bits)
+
+    @property
+    def rounded(self) -> bool:
+        """Whether it is a number of which records have an anchor in place of the value."""
+        return self.number is not None and len(self.categories) < self.number.values
+
+    def standing_for(self, code: int) -> tuple[tuple[int, float], ...]:
+        """Return the codes in the domain that `drawn` may give for an answer's code, with chances.
+
+        The last has what the first leaves.
+        """
+        if self.number is None or not self.perturbed:
+            return ((code, 1.0),)
+        beyond = code - self.number.values
+        if beyond >= 0:
+            return ((len(self.categories) + beyond, 1.0),)
+        place, part, gap = place_of(self.anchors, self.number.low + code)
+        return ((place, (gap - part) / gap), (place + 1, part / gap))
+
+    @cached_property
+    def anchors(self) -> tuple[int, ...]:
+        """Of a number its categories as integers; else empty."""
+        return () if self.number is None else tuple(map(int, self.categories))
+
+    @property
     def missing_code(self) -> int | None:
         """Code of the missing category; None without one."""
         return None if self.missing is None else len(self.categories)
@@ -205,19 +278,22 @@ class Attribute:
         return self.role == "sensitive" or (self.role == "target" and self.protocol is not None)
 
     def code(self, answer: object) -> int:
-        """Return the code of an answer, 0..k-1.
+        """Return the code of an answer, 0..answer_codes-1.
 
         Parameters
         ----------
         answer : str, int or None
-            A category; an integer stands for its decimal string; None for the missing category.
+            A category; an integer stands for its decimal string; None for the missing category. Of
+            a number, a whole number within its limits.
 
         Raises
         ------
         InvalidParameter
             If the answer is none of the categories, or absent where there is no missing category.
-            The message names the attribute and its categories, never the answer.
+            The message names the attribute and its categories or limits, never the answer.
         """
+        if self.number is not None:
+            return self._number_code(self.number, answer)
         if answer is None:
             if self.missing_code is None:
                 raise InvalidParameter(
@@ -240,17 +316,64 @@ class Attribute:
             )
         return code
 
+    def _number_code(self, number: Number, answer: object) -> int:
+        labels = self.domain[len(self.categories) :]
+        if answer is None and self.missing is not None:
+            return number.values
+        if isinstance(answer, str) and normalized(answer) in labels:
+            return number.values + labels.index(normalized(answer))
+        value = number.value_of(answer)
+        if value is None:
+            said = f"(of type {type(answer).__name__}) "
+            also = "" if self.missing is None else f", or with {show(self.missing)}"
+            raise InvalidParameter(
+                f"the answer to {self.name} {said}is not in the survey; answer with a whole number "
+                f"from {number.low} to {number.high}{also}",
+                field=self.name,
+            )
+        return value - number.low
+
+    def answer_of(self, code: int) -> str:
+        """Return the answer of a code, 0..answer_codes-1: what `code` takes."""
+        if self.number is None:
+            return self.domain[code]
+        beyond = code - self.number.values
+        return (
+            str(self.number.low + code) if beyond < 0 else self.domain[len(self.anchors) + beyond]
+        )
+
+    def with_values(self) -> Attribute:
+        """Return a number as a question whose categories are its values; others as they are.
+
+        Raises
+        ------
+        InvalidParameter
+            If they are more than a domain may have.
+        """
+        if self.number is None:
+            return self
+        if self.answer_codes > K_MAX:
+            raise InvalidParameter(
+                f"{self.name} has {self.number.values} values; of at most {K_MAX} each can be "
+                "listed: give respondents as a CSV file",
+                field=f"attributes[{self.name}].number",
+            )
+        values = tuple(map(str, range(self.number.low, self.number.high + 1)))
+        return Attribute(
+            self.name, self.role, values, self.missing, self.question, ask_if=self.ask_if
+        )
+
     @cached_property
     def _codes(self) -> dict[object, int]:
         return {category: code for code, category in enumerate(self.domain)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attribute as JSON, without what is absent."""
-        document: dict[str, Any] = {
-            "name": self.name,
-            "role": self.role,
-            "categories": list(self.categories),
-        }
+        document: dict[str, Any] = {"name": self.name, "role": self.role}
+        if self.number is None:
+            document["categories"] = list(self.categories)
+        else:
+            document["number"] = self.number.to_dict()
         for key in ("missing", "question", "protocol", "positive", "section", "scale"):
             value = getattr(self, key)
             if value is not None:
@@ -291,6 +414,8 @@ class PublishedAttribute(Attribute):
     def to_dict(self) -> dict[str, Any]:
         """Return the attribute as it stands in the published form."""
         document = super().to_dict()
+        if self.number is not None:
+            document["categories"] = list(self.categories)
         if self.block is not None:
             # The block has one protocol, and states it once.
             del document["protocol"]

@@ -291,6 +291,12 @@ def _check_member(
             "block only: remove it from one of them",
             field=path,
         )
+    if attribute.number is not None:
+        raise InvalidParameter(
+            f"{path} has {name}, which is answered by a number; a number is randomised alone: take "
+            "it out of the block, or give it categories",
+            field=path,
+        )
     if not attribute.perturbed:
         remedy = (
             "make its role sensitive"

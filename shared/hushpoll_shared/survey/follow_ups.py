@@ -176,6 +176,12 @@ def _check_router(
 
 def _check_categories(condition: AskIf, router: Attribute, path: str) -> None:
     known = router.categories
+    if router.number is not None:
+        raise InvalidParameter(
+            f"{path} names {router.name}, which is answered by a number; a router has categories: "
+            f"give {router.name} categories, or leave ask_if out",
+            field=path,
+        )
     if not condition.categories:
         raise InvalidParameter(
             f"{path} has an empty list for {router.name}, so nobody would be asked; name "
@@ -260,9 +266,9 @@ def code_answer(
         As `Attribute.code`; also for an answer to a follow-up that is not asked, and for
         `NOT_ASKED` to one that is. The message never shows an answer.
     """
-    unasked = attribute.not_asked_code
-    if unasked is None:
+    if attribute.ask_if is None:
         return attribute.code(answer)
+    unasked = attribute.answer_codes - 1
     if not asks(routes, attribute.name, codes):
         if answer in (None, NOT_ASKED):
             return unasked

@@ -79,6 +79,7 @@ class Manifest(Terms):
                     f"{'block' if several else 'attribute'} or the survey a protocol, such as OUE",
                     field=f"{self._path(name)}.protocol",
                 )
+        self._check_anchors()
         if self.population is not None:
             if not isinstance(self.population, Mapping):
                 raise InvalidParameter(
@@ -274,6 +275,49 @@ class Manifest(Terms):
             if (protocol := protocols[name]) is not None
         }
 
+    def _check_anchors(self) -> None:
+        """Refuse a split that depends on how many anchors a number has, where that is not known."""
+        for attribute in self._without_anchors():
+            if self.split.kind in ("k-based", OPTIMAL):
+                raise InvalidParameter(
+                    f"split is {self.split.kind}, which depends on how many anchors "
+                    f"{attribute.name} has, and they are chosen by its epsilon; choose uniform or "
+                    f"weights, or name its anchors in attributes[{attribute.name}].number.anchors",
+                    field="split",
+                )
+
+    def _without_anchors(self) -> tuple[Attribute, ...]:
+        """Return the randomised numbers whose anchors are chosen when the draft is resolved."""
+        return tuple(
+            attribute
+            for attribute in self.attributes
+            if attribute.number is not None and attribute.perturbed and not attribute.number.anchors
+        )
+
+    def with_anchors(self) -> Manifest:
+        """Return the draft with the anchors that every randomised number will be published with."""
+        unknown = self._without_anchors()
+        if not unknown:
+            return self
+        # A device never resolves a draft, so it does not pay for importing how they are chosen.
+        from hushpoll_shared.survey.anchors import choose_anchors
+
+        budget, protocols = self.budget(), self._protocols()
+        chosen = {}
+        for attribute in unknown:
+            number, protocol = attribute.number, protocols[attribute.name]
+            if number is not None and protocol is not None:
+                anchors = choose_anchors(attribute, number, protocol, budget[attribute.name])
+                chosen[attribute.name] = replace(
+                    attribute,
+                    number=replace(number, anchors=anchors),
+                    categories=tuple(map(str, anchors)),
+                )
+        return replace(
+            self,
+            attributes=tuple(chosen.get(one.name, one) for one in self.attributes),
+        )
+
     def _protocols(self) -> dict[str, str | None]:
         """Return the protocol of every block, None where nothing names one."""
         by_name = {attribute.name: attribute for attribute in self.attributes}
@@ -302,6 +346,8 @@ class Manifest(Terms):
         """
         if self.questions:
             return self.expanded.resolve()
+        if self._without_anchors():
+            return self.with_anchors().resolve()
         split = self.published_split()
         _, budget = self._divided(split)
         oracles = {}
@@ -318,6 +364,7 @@ class Manifest(Terms):
             values = {
                 **_values(attribute, Attribute),
                 "protocol": None if oracle is None else oracle.name,
+                "number": None if attribute.number is None else attribute.number.published(),
             }
             attributes.append(
                 PublishedAttribute(**values, oracle=oracle, block=owners.get(attribute.name))

@@ -58,6 +58,12 @@ class Protected:
                 "groups are compared on another attribute: name that one",
                 field="protected.attribute",
             )
+        if attribute.number is not None:
+            raise InvalidParameter(
+                f"protected.attribute is {attribute.name}, which is answered by a number; groups "
+                "are categories: ask for categories, such as ranges of it",
+                field="protected.attribute",
+            )
         for group, categories in (
             ("privileged", self.privileged),
             ("unprivileged", self.unprivileged),

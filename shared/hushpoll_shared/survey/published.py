@@ -47,6 +47,7 @@ from hushpoll_shared.survey.blocks import (
 from hushpoll_shared.survey.budget import split_budget
 from hushpoll_shared.survey.draws import Draw, check_claims, divide, marked
 from hushpoll_shared.survey.follow_ups import check_follow_ups, read_ask_if, routers_of
+from hushpoll_shared.survey.number import read_number
 from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.selects import check_selects
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
@@ -56,7 +57,7 @@ FORMAT: Final = 1
 """Version of the published form: every question is asked of everybody and randomised alone."""
 
 BLOCKS_FORMAT: Final = 2
-"""Version of the published form of a survey with blocks of several, draws, or follow-ups."""
+"""Version of the published form with blocks of several, draws, follow-ups or numbers."""
 
 FORMATS: Final = (FORMAT, BLOCKS_FORMAT)
 """What this version reads; a format is written only where a survey needs it."""
@@ -77,6 +78,8 @@ _BLOCKS_KEYS: Final = frozenset({*_KEYS, "together", "selects", "draws"})
 _CLEAR_REQUIRED: Final = ("name", "role", "categories")
 _CLEAR_KEYS: Final = frozenset({*_CLEAR_REQUIRED, *TEXTS})
 _PERTURBED_REQUIRED: Final = (*_CLEAR_REQUIRED, "protocol", "epsilon", "parameters", "thresholds")
+_LATER_KEYS: Final = ("ask_if", "number")
+"""Fields of an attribute that only `BLOCKS_FORMAT` has."""
 _PERTURBED_KEYS: Final = _CLEAR_KEYS | frozenset(_PERTURBED_REQUIRED)
 
 
@@ -176,12 +179,15 @@ class Published(Terms):
                 f"attributes has {len(attributes)} entries; a survey has 1 to {MOST_ATTRIBUTES}",
                 field="attributes",
             )
-        follow_ups = any(isinstance(one, Mapping) and "ask_if" in one for one in attributes)
-        uses = follow_ups or bool({"together", "selects", "draws"} & document.keys())
+        later = any(
+            isinstance(one, Mapping) and not one.keys().isdisjoint(_LATER_KEYS)
+            for one in attributes
+        )
+        uses = later or bool({"together", "selects", "draws"} & document.keys())
         if form == BLOCKS_FORMAT and not uses:
             raise InvalidParameter(
-                "together and draws are missing, and no attribute has ask_if; such a survey is "
-                f"published in format {FORMAT}: resolve the manifest again",
+                f"together and draws are missing, and no attribute has {' or '.join(_LATER_KEYS)}; "
+                f"such a survey is published in format {FORMAT}: resolve the manifest again",
                 field="together",
             )
         parse_epsilon(check_canonical(document["epsilon"], field="epsilon"))
@@ -265,12 +271,14 @@ class Published(Terms):
     @property
     def later_format(self) -> tuple[str, ...]:
         """Fields of the manifest for which it is published in `BLOCKS_FORMAT`; none in `FORMAT`."""
-        asked = any(attribute.ask_if is not None for attribute in self.attributes)
         used = {
             "together": self.together,
             "selects": self.selects,
             "draws": self.draws,
-            "ask_if": asked,
+            **{
+                key: any(getattr(attribute, key) is not None for attribute in self.attributes)
+                for key in _LATER_KEYS
+            },
         }
         return tuple(field for field, value in used.items() if value)
 
@@ -466,7 +474,7 @@ def _read_attribute(
     keys, required = (
         (_PERTURBED_KEYS, _PERTURBED_REQUIRED) if perturbed else (_CLEAR_KEYS, _CLEAR_REQUIRED)
     )
-    check_keys(value, keys | {"ask_if"} if later else keys, required, where=where)
+    check_keys(value, keys.union(_LATER_KEYS) if later else keys, required, where=where)
     check_name(value["name"], field=f"{where}.name")
     _check_no_null(value, where)
     if not isinstance(value["categories"], list | tuple):
@@ -484,6 +492,7 @@ def _read_attribute(
         protocol=protocol,
         block=None if owner is None else owner.name,
         ask_if=read_ask_if(value.get("ask_if"), where=where),
+        number=read_number(value.get("number"), where=where, published=True),
         **{key: value.get(key) for key in TEXTS},
     )
     if not perturbed:

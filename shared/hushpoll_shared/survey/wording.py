@@ -25,6 +25,7 @@ from hushpoll_shared.spelling.text import (
     show,
 )
 from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.number import UNIT_LENGTH
 from hushpoll_shared.survey.selects import Selection
 
 MOST_TRANSLATIONS: Final = 100
@@ -32,7 +33,7 @@ MOST_TRANSLATIONS: Final = 100
 # BCP 47, of which a survey needs the language, the script and the region.
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
 _KEYS: Final = frozenset({"title", "description", "purpose", "sections", "attributes", "selects"})
-_ATTRIBUTE_KEYS: Final = frozenset({"question", "categories", "missing"})
+_ATTRIBUTE_KEYS: Final = frozenset({"question", "categories", "missing", "unit"})
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,15 @@ class Question:
         numbers.
     missing : str or None
         Label of the missing category; None where the attribute has none.
+    unit : str or None
+        Of a number; None where its unit is not translated, such as kg.
     """
 
     name: str
     question: str | None = None
     categories: tuple[str, ...] | None = None
     missing: str | None = None
+    unit: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the words as JSON, without the name and without what is absent."""
@@ -66,6 +70,8 @@ class Question:
             document["categories"] = list(self.categories)
         if self.missing is not None:
             document["missing"] = self.missing
+        if self.unit is not None:
+            document["unit"] = self.unit
         return document
 
 
@@ -132,6 +138,8 @@ class Wording:
         Of each attribute the section that it stands in.
     selects : tuple of str
         Of each select-all what is asked; its name where it has no question.
+    units : tuple of (str or None)
+        Of each attribute the unit of its number.
     """
 
     language: str | None
@@ -142,6 +150,7 @@ class Wording:
     domains: tuple[tuple[str, ...], ...]
     sections: tuple[str | None, ...]
     selects: tuple[str, ...] = ()
+    units: tuple[str | None, ...] = ()
 
 
 def check_language(value: object, *, field: str) -> str:
@@ -220,6 +229,7 @@ def _read_question(name: str, value: object, where: str) -> Question:
         _words(document.get("question")),
         None if categories is None else tuple(_words(category) for category in categories),
         _words(document.get("missing")),
+        _words(document.get("unit")),
     )
 
 
@@ -314,7 +324,24 @@ def _check_questions(translation: Translation, attributes: Sequence[Attribute], 
             raise InvalidParameter(f"{path} translates nothing; remove it", field=path)
         _check_both(attribute.question, question.question, f"{path}.question", QUESTION_LENGTH)
         _check_both(attribute.missing, question.missing, f"{path}.missing", CATEGORY_LENGTH)
+        _check_unit(attribute, question, path)
         _check_categories(attribute, question, path)
+
+
+def _check_unit(attribute: Attribute, question: Question, path: str) -> None:
+    number = attribute.number
+    if question.unit is not None:
+        if number is None or number.unit is None:
+            raise InvalidParameter(
+                f"{path}.unit translates what the survey does not have; remove it",
+                field=f"{path}.unit",
+            )
+        check_text(question.unit, field=f"{path}.unit", longest=UNIT_LENGTH)
+    if number is not None and question.categories is not None:
+        raise InvalidParameter(
+            f"{path}.categories translates numbers, which stay as they are; remove it",
+            field=f"{path}.categories",
+        )
 
 
 def _check_categories(attribute: Attribute, question: Question, path: str) -> None:
@@ -384,6 +411,7 @@ def wording(
             tuple(attribute.domain for attribute in attributes),
             tuple(attribute.section for attribute in attributes),
             tuple(select.question or select.name for select in selects),
+            tuple(None if one.number is None else one.number.unit for one in attributes),
         )
     words = {question.name: question for question in translation.questions}
     sections = dict(translation.sections)
@@ -405,4 +433,8 @@ def wording(
             for attribute in attributes
         ),
         tuple(dict(translation.selects).get(select.name, select.name) for select in selects),
+        tuple(
+            question.unit or (None if attribute.number is None else attribute.number.unit)
+            for question, attribute in zip(questions, attributes, strict=True)
+        ),
     )

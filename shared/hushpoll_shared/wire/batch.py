@@ -114,7 +114,7 @@ def encode_many(
     published : Published
         The survey.
     codes : mapping of str to int array, shape (n,)
-        Codes in [0, k) for every attribute, and nothing else.
+        Codes in [0, answer_codes) for every attribute, and nothing else.
     rng : numpy.random.Generator
         Source of randomness, consumed block by block.
 
@@ -153,7 +153,7 @@ def encode_many(
         )
     for name, (router, asking) in layout.routes.items():
         asked = np.isin(columns[router], list(asking))
-        unasked = columns[name] == published.attribute(name).k - 1
+        unasked = columns[name] == published.attribute(name).answer_codes - 1
         if (asked == unasked).any():
             raise InvalidParameter(
                 f"codes of {router} and {name} do not go together: {name} is asked after some "
@@ -169,7 +169,7 @@ def encode_many(
     for mask in layout.masks:
         records[:, mask.offset : mask.end] = _masks(mask, len(records), rng)
     for field in layout.fields:
-        array = _joined(field, columns)
+        array = _joined(field, columns, rng)
         if field.mask is not None:
             rows = answered(records, field)
             part = perturb(field.oracle, array[rows], rng)  # type: ignore[arg-type]  # a block's
@@ -371,11 +371,15 @@ def _checked(layout: Layout, records: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return records
 
 
-def _joined(field: Field, columns: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
+def _joined(
+    field: Field, columns: Mapping[str, NDArray[np.int64]], rng: np.random.Generator
+) -> NDArray[np.int64]:
     """Return the field's codes: of a block of several questions, their combinations."""
     block = field.block
-    if block is None or block.alone:
+    if block is None:
         return columns[field.name]
+    if block.alone:
+        return _drawn(block.questions[0], columns[field.name], rng)
     columns_of = [columns[name] for name in field.questions]
     if block.tree is None:
         joined = np.zeros(len(columns_of[0]), np.int64)
@@ -387,6 +391,20 @@ def _joined(field: Field, columns: Mapping[str, NDArray[np.int64]]) -> NDArray[n
     return np.array([block.join(row) for row in rows.tolist()], np.int64)[where.reshape(-1)]
 
 
+def _drawn(
+    question: PublishedAttribute, codes: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return the codes, those of a number as anchors; see `Attribute.drawn`."""
+    number = question.number
+    if number is None:
+        return codes
+    anchors = np.array(question.anchors, np.int64)
+    values = np.minimum(codes, number.values - 1) + number.low
+    places = np.minimum(np.searchsorted(anchors, values, side="right"), len(anchors) - 1) - 1
+    up = rng.integers(0, anchors[places + 1] - anchors[places]) < values - anchors[places]
+    return np.where(codes < number.values, places + up, codes - number.values + len(anchors))
+
+
 def _checked_codes(field: PublishedAttribute, values: ArrayLike) -> NDArray[np.int64]:
     array = np.asarray(values)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
@@ -395,9 +413,9 @@ def _checked_codes(field: PublishedAttribute, values: ArrayLike) -> NDArray[np.i
             "give a one-dimensional array of integers",
             field=field.name,
         )
-    if array.size and not (array.min() >= 0 and array.max() < field.k):
+    if array.size and not (array.min() >= 0 and array.max() < field.answer_codes):
         raise InvalidParameter(
-            f"a code of {field.name} is outside [0, {field.k - 1}]; "
+            f"a code of {field.name} is outside [0, {field.answer_codes - 1}]; "
             "code answers with the survey's published manifest",
             field=field.name,
         )

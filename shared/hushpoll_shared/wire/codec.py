@@ -138,8 +138,15 @@ class Field:
             (self.name,) if block is None else tuple(question.name for question in block.questions)
         )
 
+    def draw(self, codes: Mapping[str, int], bits: Bits) -> int:
+        """Return the field's code, 0..k-1, of codes by attribute; a number's anchor is drawn."""
+        block = self.block
+        if block is not None and block.alone:
+            return block.questions[0].drawn(codes[self.name], bits)
+        return self.code(codes)
+
     def code(self, codes: Mapping[str, int]) -> int:
-        """Return the field's code, 0..k-1, of codes by attribute."""
+        """Return the field's code, 0..k-1, of codes by attribute that are no randomised number."""
         block = self.block
         if block is None or block.alone:
             return codes[self.name]
@@ -268,7 +275,7 @@ class Layout:
         Returns
         -------
         Codes
-            One code, 0..k-1, per attribute.
+            One code per attribute, 0..k-1, or 0..answer_codes-1 of a number.
 
         Raises
         ------
@@ -322,7 +329,7 @@ class Layout:
         Parameters
         ----------
         codes : mapping of str to int
-            A code in [0, k) for every attribute, and nothing else.
+            A code of every attribute, as from `code_answers`, and nothing else.
         bits : Bits
             Source of randomness, consumed in record order: of a draw first its mask, by
             :func:`~hushpoll_protocols.subsets.uniform_subset`, and then what its chosen blocks
@@ -347,13 +354,13 @@ class Layout:
             )
         for attribute in self.attributes:
             code = codes[attribute.name]
-            if type(code) is not int or not 0 <= code < attribute.k:
+            if type(code) is not int or not 0 <= code < attribute.answer_codes:
                 raise InvalidParameter(
                     f"the code of {attribute.name} (of type {type(code).__name__}) is not an "
-                    f"integer in [0, {attribute.k - 1}]; code answers with code_answers",
+                    f"integer in [0, {attribute.answer_codes - 1}]; code answers with code_answers",
                     field=attribute.name,
                 )
-            unasked = code == attribute.not_asked_code
+            unasked = code == attribute.answer_codes - 1
             if attribute.ask_if is not None and unasked == asks(self.routes, attribute.name, codes):
                 raise impossible(attribute)
         self._check_selects(codes)
@@ -368,7 +375,7 @@ class Layout:
                 if field.name not in chosen:
                     parts.append(bytes(field.size))
                     continue
-            code = field.code(codes)
+            code = field.draw(codes, bits)
             if field.oracle is None:
                 parts.append(code.to_bytes(field.size, "little"))
             else:

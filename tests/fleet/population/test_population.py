@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from hushpoll_fleet.population.population import Population
+from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents, marginals
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.manifest import Manifest
 
 ATTRIBUTES = (
     Attribute("gender", "sensitive", ("Female", "Male")),
@@ -138,3 +140,43 @@ def test_an_attribute_that_is_not_described_is_refused():
 def test_joint_refuses_unknown_and_repeated_names(population, names):
     with pytest.raises(InvalidParameter, match="the attributes are gender, region"):
         population.joint(*names)
+
+
+def test_population_of_a_number_has_values_and_its_shares_are_those_of_the_anchors() -> None:
+    manifest = Manifest.from_dict(
+        {
+            "name": "n",
+            "version": 1,
+            "title": "N",
+            "epsilon": "4",
+            "protocol": "GRR",
+            "attributes": [
+                {
+                    "name": "income",
+                    "role": "sensitive",
+                    "number": {"low": 0, "high": 100, "anchors": [0, 50, 100]},
+                    "missing": "none",
+                }
+            ],
+            "population": {"income": {"weights": {"0..49": 1, "75": 1, "none": 2}}},
+        }
+    )
+    population = Population.from_manifest(manifest)
+    codes = population.sample(200, np.random.default_rng(1))
+    respondents = SimulatedRespondents(manifest.attributes, codes)
+    answers = {row["income"] for row in respondents.answers()}
+    assert answers <= {*map(str, range(50)), "75", "none"}
+    (shares,) = marginals(respondents, population)
+    exact = [one["population"] for one in shares["categories"]]
+    # A quarter lies evenly in 0..49, 24.5 on average; a quarter at 75; half is silent.
+    assert exact == pytest.approx([0.25 * 25.5 / 50, 0.25 * 24.5 / 50 + 0.125, 0.125, 0.5])
+    wide = Manifest.from_dict(
+        {
+            **manifest.to_dict(),
+            "attributes": [
+                {"name": "income", "role": "sensitive", "number": {"low": 0, "high": 10**6}}
+            ],
+        }
+    )
+    with pytest.raises(InvalidParameter, match="give respondents as a CSV file"):
+        Population.from_manifest(wide)

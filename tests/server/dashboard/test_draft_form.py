@@ -128,6 +128,26 @@ SELECT_ALL: dict[str, Any] = {
         )
     ],
 }
+NUMBERS: dict[str, Any] = {
+    **{name: EVERYTHING[name] for name in ("version", "title", "epsilon")},
+    "protocol": "GRR",
+    "name": "numbers",
+    "language": "en",
+    "attributes": [
+        {
+            "name": name,
+            "role": "sensitive",
+            "number": {"low": 0, "high": 5000, **more},
+        }
+        for name, more in {
+            "a": {"unit": "euros"},
+            "b": {"unit": "euros", "for": "quantiles"},
+            "c": {},
+            "d": {"anchors": [0, 100, 5000]},
+        }.items()
+    ],
+    "translations": {"de": {"title": "Z", "attributes": {"a": {"unit": "Euro"}}}},
+}
 ODD = [
     {"attributes": [{"name": "a", "role": "plain", "select": 5, "want": "all"}]},
     {"attributes": [{"name": "a", "role": "plain", "select": {"at_most": "2", "later": 1}}]},
@@ -187,6 +207,7 @@ SAMPLES = [
     TOGETHER,
     FOLLOW_UP,
     SELECT_ALL,
+    NUMBERS,
     parse_yaml(sample_manifest().encode()),
     make_draft(description="Two\nlines", opens="2026-01-01T00:00:00Z", operator="Ada"),
     make_draft(split="k-based", minimum_batch=7, submission="token", shared_device=False),
@@ -199,16 +220,25 @@ def test_manifest_of_the_samples_has_every_field_that_an_author_may_write():
     assert form_of(TOGETHER).survey.texts["together"] == "own: a, b | OUE\nof-survey: d, c, e"
     assert form_of(TOGETHER).survey.kept == {}
     assert form_of(EVERYTHING).survey.texts["pairs"] == "health, income\nscores, health"
-    several = (FOLLOW_UP["attributes"][1], SELECT_ALL["attributes"][0])
+    several = (
+        FOLLOW_UP["attributes"][1],
+        SELECT_ALL["attributes"][0],
+        NUMBERS["attributes"][0],
+    )
     assert set().union(*EVERYTHING["attributes"], *several) == names(ATTRIBUTE)
     texts = form_of(SELECT_ALL).questions[0].texts
     assert (texts["select"], texts["at_least"], texts["at_most"]) == ("pairs", "1", "2")
     assert [one.kept for one in form_of(SELECT_ALL).questions] == [{}, {}, {}]
+    numbers = form_of(NUMBERS).questions
+    assert [one.texts["amount"] for one in numbers] == ["mean", "quantiles", "mean", ""]
+    assert [one.texts.get("unit") for one in numbers] == ["euros", "euros", "", None]
+    # Named anchors are written as YAML, and stay where a form is sent.
+    assert [set(one.kept) for one in numbers] == [set(), set(), set(), {"number"}]
     follow_up = form_of(FOLLOW_UP).questions[1]
     assert (follow_up.texts["router"], follow_up.texts["after"]) == ("a", "now and then\nyes")
     assert follow_up.kept == {}
     assert set(words) == names(TRANSLATION)
-    assert set(words["attributes"]["health"]) == names(TRANSLATED_ATTRIBUTE)
+    assert {*words["attributes"]["health"], "unit"} == names(TRANSLATED_ATTRIBUTE)
     assert form_of(EVERYTHING).survey.kept == {"population": EVERYTHING["population"]}
     assert [one.kept for one in form_of(EVERYTHING).questions] == [{}, {}, {}]
     assert form_of(EVERYTHING).languages[0].kept == {}

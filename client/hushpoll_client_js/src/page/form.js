@@ -27,13 +27,14 @@ export function checkForm(form, { attributes, selects = [], shared_device }) {
       const named = [...(asked?.querySelectorAll("[data-attribute]") ?? [])].map((option) => /** @type {HTMLElement} */ (option).dataset.attribute);
       return asked?.querySelector("[data-select-question]")?.textContent === (question ?? name) && named.join() === options.join();
     }) &&
-    attributes.every(({ name, question, oracle, domain, asking }, at) => {
+    attributes.every(({ name, question, oracle, domain, asking, number }, at) => {
       const field = fields[at];
       const asked = field.querySelector("[data-question]")?.textContent;
       const choices = choicesOf(field);
       return (
         field.dataset.attribute === name &&
         asked === (question ?? name) &&
+        field.querySelector("[data-unit]")?.textContent === number?.unit &&
         (field.dataset.treatment === "perturbed") === Boolean(oracle) &&
         (field.dataset.kind === "option") === selects.some((select) => select.attributes.includes(name)) &&
         (field.dataset.kind === "option" ||
@@ -67,12 +68,12 @@ export function readForm(form, { attributes, selects = [] }) {
   const there = areAsked(form, attributes);
   fieldsOf(form).forEach((field, at) => {
     if (!there[at]) return;
-    const { name, question, domain, missing } = attributes[at];
+    const { name, question, domain, missing, read } = attributes[at];
     const given = givenIn(field, attributes[at]);
     const answer = given ?? missing;
     asked.add(name);
     if (given === undefined && missing !== undefined) skipped.add(name);
-    if (answer !== undefined && domain.includes(answer)) answers.push([name, answer]);
+    if (answer !== undefined && (read ? read(answer) >= 0 : domain.includes(answer))) answers.push([name, answer]);
     else faults.push({ field, question: question ?? name, words: wanted(field) });
   });
   for (const { name, question, attributes: options, at_least: least, at_most: most } of selects) {
@@ -151,7 +152,11 @@ const givenIn = (field, { domain, missing }) =>
  */
 export const inOwnWords = (answers, shown, published) =>
   Object.fromEntries(
-    published.attributes.map(({ name, domain }, at) => [name, domain[shown.attributes[at].domain.indexOf(answers[name] ?? "")]]),
+    published.attributes.map(({ name, domain }, at) => {
+      const answer = answers[name] ?? "";
+      // A number is typed, and has no words.
+      return [name, domain[shown.attributes[at].domain.indexOf(answer)] ?? (shown.attributes[at].read ? answers[name] : undefined)];
+    }),
   );
 
 /**

@@ -59,6 +59,7 @@ export function showReview({ notices, clear, perturbed, draws, protection, epsil
       ...line.followUps.map((sentence) => paragraph(sentence)),
       ...(line.drawn === undefined ? [] : [paragraph(line.drawn)]),
       paragraph(line.protection.words),
+      ...(line.number === undefined ? [] : [paragraph(line.number)]),
       paragraph(line.truth),
       paragraph(line.protection.limit),
       picture(line.protection.changes, words.say(line.questions.length > 1 ? "beliefs.block" : "beliefs.question")),

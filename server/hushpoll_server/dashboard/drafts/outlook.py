@@ -39,7 +39,7 @@ _WORDS: Final = ("language", "translations")
 
 # Parts of a manifest whose problems are told beside a field of another name.
 _FIELDS: Final = {
-    "range": "low",
+    **dict.fromkeys(("range", "number"), "low"),
     "ask_if": "router",
     "want": "select",
     "protected": "protected-attribute",

@@ -44,6 +44,7 @@ OF_QUESTIONS: Final[Mapping[str, str]] = {
     "role": "what the answer is",
     "categories": "possible answers",
     "range": "whole numbers",
+    "number": "limits of a number",
     "missing": "answer of who skips it",
     "scale": "layout of the answers",
     "section": "section",

@@ -17,6 +17,7 @@ from hushpoll_server.dashboard.drafts.fields import (
     take_texts,
 )
 from hushpoll_shared.survey.attributes import ROLES, SCALES
+from hushpoll_shared.survey.number import AIMS, MEAN
 from hushpoll_shared.survey.selects import LIMITS, SHARES, WANTS
 
 MOST_LINES: Final = 500
@@ -46,10 +47,31 @@ def question_of(question: Mapping[str, object]) -> Fields:
     if isinstance(bounds, list) and [type(bound) for bound in bounds] == [int, int]:
         fields.texts["low"], fields.texts["high"] = map(str, bounds)
         del rest["range"]
+    _take_number(rest, fields)
     _take_router(rest, fields)
     _take_select(rest, fields)
     fields.kept = {key: value for key, value in rest.items() if value is not None}
     return fields
+
+
+def _take_number(rest: dict[str, object], fields: Fields) -> None:
+    """Move the limits of a number into fields, if these can show them: they name no anchors."""
+    fields.texts.setdefault("amount", "")
+    match rest.get("number"):
+        case {"low": int(low), "high": int(high), **more} if "range" not in rest:
+            unit, aim = more.pop("unit", None), more.pop("for", None) or MEAN
+            if (
+                more
+                or bool in (type(low), type(high))
+                or aim not in AIMS
+                or fields.texts.get("low")
+            ):
+                return
+            if unit is None or (isinstance(unit, str) and unit):
+                fields.texts["low"], fields.texts["high"] = str(low), str(high)
+                fields.texts["amount"] = str(aim)
+                fields.texts["unit"] = unit or ""
+                del rest["number"]
 
 
 def _take_router(rest: dict[str, object], fields: Fields) -> None:
@@ -92,7 +114,15 @@ def question_from(read: Read) -> dict[str, object]:
     if categories := lines(read("categories")):
         question["categories"] = categories
     low, high = read("low"), read("high")
-    if low or high:
+    amount, unit = read("amount"), read("unit")
+    if amount in AIMS or unit:
+        limits: dict[str, object] = {"low": number(low), "high": number(high)}
+        if unit:
+            limits["unit"] = unit
+        if amount not in ("", MEAN):
+            limits["for"] = amount
+        question["number"] = limits
+    elif low or high:
         question["range"] = [number(low), number(high)]
     for key in ("missing", "positive"):
         if text := read(key):
