@@ -23,6 +23,8 @@ OPTIONAL = {
     "options": {"click"},
     "out_file": {"click"},
     "records_file": {"numpy"},
+    "regression_options": {"click"},
+    "regression_text": {"rich"},
     "result_text": {"rich"},
     "statistic_commands": {"click"},
     "table_files": {"xlsxwriter"},
