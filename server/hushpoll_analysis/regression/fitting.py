@@ -275,7 +275,9 @@ def climb(
         if found is None:
             return Climbed(at, slopes, steps, left < _STUCK)
         if fixed is None and work > LARGE and solver is not None:
-            rests = rests + 1 if _still(likelihood, solver, step) else 0
+            # a step that much damping has made short says nothing of what is left
+            still = damping <= _DAMPED and _still(likelihood, solver, step)
+            rests = rests + 1 if still else 0
             if rests == _RESTS:
                 slopes = likelihood.at(found[0])
                 return Climbed(found[0], slopes, steps + 1, True, settled=True)

@@ -107,7 +107,12 @@ def estimates(name: str, version: int) -> Response:
     chosen, groups = _chosen(published)
     frame = of_survey(row, "estimates")
     frame |= {"chosen": chosen, "questions": questions_of(published), "groups": groups}
-    frame |= {"labels": labels_of(published)}
+    # Other pages are about attributes, and a select-all is none.
+    names = {one.name for one in published.attributes}
+    frame |= {
+        "labels": labels_of(published),
+        "one_question": chosen["attribute"] if chosen["attribute"] in names else None,
+    }
     try:
         answer = _answer(row, published, chosen)[0]
     except Refused as refusal:
@@ -134,6 +139,7 @@ def estimates(name: str, version: int) -> Response:
         size=size,
         figures=figures,
         cut=_cut(figures, size),
+        numbers=[one.name for one in published.perturbed if one.number is not None],
         most_charts=MOST_CHARTS,
         unknown=UNKNOWN,
         terms=ESTIMATOR_TERMS[chosen["estimator"]],

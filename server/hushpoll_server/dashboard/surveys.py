@@ -110,6 +110,7 @@ def survey(name: str, version: int) -> Response:
         overview=overview,
         shares=shares,
         findings=findings,
+        drawn=bool(parts.surveys.published(row).draws),
         versions=[one.version for one in parts.surveys.all() if one.name == row.name],
         link=_link(row),
         code=qr_code(_address(row), inline=True),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from hushpoll_server.reports.summaries import UNKNOWN
@@ -14,6 +14,7 @@ from hushpoll_shared.querying.rows import CategoryEstimate, ends_of
 from hushpoll_shared.querying.verdict import INFORMATIVE
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.selects import OPTION, Selection
 
 MOST_BARS: Final = 5
 """Answers of a question that its picture shows."""
@@ -74,9 +75,11 @@ def findings_of(
 ) -> tuple[Finding, ...]:
     """Return the finding of each question, in the order of the questionnaire.
 
-    A question with a mean is summed up by it. Of another one with two answers the line is about
-    the positive answer of a target, and else the first; of one with more about the answer with the
-    largest estimate, and the picture shows the largest.
+    A question with a mean is summed up by it, and a number only so: shares of its anchors are not
+    shares of answers. Of another one with two answers the line is about the positive answer of a
+    target, and else the first; of one with more about the answer with the largest estimate, and the
+    picture shows the largest. The options of a select-all are one line. Those who are not asked a
+    follow-up are left out of its picture.
 
     Parameters
     ----------
@@ -94,8 +97,20 @@ def _findings(
     published: Published, shares: EstimatedShares, means: Mapping[str, OrderedSummary]
 ) -> Iterator[Finding]:
     noisy = set() if shares.verdict is None else set(shares.verdict.too_noisy)
+    by_name = {one.name: one for one in shares.attributes}
+    selects = {name: one for one in published.selects for name in one.attributes}
     for estimates in shares.attributes:
         attribute = published.attribute(estimates.name)
+        select = selects.get(estimates.name)
+        if select is not None:
+            if estimates.name == select.attributes[0]:
+                told_options = [
+                    by_name[name]
+                    for name in select.attributes
+                    if name in by_name and name not in noisy
+                ]
+                yield _options(published, select, told_options)
+            continue
         question = attribute.question or attribute.name
         summary = means.get(attribute.name)
         told = summary is not None and (
@@ -103,7 +118,7 @@ def _findings(
         )
         if summary is not None and told:
             yield _mean(attribute.name, question, summary)
-        elif estimates.name in noisy:
+        elif estimates.name in noisy or attribute.number is not None:
             yield Finding(attribute.name, question, noisy=True)
         else:
             yield _share(question, attribute, estimates)
@@ -128,12 +143,35 @@ def _mean(name: str, question: str, summary: OrderedSummary) -> Finding:
     )
 
 
+def _options(
+    published: Published, select: Selection, told: Sequence[AttributeEstimates]
+) -> Finding:
+    question = select.question or select.name
+    if not told:
+        return Finding(select.name, question, noisy=True)
+    rows = []
+    for estimates in told:
+        (row,) = (one for one in estimates.categories if one.category == OPTION[True])
+        text = published.attribute(estimates.name).question or estimates.name
+        rows.append(replace(row, category=text))
+    rows.sort(key=lambda row: -row.frequency)
+    return _of_rows(select.name, question, rows, len(select.attributes) - len(rows[:MOST_BARS]))
+
+
 def _share(question: str, attribute: Attribute, estimates: AttributeEstimates) -> Finding:
     rows = estimates.categories
-    shown = _order(attribute, rows)[:MOST_BARS]
+    if attribute.ask_if is not None:
+        rows = rows[:-1]
+    shown = _order(attribute, rows)
+    return _of_rows(attribute.name, question, shown, len(rows) - len(shown[:MOST_BARS]))
+
+
+def _of_rows(name: str, question: str, rows: Sequence[CategoryEstimate], others: int) -> Finding:
+    """Return the finding of rows, of which the first is that of the headline."""
+    shown = rows[:MOST_BARS]
     first = shown[0]
     return Finding(
-        attribute.name,
+        name,
         question,
         headline=first.category,
         figure=share_words(first),
@@ -142,7 +180,7 @@ def _share(question: str, attribute: Attribute, estimates: AttributeEstimates) -
             _bar(row.category, share_words(row), row.frequency, _limits(row), SHARES)
             for row in shown
         ),
-        others=len(rows) - len(shown),
+        others=others,
     )
 
 

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from hushpoll_protocols import SecureBits
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.batch import encode_many
 from sample_survey import VERSION
@@ -30,6 +31,50 @@ SURVEY = {
 }
 
 
+QUESTIONNAIRE = {
+    "epsilon": "6",
+    "protocol": "SS",
+    "attributes": [
+        {
+            "name": "drugs",
+            "role": "sensitive",
+            "question": "Which of these have you taken?",
+            "categories": ["Cannabis", "Cocaine", "Other"],
+            "select": {"at_most": 2},
+        },
+        {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]},
+        {"name": "amount", "role": "sensitive", "range": [1, 3], "ask_if": {"smokes": ["yes"]}},
+        {"name": "happy", "role": "sensitive", "range": [0, 10], "scale": "nps"},
+        {
+            "name": "income",
+            "role": "sensitive",
+            "protocol": "GRR",
+            "number": {"low": 0, "high": 5000, "unit": "euros"},
+        },
+        {"name": "violence", "role": "sensitive", "categories": ["no", "yes"]},
+        {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]},
+    ],
+    "together": [{"name": "pair", "attributes": ["violence", "gender"]}],
+}
+DRAWN = {
+    "epsilon": "4",
+    "protocol": "SS",
+    "attributes": [
+        {
+            "name": "gender",
+            "role": "sensitive",
+            "categories": ["Female", "Male"],
+            "missing": "not told",
+        },
+        {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]},
+        {"name": "drinks", "role": "sensitive", "categories": ["no", "yes"]},
+        {"name": "age", "role": "sensitive", "range": [1, 4]},
+        {"name": "town", "role": "plain", "categories": ["a", "b"]},
+    ],
+    "draws": [{"name": "some", "blocks": ["smokes", "drinks", "age"], "answer": 1}],
+}
+
+
 @pytest.fixture
 def released(site):
     published = site.publish(**SURVEY)
@@ -49,8 +94,41 @@ def released(site):
     return site
 
 
-def test_every_page_that_a_survey_leads_to_can_be_read(released, visit):
-    analyst = visit("ada", every="admin")
+def answered_by(site, survey, given):
+    """A site with a survey that 600 respondents have answered, each as `given` says."""
+    published = site.publish(**survey)
+    rng = np.random.default_rng(1)
+    rows = [
+        published.layout.encode(published.layout.code_answers(given(rng)), SecureBits())
+        for _ in range(600)
+    ]
+    site.send_batch(published, [wire.Report(rng.bytes(16), row) for row in rows])
+    site.seal()
+    return site
+
+
+def questionnaire_of(rng):
+    smokes = str(rng.choice(["no", "yes"]))
+    return {
+        "drugs": list(rng.choice(["Cannabis", "Cocaine", "Other"], rng.integers(0, 3), False)),
+        "smokes": smokes,
+        **({"amount": str(rng.integers(1, 4))} if smokes == "yes" else {}),
+        "happy": str(rng.integers(0, 11)),
+        "income": int(rng.integers(0, 5001)),
+        "violence": str(rng.choice(["no", "yes"])),
+        "gender": str(rng.choice(["Female", "Male"])),
+    }
+
+
+def drawn_of(rng):
+    return {
+        one["name"]: str(rng.choice(one.get("categories", ["1", "2", "3", "4"])))
+        for one in DRAWN["attributes"]
+    }
+
+
+def crawled(analyst):
+    """Every page that a survey's start page leads to, and the words of those that are refused."""
     seen, wanted, refused = {}, [START], {}
     while wanted and len(seen) < 150:
         path = wanted.pop(0)
@@ -64,8 +142,37 @@ def test_every_page_that_a_survey_leads_to_can_be_read(released, visit):
             links = re.findall(r'href="([^"#]+)', answer.text)
             found = (link.replace("&amp;", "&").replace("/dashboard", "", 1) for link in links)
             wanted += [link for link in found if link.startswith(START)]
+    return seen, refused
+
+
+def test_every_page_that_a_survey_leads_to_can_be_read(released, visit):
+    seen, refused = crawled(visit("ada", every="admin"))
     assert len(seen) > 40
     assert not refused
+
+
+def test_every_page_of_a_questionnaire_as_people_write_them_can_be_read(site, visit):
+    """A select-all, a follow-up, a scale of 0 to 10, an amount, and two questions together."""
+    analyst = visit("ada", at=answered_by(site, QUESTIONNAIRE, questionnaire_of), every="admin")
+    seen, refused = crawled(analyst)
+    assert len(seen) > 40
+    assert not refused
+    start = analyst.get(START).text
+    findings = start.partition('<ol class="findings">')[2].partition("</ol>")[0]
+    assert findings.count("<li") == 7
+    assert findings.count("Which of these have you taken?") == 1
+    assert "drugs_1" not in findings
+    assert "not selected" not in findings
+    assert "on a scale from 0 to 5000" in findings
+
+
+def test_every_page_of_a_survey_with_a_draw_is_shown_or_says_what_it_cannot_tell(site, visit):
+    seen, refused = crawled(visit("ada", at=answered_by(site, DRAWN, drawn_of), every="admin"))
+    assert len(seen) > 40
+    assert seen[START] == seen[f"{START}/estimates"] == 200
+    for path, text in refused.items():
+        assert seen[path] == 422, path
+        assert "draw" in text, path
 
 
 def test_every_statistic_says_what_it_leaves_out(released, visit):
