@@ -195,6 +195,27 @@ for (const [epsilon, words] of [
   });
 }
 
+test("the review of ten questions fits two phone screens, and every figure is one tap away", async () => {
+  const question = (at) => ({ name: `q${at}`, role: "sensitive", protocol: "GRR", categories: ["no", "yes"], question: `Have you done the thing of number ${at}?` });
+  const draft = { epsilon: "5", release: "daily", minimum_batch: 100, attributes: Array.from({ length: 10 }, (_, at) => question(at)) };
+  const { page, said } = await open("ten", { draft, viewport: { width: 360, height: 800 } });
+  for (let at = 0; at < 10; at++) await page.locator(`[data-attribute="q${at}"]`).getByLabel("yes").check();
+  await toReview(page);
+  await heading(page, "What would be sent");
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  console.log(`review of ten questions: ${height} px`);
+  assert.ok(height <= 1600, `${height} px`);
+  assert.deepEqual(await offences(page), []);
+  const figures = page.getByText("What is sent is your true answer with a chance of").first();
+  assert.equal(await figures.isVisible(), false);
+  await page.getByText("Each randomised answer by itself").click();
+  assert.equal(await figures.isVisible(), true);
+  await page.getByText("You answered as follows.").click();
+  assert.equal(await page.locator("#review-together dd").first().isVisible(), true);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
 test("a block is asked question by question, reviewed as one, and sent as one value", async () => {
   const draft = { together: [{ name: "habits", attributes: ["trade", "smoker"], protocol: "SS" }], attributes: DRAFT.attributes.map(({ protocol, ...rest }) => (rest.role === "sensitive" ? { ...rest, ...(rest.name === "age" && { protocol }) } : rest)) };
   const { page, said, requests } = await open("block", { draft });
@@ -363,7 +384,6 @@ test("the page says that all answers of a draw are read and some are sent", asyn
   assert.match(each, sentence);
   assert.equal(each.match(/It is sent with a chance of 1 in 3; the sentences below hold where it is sent\./g).length, 3);
   assert.deepEqual(await offences(page), []);
-  if (process.env.HUSHPOLL_PICTURES) await page.screenshot({ path: `${process.env.HUSHPOLL_PICTURES}/draw.png`, fullPage: true });
   await agree(page);
   await heading(page, "Thank you. Your answers have arrived.");
   assert.equal(await server.count("draw"), 1);
@@ -996,7 +1016,6 @@ test("a number is typed within its limits, in its unit, and the review says what
   assert.equal(await page.locator(".fault:visible").count(), 2);
   await income.fill("1234");
   await children.fill("2");
-  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/form.png`, fullPage: true });
   await toReview(page);
   await heading(page, "What would be sent");
   const review = await page.locator("#review-perturbed").innerText();
@@ -1005,7 +1024,6 @@ test("a number is typed within its limits, in its unit, and the review says what
   assert.match(await page.locator("#review-together").innerText(), /1234/);
   assert.match(await page.locator("#review-clear").innerText(), /How many children\?\s+2/);
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= PHONE.width);
-  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/review.png`, fullPage: true });
   await agree(page);
   await heading(page, "Thank you. Your answers have arrived.");
   const { record } = requests.find((request) => request.method() === "POST").postDataJSON();

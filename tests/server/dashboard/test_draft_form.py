@@ -216,7 +216,8 @@ SAMPLES = [
 
 def test_manifest_of_the_samples_has_every_field_that_an_author_may_write():
     words = EVERYTHING["translations"]["de"]
-    assert set(EVERYTHING) | {"together"} == names(SURVEY)
+    # Draws, and their shorthand, have a test among those of drafts.
+    assert set(EVERYTHING) | {"together", "draws", "answer", "always"} == names(SURVEY)
     assert form_of(TOGETHER).survey.texts["together"] == "own: a, b | OUE\nof-survey: d, c, e"
     assert form_of(TOGETHER).survey.kept == {}
     assert form_of(EVERYTHING).survey.texts["pairs"] == "health, income\nscores, health"

@@ -549,12 +549,12 @@ def test_first_page_leads_an_administrator_to_the_first_survey(site, visit):
 def test_page_of_a_survey_that_is_over_says_that_all_is_released(site, visit):
     site.fill(site.publish(release="immediate"), 3)
     visitor = visit("ada", work="reader")
-    assert "up to the last sealing" in visitor.get(WORK).text
+    assert "results include reports soon after they arrive" in visitor.get(WORK).text
     site.close()
     site.services.sealing.sweep(site.services.surveys.now())
     page = visitor.get(WORK).text
     assert "all is released" in page
-    assert "up to the last sealing" not in page
+    assert "soon after they arrive, at least" not in page
 
 
 def test_page_of_a_survey_that_is_not_open_yet_says_from_when_it_can_be_answered(site, visit):

@@ -6,6 +6,9 @@ import { SELECTED } from "../wording.js";
 import { legend, picture } from "./picture.js";
 import { surveyText, words } from "./words.js";
 
+/** Randomised parts up to which all of what is said of each is open; of more it is folded, so that one screen tells the whole. */
+const FEW = 4;
+
 /**
  * @param {import("../preview.js").Preview} shown
  * @param {{answers: Record<string, string | null>, skipped: Set<string>, asked: Set<string>}} own What the respondent has answered; it is on this
@@ -28,10 +31,10 @@ export function showReview({ notices, clear, perturbed, draws, protection, epsil
         ]
       : []),
   );
+  const few = perturbed.length <= FEW;
   byId("review-together").replaceChildren(
     element("h3", {}, words.say("review.perturbed")),
-    element("p", { class: "soft legend" }, words.say("review.answers")),
-    element("dl", {}, ...perturbed.flatMap(({ name, question, questions, selectAll }) => selectAll
+    ...fold(few, element("p", { class: "soft legend" }, words.say("review.answers")), words.say("review.answers"), element("dl", {}, ...perturbed.flatMap(({ name, question, questions, selectAll }) => selectAll
       ? [
           surveyText("dt", question ?? name),
           element("dd", {}, chosenOf(questions, answers)),
@@ -39,19 +42,16 @@ export function showReview({ notices, clear, perturbed, draws, protection, epsil
       : questions.flatMap(({ name, question }) => [
           surveyText("dt", question ?? name),
           answer(answers[name], skipped.has(name) && "review.skipped_randomised"),
-        ]))),
+        ])))),
     ...Object.values(draws).map((sentence) => paragraph(sentence)),
     element("h4", {}, words.say("review.together")),
     paragraph(protection.words),
     paragraph(protection.limit),
     picture(protection.changes, words.say("beliefs.all")),
-    legend(),
-    paragraph(words.say("reading")),
-    paragraph(words.say("this_survey_alone")),
+    ...fold(few, undefined, words.say("review.reading"), legend(), paragraph(words.say("reading")), paragraph(words.say("this_survey_alone"))),
   );
   byId("review-perturbed").replaceChildren(
-    element("h3", {}, words.say("review.each")),
-    ...perturbed.flatMap((line, at) => [
+    ...fold(few, element("h3", {}, words.say("review.each")), element("h3", {}, words.say("review.each")), ...perturbed.flatMap((line, at) => [
       ...drawBefore(line, perturbed[at - 1], perturbed, draws),
       ...(line.questions.length > 1
         ? [line.selectAll ? surveyText("h4", line.question ?? line.name) : element("h4", {}, line.title), ...(line.selectAll ? [paragraph(line.title)] : []), element("ul", {}, ...line.questions.map(({ name, question }) => surveyText("li", question ?? name)))]
@@ -65,13 +65,15 @@ export function showReview({ notices, clear, perturbed, draws, protection, epsil
       picture(line.protection.changes, words.say(line.questions.length > 1 ? "beliefs.block" : "beliefs.question")),
       paragraph(line.guess),
       element("p", { class: "soft" }, words.say("review.protocol", { protocol: line.protocol, epsilon: words.decimal(line.epsilon) })),
-    ]),
+    ])),
   );
   byId("review-cost").replaceChildren(
     element("h3", {}, words.say("review.loss")),
     paragraph(`${words.say("review.epsilon", { epsilon: words.decimal(epsilon) })} ${spentBefore(spent, person)}`),
-    paragraph(words.say("review.bytes", { count: recordSize })),
-    element("p", { class: "digest" }, ...words.parts("review.digest", { digest: element("code", {}, digest) })),
+    ...fold(few, undefined, words.say("review.more"),
+      paragraph(words.say("review.bytes", { count: recordSize })),
+      element("p", { class: "digest" }, ...words.parts("review.digest", { digest: element("code", {}, digest) })),
+    ),
   );
 }
 
@@ -113,6 +115,17 @@ function chosenOf(questions, answers) {
   const chosen = questions.filter(({ name }) => answers[name] === SELECTED);
   return chosen.length ? surveyText("span", namedOptions(chosen, words)) : words.say("none_selected");
 }
+
+/**
+ * What is folded where there is much of it.
+ *
+ * @param {boolean} few
+ * @param {Node | undefined} heading Above it where it is not folded.
+ * @param {Node | string} summary Of the fold.
+ * @param {...Node} children
+ */
+const fold = (few, heading, summary, ...children) =>
+  few ? [...(heading ? [heading] : []), ...children] : [element("details", {}, element("summary", {}, summary), ...children)];
 
 /** @param {string} text */
 const paragraph = (text) => element("p", {}, text);

@@ -125,6 +125,8 @@ export const SCRIPT = {
   "review.perturbed": "Auf diesem Gerät randomisiert, bevor etwas gesendet wird",
   "review.answers": "Sie haben wie folgt geantwortet. Was zu diesen Fragen gesendet wird, ist randomisiert.",
   "review.together": "Alle randomisierten Antworten zusammen",
+  "review.reading": "Wie man das liest",
+  "review.more": "Mehr",
   "review.each": "Jede randomisierte Antwort für sich",
   "review.protocol": "{protocol}, Epsilon {epsilon}",
   "review.loss": "Verlust an Privatsphäre",

@@ -126,6 +126,8 @@ export const SCRIPT = {
   "review.perturbed": "Randomised on this device, before anything is sent",
   "review.answers": "You answered as follows. What is sent for these questions is randomised.",
   "review.together": "All randomised answers together",
+  "review.reading": "How to read this",
+  "review.more": "More",
   "review.each": "Each randomised answer by itself",
   "review.protocol": "{protocol}, epsilon {epsilon}",
   "review.loss": "Privacy loss",

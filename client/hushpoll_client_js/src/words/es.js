@@ -125,6 +125,8 @@ export const SCRIPT = {
   "review.perturbed": "Aleatorizado en este dispositivo, antes de que se envíe nada",
   "review.answers": "Usted respondió lo siguiente. Lo que se envía para estas preguntas está aleatorizado.",
   "review.together": "Todas las respuestas aleatorizadas juntas",
+  "review.reading": "Cómo leer esto",
+  "review.more": "Más",
   "review.each": "Cada respuesta aleatorizada por sí sola",
   "review.protocol": "{protocol}, épsilon {epsilon}",
   "review.loss": "Pérdida de privacidad",

@@ -125,6 +125,8 @@ export const SCRIPT = {
   "review.perturbed": "Randomisé sur cet appareil, avant tout envoi",
   "review.answers": "Vous avez répondu comme suit. Ce qui est envoyé pour ces questions est randomisé.",
   "review.together": "Toutes les réponses randomisées ensemble",
+  "review.reading": "Comment lire cela",
+  "review.more": "Plus",
   "review.each": "Chaque réponse randomisée à elle seule",
   "review.protocol": "{protocol}, epsilon {epsilon}",
   "review.loss": "Perte de confidentialité",
