@@ -24,7 +24,7 @@ LOAN = "/dashboard/surveys/loan/versions/1"
 HIRING = "/dashboard/surveys/hiring/versions/1"
 PICTURES = {
     "surveys": ("/dashboard/", "light"),
-    "survey": (SURVEY, "dark"),
+    "survey": (SURVEY, "light"),
     "estimates": (f"{SURVEY}/estimates", "light"),
     "cross-tables": (f"{SURVEY}/cross-tables?a=health&b=income", "dark"),
     "draft": ("/dashboard/drafts/{2}?n=20000", "light"),

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DEVICE = {"hushpoll_protocols", "hushpoll_shared", "hushpoll_client"}
 SERVER = {"hushpoll_analysis", "hushpoll_training", "hushpoll_server", "hushpoll_fleet"}
 BROWSER = "hushpoll_client_js"
-LIMIT = 6_500_000
+LIMIT = 7_000_000
 BENEATH = ("requests", "urllib3", "idna", "certifi", "charset-normalizer")
 
 
@@ -213,7 +213,7 @@ def compiled(source: Path, scratch: Path) -> int:
     return Path(py_compile.compile(str(source), cfile=str(scratch), doraise=True)).stat().st_size
 
 
-def test_the_base_install_with_byte_code_is_under_6_and_a_half_mb(built, tmp_path):
+def test_the_base_install_with_byte_code_is_under_7_mb(built, tmp_path):
     """The same sum as that of scripts/sdk-size, which installs into a fresh environment."""
     paths = [path for path in unpack([built.base], tmp_path / "base").rglob("*") if path.is_file()]
     for name in BENEATH:
