@@ -403,7 +403,7 @@ def test_count_of_an_immediate_survey_rises_without_reload_and_of_a_daily_one_do
     """Follow the way from publishing over the hosted page to the count."""
     live = server.publish(FEW, name="live", release="immediate")
     page = sign_in(open_page("/surveys/live/versions/1"))
-    card = page.locator("[data-live=accepted] .figure")
+    card = page.locator("[data-live=accepted] strong")
     expect(card).to_have_text("0")
     daily = page.context.new_page()
     daily.goto(f"{server.url}/dashboard/surveys/daily/versions/1")
