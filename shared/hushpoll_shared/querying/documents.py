@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import field, fields, is_dataclass
+from dataclasses import MISSING, field, fields, is_dataclass
 from functools import cache
 from operator import attrgetter
 from types import NoneType, UnionType
@@ -61,14 +61,24 @@ def read_members(
 ) -> dict[str, Any]:
     """Return the fields of a dataclass from the members of a document.
 
+    A member whose field has a default may be missing: results that were kept before have none.
+
     Raises
     ------
     KeyError, TypeError, ValueError
-        If a member is missing or of another type.
+        If another member is missing, or one is of another type.
     """
+    later = _with_default(kind)
     return {
-        name: read(document[name]) for name, read in _readers(kind).items() if name not in without
+        name: read(document[name])
+        for name, read in _readers(kind).items()
+        if name not in without and (name in document or name not in later)
     }
+
+
+@cache
+def _with_default(kind: type) -> frozenset[str]:
+    return frozenset(one.name for one in fields(kind) if one.default is not MISSING)
 
 
 @cache
