@@ -119,7 +119,7 @@ class InBlock:
             raise InvalidParameter(
                 f"{first.name} and {second.name} always depend on each other, since some of their "
                 "answers cannot be given together, as those of a follow-up and its router; ask for "
-                "their cross-table, or for conditional shares",
+                "their cross-table, or for shares within groups",
                 field="b",
             )
         estimated = cells_of(law, counts.both, counts.n)

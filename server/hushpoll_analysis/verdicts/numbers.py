@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
@@ -11,13 +11,6 @@ from hushpoll_shared.survey.published import Published
 
 WITHIN: Final = "given"
 """The parameter that names an attribute whose categories are groups."""
-SHARES: Final[Mapping[str, str]] = {
-    "answered-shares": "shares of answers",
-    "changes": "changes of shares",
-    "conditional-shares": "shares within groups",
-    "cross-tables": "joint shares",
-}
-"""Statistics of single answers, which no record tells of a rounded number."""
 
 
 def check_numbers(query: Query[Any], surveys: Iterable[Published]) -> None:
@@ -31,9 +24,9 @@ def check_numbers(query: Query[Any], surveys: Iterable[Published]) -> None:
     for published in surveys:
         rounded = {one.name for one in published.attributes if one.rounded}
         for name, parameter in query.names().items() if rounded else ():
-            if name not in rounded or (query.name not in SHARES and parameter != WITHIN):
+            if name not in rounded or (not query.single_answers and parameter != WITHIN):
                 continue
-            asked = "groups" if parameter == WITHIN else SHARES[query.name]
+            asked = "groups" if parameter == WITHIN else query.single_answers
             raise InvalidParameter(
                 f"{name} is answered by a number, and of each answer the records have one of the "
                 f"two anchors beside it: {asked} of single numbers are not known; ask for its mean "

@@ -114,6 +114,7 @@ class Answered(Query[SharesOfAnswered]):
     """
 
     name: ClassVar[str] = "answered-shares"
+    single_answers: ClassVar[str] = "shares of answers"
     command: ClassVar[str] = "answered"
     summary: ClassVar[str] = "Show the shares of each answer among those who answered."
     example: ClassVar[str] = "--attribute health --out answered.csv"

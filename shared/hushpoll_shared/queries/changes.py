@@ -129,6 +129,7 @@ class Change(Query[ChangeOfShares]):
     """
 
     name: ClassVar[str] = "changes"
+    single_answers: ClassVar[str] = "changes of shares"
     command: ClassVar[str] = "relate change"
     summary: ClassVar[str] = (
         "Show how an attribute's shares have changed since another version or survey."

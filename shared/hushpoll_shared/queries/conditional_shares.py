@@ -100,6 +100,7 @@ class ConditionalShares(Query[SharesInGroups]):
     """
 
     name: ClassVar[str] = "conditional-shares"
+    single_answers: ClassVar[str] = "shares within groups"
     command: ClassVar[str] = "relate shares"
     summary: ClassVar[str] = "Show the shares of one attribute's answers within each group."
     example: ClassVar[str] = "--of health --given gender"

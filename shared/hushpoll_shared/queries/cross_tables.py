@@ -92,6 +92,7 @@ class CrossTable(Query[JointShares]):
     """
 
     name: ClassVar[str] = "cross-tables"
+    single_answers: ClassVar[str] = "joint shares"
     command: ClassVar[str] = "cross-table"
     summary: ClassVar[str] = "Show the joint shares of two attributes."
     example: ClassVar[str] = "gender health"

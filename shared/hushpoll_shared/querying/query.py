@@ -222,6 +222,8 @@ class Query(Generic[R]):
     """Whether it is about two sources: this version, and the one of the `elsewhere` parameters."""
     serves: ClassVar[str] = ""
     """What pages that are written by hand ask for, in words; see `registry.query_that_serves`."""
+    single_answers: ClassVar[str] = ""
+    """What it tells of single answers, in words, and so not of a number that is rounded."""
     own_command: ClassVar[tuple[Literal["server", "file"], ...]] = ()
     """Where its command does more than ask, and is written by hand: of a server, on a file."""
     result_type: ClassVar[type[Result]]
