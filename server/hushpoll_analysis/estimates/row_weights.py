@@ -37,7 +37,7 @@ class RowWeights:
     shares : f64[k] or f64[k1, k2, ...]
         The constants c, which sum to 1; 0 where every support has one size.
     possible : bool[k1, k2, ...] or None
-        Which cells somebody can be in; None for all.
+        Which cells a respondent can be in; None for all.
     """
 
     names: tuple[str, ...]

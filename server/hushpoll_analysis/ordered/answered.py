@@ -197,7 +197,7 @@ def _views(attribute: PublishedAttribute) -> Iterator[PublishedAttribute]:
 def optional_attributes(
     published: Published, names: Sequence[str] | None
 ) -> list[PublishedAttribute]:
-    """Return the attributes that somebody may not have answered, of all or of those named.
+    """Return the attributes that some respondents may not have answered, of all or of those named.
 
     Raises
     ------
