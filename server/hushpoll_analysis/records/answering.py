@@ -27,14 +27,14 @@ def of_those_who_answer(maths: Callable[..., R]) -> Callable[..., R]:
     """
 
     @functools.wraps(maths)
-    def among(query: Query[Any], *sources: Any) -> R:
+    def among(query: Query[Any], *sources: Source) -> R:
         named = tuple(query.names())
         return maths(query, *(answering(source, named) for source in sources))
 
     return among
 
 
-def answering(source: Any, names: Collection[str]) -> Source:
+def answering(source: Source, names: Collection[str]) -> Source:
     """Return the source of the records that answer all of these questions.
 
     Raises
@@ -42,12 +42,12 @@ def answering(source: Any, names: Collection[str]) -> Source:
     InvalidParameter
         If nobody answers all of them, or the survey does not have one.
     """
-    published: Published = source.published
+    published = source.published
     if not published.draws:
-        return source  # type: ignore[no-any-return]  # a source
+        return source
     known = [one.name for one in published.attributes if one.name in names]
     require_answered(published, known)
-    return source.answering(known)  # type: ignore[no-any-return]  # a source
+    return source.answering(known)
 
 
 def require_answered(
