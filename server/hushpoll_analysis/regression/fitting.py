@@ -280,7 +280,7 @@ def climb(
             rests = rests + 1 if still else 0
             if rests == _RESTS:
                 slopes = likelihood.at(found[0])
-                return Climbed(found[0], slopes, steps + 1, True, settled=True)
+                return Climbed(found[0], slopes, steps + 1, False, settled=True)
         if tries == 1 and found[1].value - slopes.value > _GOOD * wanted:
             damping = max(damping / 4, _LEAST)
         steps += 1

@@ -353,7 +353,7 @@ def _notes(model: _Model, maximum: Maximum, known: Covariance, sample: Likelihoo
             f"{sample.n:,} rows; all else is of all rows"
         )
     size = model.likelihood.outcome_size
-    if not maximum.converged:
+    if not maximum.converged and not maximum.settled:
         notes.append(
             "the climb ended before the maximum was reached; do not use these figures, leave terms "
             "out"
@@ -362,7 +362,8 @@ def _notes(model: _Model, maximum: Maximum, known: Covariance, sample: Likelihoo
         notes.append(
             "the climb ended as no coefficient of the outcome moved by more than a hundredth of "
             "its standard error any more; some of the model of the perturbed predictors were "
-            "still on their way, as the records say little of combinations that few have"
+            "still on their way, as the records say little of combinations that few have: the "
+            "maximum is not shown to be reached"
         )
     if maximum.agreed < maximum.starts:
         notes.append(
