@@ -83,30 +83,41 @@ export function combinationsOf(places, attributes) {
   // Routers outside of the block decide as well: what is added is visited in its turn.
   const concerned = new Set(places);
   for (const place of concerned) concerned.add(attributes[place].router ?? place);
-  const bit = (/** @type {number} */ place) => 1n << BigInt(place);
-  // A state has the lanes so far, and in its low bits which of the later follow-ups are asked. There are never more of them than
-  // combinations in the end.
-  let states = new Set([0n]);
+  // A state has the lanes so far, and above them which of the later follow-ups are asked. There are never more of them than
+  // combinations in the end. An engine may tell big numbers apart by their low bits alone, so a set of many is no place for them:
+  // states can only meet where a question outside of the block has been passed.
+  const above = BigInt(16 * places.length);
+  const flag = (/** @type {number} */ place) => 1n << (above + BigInt(place));
+  let states = [0n];
   attributes.forEach(({ k, asking, categories }, place) => {
-    const lane = lanesOf(places, { [place]: 1 }) << 256n;
+    const lane = lanesOf(places, { [place]: 1 });
     const steps = Array.from({ length: k }, (_, code) =>
       [...concerned].reduce((step, other) => {
         const { router, asking: after } = attributes[other];
-        return router === place && after?.has(categories[code]) ? step + bit(other) : step;
+        return router === place && after?.has(categories[code]) ? step + flag(other) : step;
       }, lane * BigInt(code)),
     );
-    const unasked = asking && new Set(steps.splice(-1));
-    const asked = new Set(steps);
-    const next = new Set();
+    const unasked = asking && distinct(steps.splice(-1));
+    const asked = distinct(steps);
+    const met = new Set();
+    const next = [];
     for (const state of states) {
-      const own = state & bit(place);
-      for (const step of own ? asked : (unasked ?? asked)) next.add(state - own + step);
-      if (next.size > K_MAX) break;
+      const own = state & flag(place);
+      for (const step of own ? asked : (unasked ?? asked)) {
+        const to = state - own + step;
+        if (!lane && met.size === met.add(to).size) continue;
+        next.push(to);
+      }
+      if (next.length > K_MAX) break;
     }
     states = next;
   });
-  return [...states].map((state) => state >> 256n).sort((a, b) => (a < b ? -1 : 1));
+  const lanes = (1n << above) - 1n;
+  return states.map((state) => state & lanes).sort((a, b) => (a < b ? -1 : 1));
 }
+
+/** @type {(numbers: bigint[]) => bigint[]} */
+const distinct = (numbers) => [...new Set(numbers)];
 
 /**
  * The combination of some questions' codes, in lanes.
