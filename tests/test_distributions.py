@@ -78,7 +78,7 @@ def test_both_have_one_version_and_the_second_stands_on_exactly_that():
     assert OTHER["version"] == version
     package = json.loads((ROOT / "client" / BROWSER / "package.json").read_text())
     assert package["version"] == version
-    assert f"hushpoll[cli,kernels]=={version}" in OTHER["dependencies"]
+    assert f"hushpoll[cli,import,kernels]=={version}" in OTHER["dependencies"]
     assert BASE["requires-python"] == OTHER["requires-python"]
     assert metadata.version("hushpoll") == metadata.version("hushpoll-server") == version
 

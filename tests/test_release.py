@@ -113,7 +113,10 @@ def test_a_release_writes_its_version_everywhere(checkout):
         done = run(checkout, "release", version)
         assert done.returncode == 0, done.stderr
         assert versions(checkout) == {version}
-        assert f"hushpoll[cli,kernels]=={version}" in project(checkout / "server")["dependencies"]
+        assert (
+            f"hushpoll[cli,import,kernels]=={version}"
+            in project(checkout / "server")["dependencies"]
+        )
     citation = (checkout / "CITATION.cff").read_text(encoding="utf-8")
     assert citation.count("date-released:") == 1
     headings = re.findall(r"^## (.+)$", (checkout / "CHANGELOG.md").read_text(), re.MULTILINE)

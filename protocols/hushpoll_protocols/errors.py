@@ -125,7 +125,7 @@ class TransportError(HushpollError):
         self.problem = problem
 
 
-_OF_THE_SDK: Final = frozenset({"cli", "kernels"})
+_OF_THE_SDK: Final = frozenset({"cli", "import", "kernels"})
 _SERVER: Final = "server"
 
 
@@ -135,8 +135,8 @@ class MissingExtra(HushpollError, ImportError):
     Parameters
     ----------
     extra : str
-        ``"cli"`` or ``"kernels"``, extras of the distribution ``hushpoll``; ``"server"``, the
-        distribution ``hushpoll-server``; or an extra of the latter.
+        ``"cli"``, ``"import"`` or ``"kernels"``, extras of the distribution ``hushpoll``;
+        ``"server"``, the distribution ``hushpoll-server``; or an extra of the latter.
     feature : str
         What was asked for, in words.
     library : tuple of two str or None

@@ -170,6 +170,10 @@ ROUTES = [
     Route("jobs.seal", "POST", f"{VERSION}/jobs/seal", "publish", 202),
     Route("drafts.validate_draft", "POST", "/api/v1/drafts/validate", "publish", 422, NOT_A_DRAFT),
     Route("drafts.plan_draft", "POST", "/api/v1/drafts/plan", "publish", 422, NOT_A_DRAFT),
+    Route(
+        "drafts.import_draft", "POST", "/api/v1/drafts/import", "publish", 422,
+        {"data": b"%PDF-", "content_type": "application/octet-stream"},
+    ),
     Route("drafts.list_drafts", "GET", "/api/v1/drafts", "publish", 200),
     Route("drafts.add_draft", "POST", "/api/v1/drafts", "publish", 422, NOT_A_DRAFT),
     Route("drafts.draft_version", "POST", f"{VERSION}/draft", "publish", 201),

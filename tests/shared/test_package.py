@@ -30,6 +30,7 @@ OPTIONAL = {
     "table_files": {"xlsxwriter"},
     "terminal": {"click", "rich"},
     "weighting": {"rich"},
+    "workbook": {"openpyxl", "xlrd"},
     "yaml_reader": {"yaml"},
     "yaml_writer": {"yaml"},
 }

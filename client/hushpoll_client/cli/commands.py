@@ -82,6 +82,13 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
     "draft": Group(
         "Check a manifest, and keep it on a server while it is written.",
         {
+            "import": Row(
+                "hushpoll_client.cli.drafting.importing:import_draft",
+                "cli",
+                "Make a draft of an XLSForm or of a survey of SurveyJS.",
+            )
+        }
+        | {
             name: Row(f"hushpoll_client.cli.drafting.drafts:{attribute}", "cli", summary)
             for name, attribute, summary in (
                 ("begin", "begin", "Begin the next version of a published survey."),

@@ -28,6 +28,7 @@ from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 from hushpoll_shared.spelling.text import show
 
 EXTENSION: Final = "hushpoll"
+BYTES_MEDIA_TYPE: Final = "application/octet-stream"
 # What Flask and Werkzeug refuse by themselves, in the terms of the problem table.
 CODE_OF_STATUS: Final[Mapping[int, str]] = {
     400: "invalid-request",
@@ -130,6 +131,29 @@ def json_body(limit: int | None = None) -> bytes:
         return b"".join(expand(coding, [body], most))
     except TooLarge:
         raise answering.too_large(most) from None
+
+
+def raw_body(limit: int) -> bytes:
+    """Return the request's body, if its media type is that of any bytes.
+
+    Parameters
+    ----------
+    limit : int
+        Largest body, in bytes.
+
+    Raises
+    ------
+    Refused
+        ``payload-too-large``; ``unsupported-media-type``, of a compressed body too.
+    """
+    if request.mimetype != BYTES_MEDIA_TYPE:
+        raise answering.unsupported_type(request.mimetype, BYTES_MEDIA_TYPE)
+    if request.headers.get("Content-Encoding") is not None:
+        raise answering.unsupported_type("compressed", f"{BYTES_MEDIA_TYPE} that is not")
+    body = request.get_data()
+    if len(body) > limit:
+        raise answering.too_large(limit)
+    return body
 
 
 def parse_body(body: bytes) -> Any:

@@ -16,6 +16,7 @@ from hushpoll_shared.drafts.yaml_writer import write_yaml
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.yaml_reader import parse_yaml
 from sample_survey import SURVEYS, make_draft
+from workbooks import xlsform
 
 pytestmark = pytest.mark.sqlite
 FIELD = re.compile(r'<(?:input|textarea|select)[^>]* name="([^"]*)"')
@@ -405,6 +406,29 @@ def test_two_editors_do_not_overwrite_each_other_and_lose_nothing(site, visit):
     again = bob.send(path, on=path, **{**mine, "revision": "2"})
     assert again.status_code == 303
     assert manifest(site, path)["title"] == "Bob’s title"
+
+
+def test_a_form_of_another_tool_becomes_a_draft_and_the_page_names_each_question(site, visit):
+    ada = visit("ada", every="editor")
+    form = xlsform(
+        [("select_one yn", "smokes", "Do you smoke?"), ("text", "who", "Name & <b>?")],
+        [("yn", "y", "Yes"), ("yn", "n", "No")],
+    )
+    fields = {"from": "file", "form": (io.BytesIO(form), "a form.xlsx"), "survey": "health"}
+    shown = ada.send("/drafts/new", on="/drafts/new", **fields)
+    assert shown.status_code == 200
+    assert "1 question in the draft" in shown.text
+    assert "It asks for free text" in shown.text
+    path = re.search(r'class="button" href="/dashboard([^"]*)"', shown.text)[1]
+    assert manifest(site, path)["name"] == "health"
+    assert [one["name"] for one in manifest(site, path)["attributes"]] == ["smokes"]
+    for file in ((io.BytesIO(b"%PDF-1.7"), "a.xlsx"), (io.BytesIO(b""), "")):
+        fields = {"from": "file", "form": file, "survey": "kept"}
+        refused = ada.send("/drafts/new", on="/drafts/new", **fields)
+        assert refused.status_code == 422
+        beside = refused.text[refused.text.index('id="form-fault"') :].partition("</div>")[0]
+        assert ("a PDF file" if file[1] else "there is no file") in beside
+        assert 'value="kept"' in refused.text
 
 
 def test_yaml_is_pasted_uploaded_edited_and_keeps_what_a_form_does_not_know(site, visit):

@@ -19,6 +19,10 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     "draft begin": ("hushpoll draft begin work-and-health",),
     "draft check": ("hushpoll draft check survey.yaml",),
     "draft delete": ("hushpoll draft delete 9b1c... --yes",),
+    "draft import": (
+        "hushpoll draft import form.xlsx --out survey.yaml",
+        "hushpoll draft import survey.json",
+    ),
     "draft list": ("hushpoll draft list",),
     "draft publish": ("hushpoll draft publish 9b1c... --revision 2",),
     "draft save": (

@@ -1,4 +1,7 @@
-"""A manifest that was pasted or uploaded as YAML or JSON, within bounds of time and memory."""
+"""What a draft begins with: a manifest as YAML or JSON, or a questionnaire of another tool.
+
+Both are read within bounds of time and memory.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,9 @@ from flask import request
 
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_server.http.endpoint import services
+from hushpoll_shared.importing.drafting import Imported
+from hushpoll_shared.importing.formats import import_bytes
+from hushpoll_shared.importing.workbook import MOST_BYTES
 from hushpoll_shared.reading.text_files import text_of
 from hushpoll_shared.spelling.canonical import parse_json
 from hushpoll_shared.spelling.text import show
@@ -61,6 +67,28 @@ def given_manifest() -> dict[str, object]:
     _require_few_values(document, services().settings.max_manifest_bytes)
     manifest: dict[str, object] = json.loads(json.dumps(document))
     return manifest
+
+
+def given_questionnaire() -> Imported:
+    """Return the draft of the form's file, an XLSForm or a survey of SurveyJS, and its report.
+
+    Raises
+    ------
+    InvalidParameter
+        There is no file, or it has no question that can be asked here.
+    Refused
+        ``unavailable``: many others are being read.
+    """
+    file = request.files.get("form")
+    if file is None or not file.filename:
+        raise InvalidParameter(
+            "there is no file; choose an XLSForm or a survey of SurveyJS", field="form"
+        )
+    with file.stream as stream:
+        data = stream.read(MOST_BYTES + 1)
+    survey = request.form.get("survey", "").strip() or None
+    with services().surveys.reading.take():
+        return import_bytes(data, name=file.filename, survey=survey)
 
 
 def _json_of(text: str, size: int) -> Any:

@@ -26,7 +26,7 @@ from hushpoll_server.dashboard.drafts.editing import (
 )
 from hushpoll_server.dashboard.drafts.fields import json_text
 from hushpoll_server.dashboard.drafts.form import Form, form_of, manifest_of, moment_of
-from hushpoll_server.dashboard.drafts.given_manifest import given_manifest
+from hushpoll_server.dashboard.drafts.given_manifest import given_manifest, given_questionnaire
 from hushpoll_server.dashboard.drafts.outlook import BUSY, outlook_of
 from hushpoll_server.dashboard.drafts.translation_fields import open_tables
 from hushpoll_server.dashboard.frame import (
@@ -75,10 +75,14 @@ def new_draft() -> Response:
 @_large
 @private
 def begin_draft() -> Response:
-    """Begin a draft."""
+    """Begin a draft; of a questionnaire of another tool, with a report of its questions."""
+    imported = None
     try:
         if request.form.get("from") == "yaml":
             manifest = given_manifest()
+        elif request.form.get("from") == "file":
+            imported = given_questionnaire()
+            manifest = imported.manifest
         else:
             name, title = (request.form.get(key, "").strip() for key in ("name", "title"))
             manifest = _empty(name or name_of(title), title)
@@ -87,6 +91,8 @@ def begin_draft() -> Response:
     except HushpollError as error:
         return _beginning(error)
     _record("began-draft", draft)
+    if imported is not None:
+        return page("drafts/imported.html", **_frame(draft), imported=imported)
     return see(url_for("dashboard.draft", draft_id=draft.row.id))
 
 

@@ -52,6 +52,47 @@ class DraftAnswer(DraftSummary):
     manifest: dict[str, Any]
 
 
+class ImportQuery(Strict):
+    """How a questionnaire that is sent is called."""
+
+    file: str = Field(
+        "the file", min_length=1, max_length=200, description="The file's name, for messages."
+    )
+    survey: str | None = Field(
+        None,
+        pattern=r"^[a-z0-9_-]{1,64}$",
+        description="The survey's name; by default one that is made of the form's.",
+    )
+
+
+class ImportedQuestion(Answer):
+    """What has become of one question of a file."""
+
+    question: str = Field(description="Its name in the file.")
+    where: str = Field(description="Its place in the file.")
+    outcome: Literal["taken", "changed", "to be decided", "dropped"]
+    attribute: str | None = Field(None, description="Its name in the draft.")
+    messages: list[str] = Field(description="What was changed, is to be decided, or the reason.")
+    codes: list[str] = Field(
+        description="The file's codes of its choices, in the order of the categories."
+    )
+
+
+class ImportReport(Answer):
+    """What has become of a questionnaire."""
+
+    counts: dict[str, int] = Field(description="Questions by their outcome.")
+    survey: list[str] = Field(description="What is to be decided of the whole survey.")
+    questions: list[ImportedQuestion]
+
+
+class ImportAnswer(Answer):
+    """The draft of a questionnaire, and the report."""
+
+    draft: DraftAnswer
+    report: ImportReport
+
+
 class DraftList(Answer):
     """Drafts, that which was changed last first."""
 

@@ -13,10 +13,12 @@ from flask_openapi3.models.tag import Tag
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import (
+    BYTES_MEDIA_TYPE,
     current_grant,
     endpoint,
     json_answer,
     not_modified,
+    raw_body,
     services,
 )
 from hushpoll_server.http.models.common import VersionPath
@@ -25,6 +27,8 @@ from hushpoll_server.http.models.drafts import (
     DraftBody,
     DraftList,
     DraftPath,
+    ImportAnswer,
+    ImportQuery,
     LaunchAnswer,
     LaunchBody,
     ManifestProblemAnswer,
@@ -37,6 +41,8 @@ from hushpoll_server.services.surveys.launch import launch_plan
 from hushpoll_server.services.surveys.plans import require_few_categories
 from hushpoll_server.services.surveys.validation import named, validate
 from hushpoll_server.services.surveys.warnings import publishing_warnings
+from hushpoll_shared.importing.formats import import_bytes
+from hushpoll_shared.importing.workbook import MOST_BYTES
 from hushpoll_shared.survey.manifest import Manifest
 
 api = APIBlueprint(
@@ -52,6 +58,12 @@ IF_MATCH: dict[str, object] = {
             "schema": {"type": "string"},
         }
     ]
+}
+QUESTIONNAIRE: dict[str, object] = {
+    "requestBody": {
+        "required": True,
+        "content": {BYTES_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
+    }
 }
 
 
@@ -119,6 +131,29 @@ def add_draft(body: DraftBody) -> Response:
     parts, grant = services(), current_grant()
     grant.require_survey(named(body.manifest))
     return _began(parts.drafts.add(body.manifest, actor=grant.actor))
+
+
+@api.post(
+    "/drafts/import",
+    responses={201: ImportAnswer, **problems(503)},
+    openapi_extensions=QUESTIONNAIRE,
+)
+@endpoint("publish")
+def import_draft(query: ImportQuery) -> Response:
+    """Keep a questionnaire of another tool as a draft, and report on each of its questions.
+
+    The body is an XLSForm (XLSX, XLS, CSV) or a survey of SurveyJS (JSON). Servers read one file at
+    a time; others wait for their turn, at most 15 seconds, and are then answered 503.
+    """
+    parts, grant = services(), current_grant()
+    body = raw_body(min(MOST_BYTES, parts.settings.max_body_bytes))
+    with parts.surveys.reading.take():
+        imported = import_bytes(body, name=query.file, survey=query.survey)
+    grant.require_survey(named(imported.manifest))
+    draft = parts.drafts.add(imported.manifest, actor=grant.actor)
+    _record("began-draft", draft)
+    answer = {"draft": parts.drafts.describe(draft), "report": imported.report()}
+    return json_answer(ImportAnswer.model_validate(answer), 201, headers=_place(draft))
 
 
 @api.post(
@@ -233,7 +268,11 @@ def _revision(draft: Draft) -> int | None:
 
 def _began(draft: Draft) -> Response:
     _record("began-draft", draft)
-    return _answer(draft, 201, {"Location": f"{request.script_root}/api/v1/drafts/{draft.row.id}"})
+    return _answer(draft, 201, _place(draft))
+
+
+def _place(draft: Draft) -> dict[str, str]:
+    return {"Location": f"{request.script_root}/api/v1/drafts/{draft.row.id}"}
 
 
 def _record(act: str, draft: Draft) -> None:

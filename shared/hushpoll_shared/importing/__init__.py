@@ -1,0 +1,1 @@
+"""Questionnaires of other tools made into drafts, with a report of every question."""

@@ -1,0 +1,236 @@
+"""Sheets of a workbook that somebody brings: XLSX, XLS, or one CSV file with all sheets in it.
+
+Such a file may be anything. Its size is bounded before and while it is unpacked, nothing in it is
+run or fetched, and cells beyond the bounds are refused, not left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, datetime, time
+from typing import Final
+
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.reading.text_files import named, text_of
+
+MOST_BYTES: Final = 10 * 1024 * 1024
+"""Of a file."""
+MOST_UNPACKED: Final = 64 * 1024 * 1024
+"""Of a workbook when it is unpacked."""
+MOST_PARTS: Final = 1000
+MOST_ROWS: Final = 20_000
+MOST_COLUMNS: Final = 2_000
+MOST_CELLS: Final = 500_000
+MOST_CHARACTERS: Final = 32_767
+FIELD: Final = "file"
+SAVE_AGAIN: Final = "open it in the program that made it, and save it as XLSX or CSV"
+ARCHIVE: Final = b"PK\x03\x04"
+OLD_WORKBOOK: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+Sheets = Mapping[str, list[list[str]]]
+"""Rows of cells of each sheet, by its name in small letters; an empty cell is an empty text."""
+
+
+def read_sheets(content: bytes, *, name: str) -> Sheets:
+    """Return the cells of a workbook as texts.
+
+    Parameters
+    ----------
+    content : bytes
+        The whole file. What it begins with tells its format, not its name.
+    name : str
+        What errors call it.
+
+    Returns
+    -------
+    mapping
+        Rows by sheet. A whole number is written without a fraction, true and false in small
+        letters, and a date as ISO 8601 has it.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is no workbook, is damaged, encrypted or too large, or has macros.
+    MissingExtra
+        For XLSX and XLS without the extra ``import``.
+    """
+    if content.startswith(ARCHIVE):
+        return _counted(_of_xlsx(content, name), name)
+    if content.startswith(OLD_WORKBOOK):
+        return _counted(_of_xls(content, name), name)
+    return _counted(_of_csv(text_in(content, name)), name)
+
+
+def text_in(content: bytes, name: str) -> str:
+    """Return the text of a file that is no workbook.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is no text in UTF-8, or a PDF file, which may be one.
+    """
+    if content.startswith(b"%PDF-"):
+        raise refused(name, "is a PDF file", "give the form itself, as XLSX, XLS, CSV or JSON")
+    what = f"the file {named(name)}"
+    return text_of(content, name=what, field=FIELD, remedy=SAVE_AGAIN)
+
+
+def refused(name: str, what: str, remedy: str = SAVE_AGAIN) -> InvalidParameter:
+    """Return the error that a file cannot be read as a questionnaire."""
+    return InvalidParameter(f"the file {named(name)} {what}; {remedy}", field=FIELD)
+
+
+def _counted(sheets: Iterable[tuple[str, Iterable[list[str]]]], name: str) -> Sheets:
+    """Return all rows that have something, or refuse them for their number."""
+    found: dict[str, list[list[str]]] = {}
+    cells = 0
+    for title, rows in sheets:
+        kept: list[list[str]] = []
+        for number, row in enumerate(rows, start=1):
+            if number > MOST_ROWS:
+                raise refused(name, f"has more than {MOST_ROWS:,} rows in the sheet {title!r}")
+            while row and not row[-1]:
+                row.pop()
+            cells += len(row)
+            if len(row) > MOST_COLUMNS or cells > MOST_CELLS:
+                raise refused(
+                    name,
+                    f"has more than {MOST_COLUMNS:,} columns in the sheet {title!r}"
+                    if len(row) > MOST_COLUMNS
+                    else f"has more than {MOST_CELLS:,} cells",
+                )
+            kept.append(row)
+        while kept and not kept[-1]:
+            kept.pop()
+        found.setdefault(title.strip().lower(), kept)
+    return found
+
+
+def _of_xlsx(content: bytes, name: str) -> Iterator[tuple[str, Iterator[list[str]]]]:
+    _check_archive(content, name)
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise MissingExtra("import", "reading a workbook") from error
+    try:
+        book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+    except Exception as error:  # whatever a damaged workbook makes its reader raise
+        raise refused(name, "is a damaged workbook, or none") from error
+    try:
+        for sheet in book.worksheets:
+            sheet.reset_dimensions()  # a file may state any number of rows
+            yield sheet.title, _rows_of_xlsx(sheet.iter_rows(values_only=True), sheet.title, name)
+    finally:
+        book.close()
+
+
+def _rows_of_xlsx(rows: Iterator[tuple[object, ...]], title: str, name: str) -> Iterator[list[str]]:
+    while True:
+        try:
+            row = next(rows, None)
+        except Exception as error:
+            raise refused(name, f"is damaged in the sheet {title!r}") from error
+        if row is None:
+            return
+        yield [_text(cell) for cell in row]
+
+
+def _check_archive(content: bytes, name: str) -> None:
+    """Refuse a workbook that unpacks to too much, has macros, or declares entities.
+
+    What is unpacked is counted, since an archive may state any size.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            parts = archive.infolist()
+            if len(parts) > MOST_PARTS:
+                raise refused(name, f"has {len(parts):,} parts, more than {MOST_PARTS:,}")
+            if not any(part.filename == "xl/workbook.xml" for part in parts):
+                raise refused(name, "is an archive, but no workbook of the format XLSX")
+            left = MOST_UNPACKED
+            for part in parts:
+                if part.filename.lower().endswith("vbaproject.bin"):
+                    raise refused(name, "has macros", "save it as XLSX, which has none")
+                with archive.open(part) as stream:
+                    unpacked = stream.read(left + 1)
+                left -= len(unpacked)
+                if left < 0:
+                    raise refused(
+                        name,
+                        f"unpacks to more than {MOST_UNPACKED // 1024**2} MB",
+                        "give a workbook with the questionnaire alone",
+                    )
+                xml = part.filename.lower().endswith((".xml", ".rels"))
+                if xml and (b"<!DOCTYPE" in unpacked or b"<!ENTITY" in unpacked):
+                    raise refused(name, f"declares entities in {part.filename!r}")
+                if xml and b"\0" in unpacked[:200]:
+                    raise refused(name, f"has {part.filename!r}, which is not in UTF-8")
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+        raise refused(name, "is a damaged or encrypted workbook") from error
+    except Exception as error:
+        if isinstance(error, InvalidParameter):
+            raise
+        raise refused(name, "is a damaged workbook") from error  # zlib's and lzma's own errors
+
+
+def _of_xls(content: bytes, name: str) -> Iterator[tuple[str, Iterator[list[str]]]]:
+    try:
+        import xlrd
+    except ImportError as error:
+        raise MissingExtra("import", "reading an old workbook (XLS)") from error
+    try:
+        book = xlrd.open_workbook(
+            file_contents=content, logfile=io.StringIO(), ragged_rows=True, on_demand=False
+        )
+        sheets = book.sheets()
+    except Exception as error:
+        raise refused(name, "is no workbook of the format XLS, is damaged or encrypted") from error
+    for sheet in sheets:
+        yield (
+            sheet.name,
+            (_row_of_xls(sheet.row(row), xlrd.XL_CELL_BOOLEAN) for row in range(sheet.nrows)),
+        )
+
+
+def _row_of_xls(row: Iterable[object], boolean: int) -> list[str]:
+    return [
+        _text(bool(cell.value) if cell.ctype == boolean else cell.value)  # type: ignore[attr-defined]
+        for cell in row
+    ]
+
+
+def _of_csv(text: str) -> Iterator[tuple[str, list[list[str]]]]:
+    """Read one table of questions, or sheets whose names stand in the first column."""
+    csv.field_size_limit(MOST_BYTES)
+    rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text, newline=""))]
+    first = next((row for row in rows if any(row)), [])
+    if first and first[0] and not any(first[1:]):
+        title = ""
+        kept: list[list[str]] = []
+        for row in rows:
+            if row and row[0]:
+                if title:
+                    yield title, kept
+                title, kept = row[0], []
+            elif title:
+                kept.append(row[1:])
+        yield title, kept
+    else:
+        yield "survey", rows
+
+
+def _text(cell: object) -> str:
+    match cell:
+        case None:
+            return ""
+        case bool():
+            return "true" if cell else "false"
+        case float() if cell.is_integer() and abs(cell) < 2**53:
+            return str(int(cell))
+        case datetime() | date() | time():
+            return cell.isoformat()
+    text = str(cell).strip()
+    return text[:MOST_CHARACTERS]
