@@ -92,7 +92,7 @@ def begin_draft() -> Response:
         return _beginning(error)
     _record("began-draft", draft)
     if imported is not None:
-        return page("drafts/imported.html", **_frame(draft), imported=imported)
+        return page("drafts/imported.html", 200, **_frame(draft), imported=imported)
     return see(url_for("dashboard.draft", draft_id=draft.row.id))
 
 
