@@ -278,11 +278,11 @@ def make_draft(questionnaire: Questionnaire) -> Imported:
     skipped = sum("missing" in attribute for attribute in manifest["attributes"])
     missing = _NO_ANSWER.get(languages.own.partition("-")[0], _NO_ANSWER["en"])
     survey = (
-        "The role of each question: all are suggested as `sensitive`; a question that needs no "
-        "protection is `plain`, and leaves the device in clear.",
-        f"Epsilon and the protocol: {EPSILON} and {PROTOCOL} are suggestions; `hushpoll plan` "
+        "The role of each question: all are suggested as sensitive; a question that needs no "
+        "protection is plain, and its answer leaves the device in clear.",
+        f"Epsilon and the protocol: {EPSILON} and {PROTOCOL} are suggestions; the draft's plan "
         "tells what they can show.",
-        "Who asks and for what: `operator` and `purpose` are not in the file.",
+        "Who asks and for what purpose: neither is in the file.",
         *languages.notes,
         *(
             [
