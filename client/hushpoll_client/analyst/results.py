@@ -112,6 +112,7 @@ class ResultCalls(Calls):
         format: str = "records",
         content: str = "records",
         raw: bool = False,
+        language: str | None = None,
     ) -> int:
         """Fetch a file of records piece by piece.
 
@@ -122,12 +123,15 @@ class ResultCalls(Calls):
         write : callable
             Called with each piece of bytes, such as a file's ``write``.
         format : str
-            ``records``, the file that carries its own manifest; ``parquet``; ``csv``.
+            ``records``, the file that carries its own manifest; ``parquet``; ``csv``; ``sav`` of
+            SPSS and ``dta`` of Stata.
         content : str
             Of a table: ``records``, what was reported; ``indicators``, a 0/1 column for each
             category; ``debiased``, the same unbiased.
         raw : bool
             Of CSV: whether texts that a spreadsheet would take for formulas are left as they are.
+        language : str, optional
+            Of the labels of a file of SPSS or Stata; by default the survey's own.
 
         Returns
         -------
@@ -135,6 +139,8 @@ class ResultCalls(Calls):
             Bytes received.
         """
         params = {"format": format, "content": content} | ({"raw": "true"} if raw else {})
+        if language is not None:
+            params["language"] = language
         return self._transport.download(
             *version_path(name, version), "records", write=write, params=params
         )

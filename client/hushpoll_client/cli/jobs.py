@@ -26,7 +26,7 @@ from hushpoll_shared.spelling.text import show as show_text
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
 from hushpoll_shared.wire.job_kinds import KINDS_WITH_TABLE, SCOPE_OF_KIND
 
-_ENDINGS = (".records", ".parquet", ".csv", ".json", ".zip")
+_ENDINGS = (".records", ".parquet", ".csv", ".sav", ".dta", ".json", ".zip")
 """Kinds of file that jobs make; nothing else is taken from a server's name for a file."""
 
 _out_option = out_option("File for the job's result; replaced only once all has arrived.")

@@ -86,10 +86,11 @@ def estimate(
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["records", "parquet", "csv"]),
+    type=click.Choice(["records", "parquet", "csv", "sav", "dta"]),
     default="records",
     show_default=True,
-    help="records: the file that carries its own manifest, which hushpoll train reads.",
+    help="records: the file that carries its own manifest, which hushpoll train reads; sav and dta "
+    "are of SPSS and Stata, with labels.",
 )
 @click.option(
     "--content",
@@ -104,6 +105,9 @@ def estimate(
     is_flag=True,
     help="With --format csv: leave texts as they are that a spreadsheet would take for formulas.",
 )
+@click.option(
+    "--language", help="With --format sav or dta: of the labels; by default the survey's own."
+)
 @analyst_command
 def export(
     client: AnalystClient,
@@ -113,6 +117,7 @@ def export(
     form: str,
     content: str,
     raw: bool,
+    language: str | None,
     as_json: bool,
 ) -> None:
     """Save the records of the survey NAME, with its manifest, in random order and without ids.
@@ -130,6 +135,7 @@ def export(
                 format=form,
                 content=content,
                 raw=raw,
+                language=language,
             )
         file.flush()
         document: dict[str, Any] = {"survey": name, "version": number}

@@ -34,18 +34,25 @@ class SealParameters(Parameters):
 class ExportParameters(Parameters):
     """The form of a file of records."""
 
-    format: Literal["records", "parquet", "csv"] = Field(
-        "records", description="`records`: the file that carries its own manifest."
+    format: Literal["records", "parquet", "csv", "sav", "dta"] = Field(
+        "records",
+        description="`records`: the file that carries its own manifest; `sav` and `dta` are of "
+        "SPSS and Stata, with labels.",
     )
     content: Literal["records", "indicators", "debiased"] = Field(
         "records",
         description="What a table's columns are: what was reported; a 0/1 column for each "
-        "category; or the debiased indicators, whose means are the estimates `raw`.",
+        "category; or the debiased indicators, whose means are unbiased shares.",
     )
     raw: bool = Field(
         False,
         description="Of CSV: leave texts that begin with = + - @ or a tab as they are; otherwise "
         "they have an apostrophe before them, so that no spreadsheet takes them for formulas.",
+    )
+    language: str | None = Field(
+        None,
+        pattern=r"^[a-zA-Z0-9-]{2,20}$",
+        description="Of the labels of `sav` and `dta`; by default the survey's own.",
     )
 
 

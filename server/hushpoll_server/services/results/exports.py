@@ -1,6 +1,7 @@
 """Files of a version's sealed records, in random order, streamed in bounded memory.
 
-Tables for other programs are Parquet or CSV. CSV: UTF-8, one header line, every text quoted,
+Tables for other programs are Parquet or CSV, and files of SPSS and Stata, which are made in memory.
+CSV: UTF-8, one header line, every text quoted,
 numbers not, lines end in a line feed. A category that a spreadsheet would take for a formula has an
 apostrophe before it, unless raw texts are asked for; see ``hushpoll_shared.spelling.csv_cells``.
 """
@@ -11,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -18,6 +21,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv, parquet
 
+from hushpoll_analysis.frames.labelled_files import (
+    LABELLED,
+    LabelledFormat,
+    check_labelled,
+    write_labelled,
+)
 from hushpoll_analysis.frames.record_tables import reported, reported_type, schema_metadata
 from hushpoll_analysis.records.fields import categories_of, fields_of
 from hushpoll_analysis.records.records import Records
@@ -32,18 +41,21 @@ from hushpoll_shared.wire.batch import answered
 from hushpoll_shared.wire.codec import Field
 from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, pack_records_header
 
-Format = Literal["records", "parquet", "csv"]
+Format = Literal["records", "parquet", "csv", "sav", "dta"]
 Content = Literal["records", "indicators", "debiased"]
 OnRows: TypeAlias = Callable[[int, int], object]
 """Called with (rows written, rows in all)."""
 
 # Cells of a block, so that memory does not grow with the number of columns either.
 CELLS: Final = 1 << 21
+PIECE: Final = 1 << 20
 
 MEDIA_TYPES: Final[dict[Format, str]] = {
     "records": RECORDS_MEDIA_TYPE,
     "parquet": "application/vnd.apache.parquet",
     "csv": "text/csv",
+    "sav": LABELLED["sav"],
+    "dta": LABELLED["dta"],
 }
 
 
@@ -72,10 +84,19 @@ class Exports:
     analysis: Analysis
 
     def check(
-        self, row: VersionRow, *, format: Format, content: Content, raw: bool = False
+        self,
+        row: VersionRow,
+        *,
+        format: Format,
+        content: Content,
+        raw: bool = False,
+        language: str | None = None,
     ) -> None:
         """Raise what :meth:`export` would raise now."""
-        _check(format, content, raw)
+        _check(format, content, raw, language)
+        if format in LABELLED:
+            # How many records there are is not told here: the export itself counts them.
+            check_labelled(self.surveys.published(row), 0, content, language)
         self.analysis.require_records(row)
 
     def export(
@@ -85,6 +106,7 @@ class Exports:
         format: Format = "records",
         content: Content = "records",
         raw: bool = False,
+        language: str | None = None,
         on_rows: OnRows | None = None,
     ) -> Export:
         """Return a file of every sealed record.
@@ -94,13 +116,16 @@ class Exports:
         row : VersionRow
             The version.
         format : str
-            ``records``: the file that carries its own manifest; ``parquet``; ``csv``.
+            ``records``: the file that carries its own manifest; ``parquet``; ``csv``; ``sav`` of
+            SPSS and ``dta`` of Stata, with labels and made in memory.
         content : str
             ``records``: what was reported; of a table also ``indicators``, a 0/1 column for each
-            category, and ``debiased``, whose means are the estimates ``raw``.
+            category, and ``debiased``, whose means are unbiased shares.
         raw : bool
             Whether texts of a CSV file are as they are, though a spreadsheet would take some for
             formulas.
+        language : str, optional
+            Of the labels of a file of SPSS or Stata; by default the survey's own.
         on_rows : callable, optional
             Called with (rows written, rows in all) while the file is read.
 
@@ -113,7 +138,7 @@ class Exports:
             once.
         """
         published = self.surveys.published(row)
-        _check(format, content, raw)
+        _check(format, content, raw, language)
         release = self.analysis.release(row)
         with self.analysis.scanning(row, release) as records:
             blocks = (part.rows for part in records.parts)
@@ -126,6 +151,10 @@ class Exports:
             return Export(f"{name}.records", MEDIA_TYPES[format], size, _file(header, written))
         if content != "records":
             name += f"-{content}"
+        if format == "sav" or format == "dta":
+            check_labelled(published, release.reports, content, language)
+            blocks_of_file = _labelled(published, written, format, content, language)
+            return Export(f"{name}.{format}", MEDIA_TYPES[format], None, blocks_of_file)
         return Export(
             f"{name}.{format}",
             MEDIA_TYPES[format],
@@ -134,7 +163,13 @@ class Exports:
         )
 
 
-def _check(format: Format, content: Content, raw: bool) -> None:
+def _check(format: Format, content: Content, raw: bool, language: str | None = None) -> None:
+    if language is not None and format not in LABELLED:
+        raise InvalidParameter(
+            f"language is {language!r} and format {format!r}, which has no labels; leave it "
+            "out, or ask for sav or dta",
+            field="language",
+        )
     if format == "records" and content != "records":
         raise InvalidParameter(
             f"content is {content!r} and format 'records', which holds records alone; ask for "
@@ -153,6 +188,24 @@ def _file(header: bytes, shuffled: _Rows) -> Iterator[bytes]:
         yield header
         for block in shuffled:
             yield block.tobytes()
+
+
+def _labelled(
+    published: Published,
+    shuffled: _Rows,
+    format: LabelledFormat,
+    content: str,
+    language: str | None,
+) -> Iterator[bytes]:
+    """Yield a file of SPSS or Stata: it is written as a whole, and no more than once."""
+    with closing(shuffled), TemporaryDirectory() as folder:
+        rows = np.concatenate([np.empty((0, published.layout.record_size), np.uint8), *shuffled])
+        path = Path(folder) / f"export.{format}"
+        records = Records.trusted(published, rows)
+        write_labelled(records, path, format=format, content=content, language=language)
+        with path.open("rb") as file:
+            while piece := file.read(PIECE):
+                yield piece
 
 
 class _Rows(Protocol):

@@ -8,6 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pyarrow.parquet as parquet
+import pyreadstat
 import pytest
 
 from decoded import clear_answers, part_of
@@ -173,3 +174,21 @@ def test_counts_of_parquet_are_those_of_one_machine(site, tmp_path):
         ParquetRecords.of([other])
     with pytest.raises(InvalidParameter, match="at least one"):
         ParquetRecords.of([])
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("form", ["sav", "dta"])
+def test_files_of_spss_and_stata_have_every_record(site, records, tmp_path, form):
+    answer = exported(site, format=form)
+    assert answer.mimetype == exports.MEDIA_TYPES[form]
+    assert f'filename="work-1.{form}"' in answer.headers["Content-Disposition"]
+    path = tmp_path / f"work.{form}"
+    path.write_bytes(answer.data)
+    frame, about = getattr(pyreadstat, f"read_{form}")(str(path))
+    assert len(frame) == 60
+    assert sorted(about.variable_value_labels["note"].values()) == sorted(AWKWARD)
+    for query, field in (({"language": "de"}, "language"), ({"raw": "true"}, "raw")):
+        refused = site.get(PATH, query_string={"format": form, **query})
+        assert site.problem(refused) == (422, "invalid-request", field)
+    refused = site.get(PATH, query_string={"format": "csv", "language": "de"})
+    assert site.problem(refused) == (422, "invalid-request", "language")

@@ -1,0 +1,280 @@
+"""Records as files of SPSS (.sav) and Stata (.dta), with labels of variables and values.
+
+A variable is what the record has of a question: in clear, and by GRR, the code of a category with
+its label; of other protocols 0 or 1 for each category, as a device sent it. What is randomised says
+so in its label. A question that was skipped or not asked in clear is a declared missing value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.records.fields import categories_of, fields_of
+from hushpoll_analysis.records.records import Records
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.wording import Wording
+from hushpoll_shared.wire.batch import answered
+from hushpoll_shared.wire.codec import Field
+
+LabelledFormat = Literal["sav", "dta"]
+LABELLED: Final[Mapping[str, str]] = {
+    "sav": "application/x-spss-sav",
+    "dta": "application/x-stata-dta",
+}
+"""Media types of the formats."""
+MOST_CELLS: Final = 50_000_000
+MOST_VARIABLES: Final = 32_000
+"""Of a file of Stata; SPSS opens no more in comfort."""
+_LONGEST_NAME: Final = 31
+_LONGEST_LABEL: Final = 80
+_LONGEST_VALUE: Final = 120
+
+
+@dataclass
+class _Variables:
+    """Columns with what is said of them."""
+
+    columns: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    values: dict[str, dict[int, str]] = field(default_factory=dict)
+    missing: dict[str, list[int]] = field(default_factory=dict)
+
+    def add(self, wanted: str, column: npt.NDArray[Any], label: str) -> str:
+        """Add a column; return its name, which both programs can have."""
+        name = re.sub(r"[^a-z0-9_]", "_", wanted.lower())
+        name = (name if name[:1].isalpha() else f"v_{name}")[:_LONGEST_NAME]
+        number = 2
+        while name in self.columns:
+            name = f"{name[: _LONGEST_NAME - 5]}_{number}"
+            number += 1
+        self.columns[name] = column
+        self.labels[name] = _cut(label, _LONGEST_LABEL)
+        return name
+
+
+def check_labelled(published: Published, rows: int, content: str, language: str | None) -> None:
+    """Raise what :func:`write_labelled` would raise for so many records.
+
+    Raises
+    ------
+    InvalidParameter
+        If the file has more than :data:`MOST_CELLS` cells, or the survey is not in the language.
+    MissingExtra
+        Without pyreadstat.
+    """
+    _pyreadstat()
+    if language is not None and language not in published.languages:
+        known = ", ".join(published.languages) or "none that is named"
+        raise InvalidParameter(
+            f"language is {language!r}, and the survey is in {known}; give one of them",
+            field="language",
+        )
+    columns = sum(1 for _ in _names(published, content))
+    if columns > MOST_VARIABLES:
+        raise InvalidParameter(
+            f"content is {content!r}, of which the survey has {columns:,} variables, and such a "
+            f"file has at most {MOST_VARIABLES:,}; export parquet",
+            field="content",
+        )
+    if rows * columns > MOST_CELLS:
+        raise InvalidParameter(
+            f"format is for files of at most {MOST_CELLS:,} cells, and {rows:,} records of "
+            f"{columns} variables have more; export parquet",
+            field="format",
+        )
+
+
+def write_labelled(
+    records: Records,
+    path: Path,
+    *,
+    format: LabelledFormat,
+    content: str = "records",
+    language: str | None = None,
+) -> None:
+    """Write records as a file of SPSS or Stata.
+
+    Parameters
+    ----------
+    records : Records
+        All of them: such a file is written from memory.
+    path : Path
+        The file; replaced if it is there.
+    format : str
+        ``sav`` or ``dta``.
+    content : str
+        ``records``: a variable for what was reported; ``indicators``: 0 or 1 for each category;
+        ``debiased``: the same unbiased, whose means are unbiased shares.
+    language : str, optional
+        Of the labels; by default the survey's own.
+
+    Raises
+    ------
+    InvalidParameter, MissingExtra
+        See :func:`check_labelled`.
+    """
+    published = records.published
+    check_labelled(published, len(records), content, language)
+    import pandas as pd  # slow to import, and the server imports this module at its start
+
+    words = published.wording(language)
+    made = _Variables()
+    if content == "records":
+        for one in published.layout.fields:
+            _reported(made, records, one, words)
+    elif content == "indicators":
+        for one in published.layout.fields:
+            _indicators(made, records, one, words)
+    else:
+        _debiased(made, records, words)
+    frame = pd.DataFrame(made.columns)
+    pyreadstat = _pyreadstat()
+    label = _cut(words.title, _LONGEST_LABEL)
+    if format == "sav":
+        pyreadstat.write_sav(
+            frame,
+            str(path),
+            file_label=label,
+            column_labels=made.labels,
+            variable_value_labels=made.values,
+            missing_ranges=made.missing,
+            variable_measure=dict.fromkeys(made.values, "nominal"),
+        )
+        return
+    # Stata's missing values are letters: .a is skipped, .b is not asked.
+    letters = {name: dict(zip(codes, "ab", strict=False)) for name, codes in made.missing.items()}
+    values: dict[str, dict[int | str, str]] = {}
+    for name, texts in made.values.items():
+        of_name = letters.get(name, {})
+        values[name] = {of_name.get(code, code): text for code, text in texts.items()}
+        if of_name:
+            column = frame[name].astype(object)
+            frame[name] = column.map(lambda code, known=of_name: known.get(code, code))
+    pyreadstat.write_dta(
+        frame,
+        str(path),
+        file_label=label,
+        column_labels=made.labels,
+        variable_value_labels=values,
+        missing_user_values={name: sorted(of.values()) for name, of in letters.items()},
+    )
+
+
+def _names(published: Published, content: str) -> Iterator[str]:
+    """Yield a name for each variable of a file."""
+    if content == "debiased":
+        for attribute in published.attributes:
+            yield from (f"{attribute.name}_{code}" for code in range(attribute.k))
+        return
+    for one in published.layout.fields:
+        if content == "records" and _is_code(one):
+            yield one.name
+        else:
+            yield from (f"{one.name}_{n}" for n, _ in enumerate(categories_of(published, one)))
+
+
+def _is_code(one: Field) -> bool:
+    """Whether a record has one category of a field, and not a 0 or 1 for each."""
+    return one.oracle is None or one.oracle.name == "GRR"
+
+
+def _reported(made: _Variables, records: Records, one: Field, words: Wording) -> None:
+    if not _is_code(one):
+        _indicators(made, records, one, words)
+        return
+    published = records.published
+    if one.oracle is None:
+        codes = records.codes(one.name).astype(np.int32)
+        label = _question(published, one, words)
+    else:
+        found = _of_answering(records, one, lambda part: part.indicators_of(_same(part, one)))
+        codes = _codes(found)
+        label = f"randomised: {_question(published, one, words)}"
+    name = made.add(one.name, codes, label)
+    texts = _categories(published, one, words)
+    made.values[name] = {code: _cut(text, _LONGEST_VALUE) for code, text in enumerate(texts)}
+    if one.oracle is None:
+        attribute = published.attribute(one.name)
+        given = (attribute.missing_code, attribute.not_asked_code)
+        missing = [code for code in given if code is not None]
+        if missing:
+            made.missing[name] = missing
+
+
+def _indicators(made: _Variables, records: Records, one: Field, words: Wording) -> None:
+    published = records.published
+    found = _of_answering(records, one, lambda part: part.indicators_of(_same(part, one)))
+    what = "" if one.oracle is None else "randomised: "
+    question = _question(published, one, words)
+    for code, text in enumerate(_categories(published, one, words)):
+        made.add(f"{one.name}_{code}", found[:, code], f"{what}{text} ({question})")
+
+
+def _debiased(made: _Variables, records: Records, words: Wording) -> None:
+    published = records.published
+    for place, attribute in enumerate(published.attributes):
+        (one,) = fields_of(published, [attribute.name])
+        name = attribute.name
+        found = _of_answering(records, one, lambda part, name=name: part.debiased(name))
+        for code, text in enumerate(words.domains[place]):
+            label = f"debiased: {text} ({words.questions[place]})"
+            made.add(f"{name}_{code}", found[:, code], label)
+
+
+def _of_answering(
+    records: Records, one: Field, columns: Callable[[Records], npt.NDArray[Any]]
+) -> npt.NDArray[Any]:
+    """Return columns of a field; the cells of those who do not answer it are not a number."""
+    if one.mask is None:
+        return columns(records)
+    chosen = answered(records.rows, one)
+    found = columns(records.answering(one.questions))
+    cells = np.full((len(records), found.shape[1]), np.nan)
+    cells[chosen] = found
+    return cells
+
+
+def _same(records: Records, one: Field) -> Field:
+    """Return a field as it stands in records of those alone who answer it."""
+    return records.published.layout.field(one.name)
+
+
+def _codes(found: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    codes = found.argmax(axis=1)
+    if found.dtype.kind != "f":
+        return codes.astype(np.int32)
+    return np.where(np.isnan(found[:, 0]), np.nan, codes)
+
+
+def _question(published: Published, one: Field, words: Wording) -> str:
+    names = [attribute.name for attribute in published.attributes]
+    asked = [one.name] if one.block is None else [each.name for each in one.block.questions]
+    return " & ".join(words.questions[names.index(name)] for name in asked)
+
+
+def _categories(published: Published, one: Field, words: Wording) -> list[str]:
+    own = list(categories_of(published, one))
+    if one.block is None or one.block.alone:
+        names = [attribute.name for attribute in published.attributes]
+        return list(words.domains[names.index(one.name)])
+    return own
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _pyreadstat() -> Any:
+    try:
+        import pyreadstat
+    except ImportError as error:
+        raise MissingExtra("labels", "a file of SPSS or Stata") from error
+    return pyreadstat
