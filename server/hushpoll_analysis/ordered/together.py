@@ -55,7 +55,14 @@ class Mean:
 
     def row(self) -> MeanEstimate:
         """Return the mean as a row of a result."""
-        return MeanEstimate(attribute=self.attribute, group=self.group, **self.mean.to_dict())
+        mean = self.mean
+        return MeanEstimate(
+            attribute=self.attribute,
+            group=self.group,
+            **mean.numbers(),
+            bound=mean.bound,
+            says_nothing=mean.says_nothing,
+        )
 
 
 @dataclass(frozen=True, slots=True)

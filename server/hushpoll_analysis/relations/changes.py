@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,16 @@ ASSUMPTION = (
     "Both groups of respondents are taken for independent. Where the same people answered both, "
     "the intervals are mostly wider than they need to be."
 )
+
+
+class SideFacts(TypedDict):
+    """What a result says of a side."""
+
+    survey: str
+    version: int
+    digest: str
+    attribute: str
+    n: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +126,7 @@ class Wave:
         """Records behind it."""
         return self.counts.n
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> SideFacts:
         """Return what a result says of the side, by name."""
         return {
             "survey": self.published.name,

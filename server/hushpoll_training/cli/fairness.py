@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from hushpoll_shared.cli.statistic_commands import FAIRNESS
 from hushpoll_shared.cli.table_out import is_json, save_table
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.reading.pairs import read_list
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.tables.guarantee import guarantee
 from hushpoll_shared.tables.table_files import format_of
 from hushpoll_training.audits.records_fairness import (
@@ -303,6 +304,6 @@ def predictions(
     emit(document, lambda: _text(reports, out), as_json=as_json)
 
 
-def _text(reports: Sequence[Mapping[str, Any]], out: Path | None) -> str:
+def _text(reports: Sequence[JsonObject], out: Path | None) -> str:
     parts = [report_text(report) for report in reports]
     return "\n\n".join(parts) + ("" if out is None else f"\nThe report is in {out}.")

@@ -6,11 +6,11 @@ It holds the metrics with the intervals of utility, and fairness group by group.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from hushpoll_protocols import format_epsilon
 from hushpoll_shared.group_metrics import CONFIDENCE
 from hushpoll_shared.spelling.clock import Clock, SystemClock
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.evaluation.evaluation import Evaluation
 from hushpoll_training.evaluation.fairness.partition import partition_of, protected_partition
 from hushpoll_training.evaluation.fairness.report import fairness_report
@@ -29,7 +29,7 @@ def run_record(
     clock: Clock | None = None,
     groupings: Sequence[Sequence[str]] = (),
     confidence: float = CONFIDENCE,
-) -> dict[str, Any]:
+) -> JsonMembers:
     """Describe a run.
 
     Parameters
@@ -87,7 +87,7 @@ def run_record(
     }
 
 
-def _metrics(evaluation: Evaluation | None) -> dict[str, Any] | None:
+def _metrics(evaluation: Evaluation | None) -> JsonMembers | None:
     if evaluation is None:
         return None
     return {name: metric.to_json() for name, metric in evaluation.metrics.items()}
@@ -98,7 +98,7 @@ def uncertainty(
     groupings: Sequence[Sequence[str]] = (),
     *,
     confidence: float = CONFIDENCE,
-) -> dict[str, Any]:
+) -> JsonMembers:
     """Return ``intervals`` and ``fairness`` of both models; null where nothing was measured.
 
     Parameters
@@ -137,7 +137,7 @@ def _reports(
     evaluation: Evaluation,
     groupings: Sequence[Sequence[str]],
     confidence: float,
-) -> list[dict[str, Any]]:
+) -> list[JsonMembers]:
     published, scored = run.model.published, evaluation.scored
     partitions = [
         protected_partition(published, scored.codes),

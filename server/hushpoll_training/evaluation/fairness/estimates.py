@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from hushpoll_analysis.auditing.report import Withheld
 from hushpoll_analysis.metrics.group_counts import GroupCounts
 from hushpoll_analysis.metrics.intervals import level_of_each, spread_limits
 from hushpoll_shared.group_metrics import METRICS, GroupMetric, Rate
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Bounds:
     lower: float
     upper: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the limits as JSON, which has no infinity: null where there is no bound."""
         return {"lower": self.lower, "upper": self.upper if math.isfinite(self.upper) else None}
 
@@ -50,7 +50,7 @@ class GroupEstimate:
     closed_form: Bounds
     bootstrap: Bounds | Withheld
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the estimate as JSON."""
         return {
             "value": self.value,
@@ -79,7 +79,7 @@ class Spread:
     lowest: str
     highest: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the spread as JSON."""
         return {
             "value": self.value,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy.typing as npt
 
@@ -13,6 +13,7 @@ from hushpoll_analysis.metrics.group_counts import GroupCounts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import METRICS, RATES
 from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.evaluation.fairness.estimates import GroupEstimate, Spread, spreads
 from hushpoll_training.evaluation.fairness.measured import Measured
 from hushpoll_training.evaluation.fairness.partition import Partition
@@ -30,7 +31,7 @@ class Group:
     positives: int
     rates: Mapping[str, GroupEstimate | Withheld]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the group as JSON."""
         rates = {name: estimate.to_dict() for name, estimate in self.rates.items()}
         return {"group": self.name, "n": self.n, "positives": self.positives, "rates": rates}
@@ -43,7 +44,7 @@ class Comparison:
     group: str
     metrics: Mapping[str, GroupEstimate | Withheld]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the comparison as JSON."""
         metrics = {name: estimate.to_dict() for name, estimate in self.metrics.items()}
         return {"group": self.group, "metrics": metrics}
@@ -94,7 +95,7 @@ class FairnessReport:
         spread = self.spreads.values() if len(self.groups) > 2 else ()
         return max(1, sum(not isinstance(number, Withheld) for number in (*shown, *spread)))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the report as JSON."""
         return {
             "kind": "fairness report",
