@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
@@ -25,6 +25,7 @@ from hushpoll_server.jobs.result import Result, collected, json_result
 from hushpoll_server.services.results.audits import summary_of
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.wire.audit_documents import AuditDocument
 
 if TYPE_CHECKING:
     # Only jobs that train need the extra `train`, and importing it takes seconds.
@@ -141,7 +142,7 @@ def fairness(
     records = collected(parts, row, say)
     fitting = _how_to_fit(parameters, say, f"fits {parameters['folds']} models to cross-fit")
     report = fairness_of_records(records, *fitting, **others).to_dict()
-    summary = summary_of(report, parts.releases.describe(row))
+    summary = summary_of(cast("AuditDocument", report), parts.releases.describe(row))
     return replace(json_result("fairness", row, report), card=summary)
 
 
