@@ -43,7 +43,9 @@ import numpy.typing as npt
 
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.rows import Poisoning
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.draws import Draw
 
@@ -178,6 +180,11 @@ class Influence:
             )
         return float(min(frequencies)), float(max(frequencies))
 
+    def to_dict(self) -> JsonMembers:
+        """Return the row as JSON."""
+        document: JsonMembers = to_json(self.row())
+        return document
+
     def row(self) -> Poisoning:
         """Return the influence as a row of a result, with the shift that 1 % fakes can cause."""
         fakes, genuine = QUOTED_SHARE.numerator, QUOTED_SHARE.denominator - QUOTED_SHARE.numerator
@@ -211,6 +218,11 @@ class TableInfluence:
     up: Fraction
     down: Fraction
     drawn: Fraction = Fraction(1)
+
+    def to_dict(self) -> JsonMembers:
+        """Return the row as JSON."""
+        document: JsonMembers = to_json(self.row())
+        return document
 
     def row(self) -> Poisoning:
         """Return the influence as a row of a result, with the shift that 1 % fakes can cause."""
