@@ -50,7 +50,8 @@ def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: 
     trained = train_collected(records, *_how_to_fit(parameters, say, "fits the model"))
     measured = _measured(records, parameters, say) if parameters.get("folds") else None
     say(Step("writes the model", 0, None, "files"))
-    run = {**run_record(trained, {}, clock=parts.settings.clock), "on_records": measured}
+    run = run_record(trained, {}, clock=parts.settings.clock)
+    run["on_records"] = measured
     card = model_card(run)
     with TemporaryDirectory(prefix="hushpoll-model-") as folder:
         directory = Path(folder) / "model"

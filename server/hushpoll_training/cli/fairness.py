@@ -21,7 +21,6 @@ from hushpoll_shared.cli.statistic_commands import FAIRNESS
 from hushpoll_shared.cli.table_out import is_json, save_table
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.reading.pairs import read_list
-from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.tables.guarantee import guarantee
 from hushpoll_shared.tables.table_files import format_of
 from hushpoll_training.audits.records_fairness import (
@@ -39,6 +38,7 @@ from hushpoll_training.cli.options import (
 )
 from hushpoll_training.data.predictions_file import read_predictions
 from hushpoll_training.data.rows import table_header
+from hushpoll_training.evaluation.documents import ReportDocument, ReportsDocument
 from hushpoll_training.evaluation.fairness.partition import partition_by
 from hushpoll_training.evaluation.fairness.report import RESAMPLES, SMALLEST, fairness_report
 from hushpoll_training.learners.learner import FitOptions
@@ -286,7 +286,7 @@ def predictions(
             ).to_dict()
             for names in groupings
         ]
-    document = {
+    document: ReportsDocument = {
         "kind": "fairness reports",
         "setting": "on rows in clear",
         "reports": reports,
@@ -304,6 +304,6 @@ def predictions(
     emit(document, lambda: _text(reports, out), as_json=as_json)
 
 
-def _text(reports: Sequence[JsonObject], out: Path | None) -> str:
+def _text(reports: Sequence[ReportDocument], out: Path | None) -> str:
     parts = [report_text(report) for report in reports]
     return "\n\n".join(parts) + ("" if out is None else f"\nThe report is in {out}.")
