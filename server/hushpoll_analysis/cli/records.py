@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,13 @@ from hushpoll_shared.cli.statistic_commands import ESTIMATES, JOINT_TABLE, Stati
 from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
 from hushpoll_shared.queries.estimates import Estimates as Query
 from hushpoll_shared.querying.result import Result
-from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.tables.guarantee import guarantee
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 SINCE = click.option(
     "--since", type=_FILE, required=True, help="File of the records to compare with, of before."
 )
-Compute = Callable[..., Tabular | Result | JsonObject]
+Compute = Callable[..., Tabular | Result | Mapping[str, Any]]
 
 
 def records_command(statistic: Statistic) -> Callable[[Compute], Callable[..., None]]:
@@ -73,7 +72,7 @@ def records_command(statistic: Statistic) -> Callable[[Compute], Callable[..., N
 @records_command(ESTIMATES)
 def estimate(
     records: Records, attributes: tuple[str, ...], check_shape: bool, **asked: Any
-) -> JsonObject:
+) -> Mapping[str, Any]:
     """Show how often each answer was given, from the records of FILE, which export saved.
 
     The same as hushpoll estimate shows of a survey on a server.

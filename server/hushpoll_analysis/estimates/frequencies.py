@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +39,6 @@ from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.rows import CategoryEstimate
 from hushpoll_shared.querying.verdict import Reach, Verdict, reach_of_share
 from hushpoll_shared.spelling.intervals import how_to_read
-from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
@@ -112,9 +111,9 @@ class AttributeEstimate(Tabular):
             n=self.n if self.drawn else None,
         )
 
-    def to_dict(self) -> JsonMembers:
+    def to_dict(self) -> dict[str, Any]:
         """Return the estimate as the API and ``--json`` give it; an absent interval is null."""
-        entry: JsonMembers = to_json(self.row())
+        entry: dict[str, Any] = to_json(self.row())
         return entry
 
     def to_table(self) -> ResultTable:
@@ -155,7 +154,7 @@ class Estimates(Found, list[AttributeEstimate]):
             attributes=tuple(estimate.row() for estimate in self),
         )
 
-    def to_dict(self, *, shape: bool = False) -> JsonMembers:
+    def to_dict(self, *, shape: bool = False) -> dict[str, Any]:
         """Return the estimates as the API and ``--json`` give them."""
         return self.result(shape=shape).to_dict()
 

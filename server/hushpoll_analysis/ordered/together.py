@@ -55,14 +55,7 @@ class Mean:
 
     def row(self) -> MeanEstimate:
         """Return the mean as a row of a result."""
-        mean = self.mean
-        return MeanEstimate(
-            attribute=self.attribute,
-            group=self.group,
-            **mean.numbers(),
-            bound=mean.bound,
-            says_nothing=mean.says_nothing,
-        )
+        return MeanEstimate(attribute=self.attribute, group=self.group, **self.mean.to_dict())
 
 
 @dataclass(frozen=True, slots=True)

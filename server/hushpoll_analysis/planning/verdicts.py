@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
 from hushpoll_analysis.planning.blocks.side_by_side import side_by_side
 from hushpoll_analysis.planning.expected_audits import SURVEYS
@@ -32,7 +32,6 @@ from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.epsilon import EPSILON_MAX, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.protection import Level, survey_level
 from hushpoll_shared.survey.published import Published
@@ -149,7 +148,7 @@ class GoalVerdict:
         told += f" No epsilon up to {EPSILON_MAX} is enough for n = {self.n:,}"
         return told + (" under this protocol." if self.sampling is not None else ".")
 
-    def to_dict(self) -> JsonMembers:
+    def to_dict(self) -> dict[str, Any]:
         """Return the verdict as the API and ``--json`` give it."""
         return {
             "goal": self.goal.to_dict(),
@@ -175,7 +174,7 @@ def verdicts(
     given: AuditAssumptions | None = None,
     delta: float = DELTA,
     crowd: int | None = None,
-) -> JsonMembers:
+) -> dict[str, Any]:
     """Say whether a draft can answer what is wanted, and what it would take.
 
     Parameters
@@ -249,7 +248,7 @@ def _of_options(goal: Goal, published: Published) -> Goal:
 
 def _side_by_side(
     manifest: Manifest, goals: Sequence[Goal], given: AuditAssumptions
-) -> JsonMembers | None:
+) -> dict[str, Any] | None:
     def needed(draft: Manifest, goal: Goal) -> int | None:
         published = draft.resolve()
 
@@ -261,7 +260,7 @@ def _side_by_side(
     return side_by_side(manifest, goals, needed)
 
 
-def _together(told: Sequence[GoalVerdict]) -> JsonMembers:
+def _together(told: Sequence[GoalVerdict]) -> dict[str, Any]:
     answers = [one.answer for one in told]
     if len(told) == 1:
         return {"answer": answers[0], "verdict": told[0].sentence}

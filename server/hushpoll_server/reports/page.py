@@ -31,7 +31,6 @@ from hushpoll_shared.querying.shown import cut_notes, shown_sections
 from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.tables.top_rows import top_rows
-from hushpoll_shared.wire.audit_documents import MetricDocument
 
 COLUMNS: Final = 6
 """Of a cross-table side by side, so that a sheet of paper is wide enough."""
@@ -231,7 +230,7 @@ def _audit(audit: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _metrics(metrics: Mapping[str, MetricDocument]) -> Iterator[dict[str, Any]]:
+def _metrics(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for name, number in metrics.items():
         # A later release may have found a metric that this one does not know.
         label = METRICS[name].long_label if name in METRICS else name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hushpoll_analysis.estimates.frequencies import frequencies_from_counts
 from hushpoll_analysis.ordered.answered import has_shares_among
 from hushpoll_analysis.ordered.scales import is_ordered
@@ -13,10 +15,9 @@ from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.cross_tables import CrossTable
 from hushpoll_shared.queries.ordered_answers import Ordered
-from hushpoll_shared.spelling.json_values import JsonMembers
 
 
-def results_of(basis: Basis) -> JsonMembers:
+def results_of(basis: Basis) -> dict[str, Any]:
     """Return every number of a report.
 
     Parameters

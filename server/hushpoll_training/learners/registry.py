@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.learners.central.dpsgd import DPSGD
@@ -16,7 +16,6 @@ from hushpoll_training.learners.central.output_perturbation import OutputPerturb
 from hushpoll_training.learners.central.penalised_sgd import PenalisedSgd
 from hushpoll_training.learners.learner import Learner
 from hushpoll_training.learners.lightgbm import LightGBM
-from hushpoll_training.learners.parameters import Value
 from hushpoll_training.learners.wrapped import wrapping
 from hushpoll_training.mitigation.reweighed_learner import ReweighedLearner
 from hushpoll_training.mitigation.threshold_learner import ThresholdLearner
@@ -46,7 +45,7 @@ DEFAULT: Final = "lightgbm"
 """Also the learner of models and records that were saved before learners had names."""
 
 
-def create_learner(name: str = DEFAULT, parameters: Mapping[str, Value] | None = None) -> Learner:
+def create_learner(name: str = DEFAULT, parameters: Mapping[str, Any] | None = None) -> Learner:
     """Return a learner by its name, with its parameters.
 
     Raises

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.encodings.encoding import Encoding
 from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
 from hushpoll_training.encodings.registry import create_encoding
 from hushpoll_training.learners.learner import Learner
-from hushpoll_training.learners.parameters import Value
 from hushpoll_training.learners.registry import DEFAULT as DEFAULT_LEARNER
 from hushpoll_training.learners.registry import create_learner
 
@@ -34,7 +33,7 @@ class Recipe:
     @classmethod
     def of(
         cls,
-        parameters: Mapping[str, Value] | None = None,
+        parameters: Mapping[str, Any] | None = None,
         *,
         learner: str = DEFAULT_LEARNER,
         encoding: str = DEFAULT_ENCODING,
@@ -126,6 +125,6 @@ class Recipe:
                 field="further_groups",
             )
 
-    def to_json(self) -> JsonMembers:
+    def to_json(self) -> dict[str, Any]:
         """Return the recipe as records of runs hold it."""
         return {**self.learner.to_json(), "encoding": self.encoding.name}

@@ -12,12 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 from hushpoll_protocols import EPSILON_MIN, InvalidParameter, format_epsilon
 from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.decimals import PLACES, check_canonical
-from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import check_name, is_name, show
 from hushpoll_shared.survey.attributes import Attribute, PublishedAttribute
 from hushpoll_shared.survey.blocks import Together
@@ -59,7 +58,7 @@ class Draw:
         """d/s: how many respondents there are for one who answers a block."""
         return Fraction(len(self.blocks), self.answer)
 
-    def to_dict(self) -> JsonMembers:
+    def to_dict(self) -> dict[str, Any]:
         """Return the draw as JSON."""
         return {"name": self.name, "blocks": list(self.blocks), "answer": self.answer}
 
@@ -364,7 +363,7 @@ def _part(draw: Draw, epsilon: Decimal) -> Decimal:
 
 
 def check_claims(
-    document: Sequence[JsonObject], draws: Sequence[Draw], units: Mapping[str, Decimal]
+    document: Sequence[Mapping[str, Any]], draws: Sequence[Draw], units: Mapping[str, Decimal]
 ) -> None:
     """Refuse published draws that claim another epsilon than the split gives them.
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hushpoll_protocols import K_MAX, InvalidParameter
 from hushpoll_shared.spelling.canonical import check_keys
-from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import (
     NAME_LENGTH,
     QUESTION_LENGTH,
@@ -204,7 +203,7 @@ class SelectAll(Attribute):
             for name, category in zip(self.selection.attributes, self.categories, strict=True)
         )
 
-    def to_dict(self) -> JsonMembers:
+    def to_dict(self) -> dict[str, Any]:
         """Return the attribute as JSON, as an author writes it."""
         limits = {
             key: getattr(self, key)
