@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
@@ -53,6 +53,13 @@ RESULTS: Final[Mapping[type[Query[Any]], Callable[..., Found | Result]]] = {
 }
 """By the query: a function of it and of its source; of two versions, of the earlier source too."""
 
+OF_A_GROUP: Final = frozenset({Ordered})
+"""Queries that take a condition on a perturbed attribute: what they give of one group of `given`.
+
+Shares within such a group are `conditional-shares`: where the group may be empty they have no
+bound, for which the rows of `estimates` have no word.
+"""
+
 _WITHIN_GROUPS: Final = tuple(
     kind.name for kind in RESULTS if "given" in {one.name for one in kind.parameters()}
 )
@@ -85,7 +92,8 @@ def in_domain(query: Query[Any], source: Source) -> Source:
     Raises
     ------
     InvalidParameter
-        For a condition on an attribute that is unknown, perturbed or asked for itself, on an
+        For a condition on an attribute that is unknown or asked for itself, on a perturbed
+        one where the statistic has no law of its groups, on an
         unknown category, and where no report is in the domain.
     """
     if query.where is None:
@@ -99,14 +107,39 @@ def in_domain(query: Query[Any], source: Source) -> Source:
                 "condition out, or ask for another attribute",
                 field=FIELD,
             )
-        if source.published.attribute(name).oracle is not None:
-            raise InvalidParameter(
-                f"{FIELD} has a condition on {name}, which is perturbed, so that nobody knows "
-                f"whose report is in the domain; {FIELD} takes attributes in clear. Statistics "
-                f"within groups have {name} as `given`: {', '.join(_WITHIN_GROUPS)}",
-                field=FIELD,
-            )
-    return source.within(domain)
+    perturbed = domain.perturbed(source.published)
+    if perturbed:
+        _require_one_group(query, perturbed)
+    clear = Domain.of(
+        source.published, {name: of for name, of in query.where.items() if name not in perturbed}
+    )
+    return source.within(clear) if clear.codes else source
+
+
+def _require_one_group(query: Query[Any], perturbed: Sequence[str]) -> None:
+    """Refuse conditions on perturbed attributes of which the query's statistic has no law."""
+    name = perturbed[0]
+    if type(query) not in OF_A_GROUP:
+        raise InvalidParameter(
+            f"{FIELD} has a condition on {name}, which is perturbed, so that nobody knows "
+            f"whose report is in the domain; {FIELD} takes attributes in clear. Statistics "
+            f"within groups have {name} as `given`: {', '.join(_WITHIN_GROUPS)}",
+            field=FIELD,
+        )
+    wanted = (query.where or {})[name]
+    if len(perturbed) > 1 or len(wanted) > 1:
+        raise InvalidParameter(
+            f"{FIELD} has {len(perturbed)} perturbed attributes and {len(wanted)} categories of "
+            f"{name}; intervals are known within one category of one perturbed attribute: ask of "
+            "each alone",
+            field=FIELD,
+        )
+    if getattr(query, "given", None) is not None:
+        raise InvalidParameter(
+            f"{FIELD} has a condition on {name}, which is perturbed, and there are groups of "
+            f"`given`; no interval is known within both: leave `given` or the condition out",
+            field=FIELD,
+        )
 
 
 def result_within(query: Query[R], source: Source, before: Source | None = None) -> R:

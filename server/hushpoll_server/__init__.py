@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hushpoll_protocols.errors import MissingExtra
 
@@ -20,7 +20,7 @@ if importlib.util.find_spec("flask") is None:
 __all__ = ["create_app", "create_asgi"]
 
 
-def create_app(config: Mapping[str, Any] | None = None) -> Flask:
+def create_app(config: Mapping[str, object] | None = None) -> Flask:
     """Build the application of analysts, administrators and pages on its database.
 
     The routes of devices are not in it; `create_asgi` has all.
@@ -46,7 +46,7 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     return build(settings, Services(settings), testing=bool((config or {}).get("TESTING")))
 
 
-def create_asgi(config: Mapping[str, Any] | None = None) -> Whole:
+def create_asgi(config: Mapping[str, object] | None = None) -> Whole:
     """Build the whole server as one ASGI application on its database.
 
     Parameters, exceptions

@@ -9,14 +9,14 @@ import json
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from hushpoll_server import create_app
 from hushpoll_server.http.endpoint import EXTENSION
 from hushpoll_server.web_application import documented
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 
-def generated() -> dict[str, Any]:
+def generated() -> JsonMembers:
     """Return the document of an application on a database that is thrown away."""
     with TemporaryDirectory() as directory:
         app = create_app({"DATABASE_URL": f"sqlite:///{directory}/hushpoll.sqlite"})
@@ -26,7 +26,7 @@ def generated() -> dict[str, Any]:
             app.extensions[EXTENSION].stop()
 
 
-def as_text(generated_document: dict[str, Any]) -> str:
+def as_text(generated_document: JsonMembers) -> str:
     """Return a document as the file has it: sorted and indented, so that changes can be read."""
     return json.dumps(generated_document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 

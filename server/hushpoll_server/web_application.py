@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import secrets
 import time
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from flask import Flask, Response, g, request, url_for
@@ -38,6 +38,7 @@ from hushpoll_server.pages import api_reference, public_results, survey
 from hushpoll_server.prefix import placed
 from hushpoll_server.services.people.provider import require_oidc
 from hushpoll_server.services.services import Services
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 log = get_logger(__name__)
 
@@ -126,7 +127,7 @@ def _not_allowed(error: MethodNotAllowed) -> Response:
     return endpoint.problem_answer(error)
 
 
-def documented(app: OpenAPI) -> dict[str, Any]:
+def documented(app: OpenAPI) -> JsonMembers:
     """Return the OpenAPI document of the whole server, devices' routes included."""
     generated = copy.deepcopy(app.api_doc)
     device_operations.add_to(generated)

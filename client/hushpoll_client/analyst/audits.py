@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from hushpoll_client.analyst.calls import Calls, list_in, object_of, version_path
+from hushpoll_client.analyst.calls import Calls, version_path
 from hushpoll_client.analyst.jobs import checked_job_id
+from hushpoll_shared.wire.documents import AuditEntry
 
 
 class AuditCalls(Calls):
     """Lists and deletes audits. An audit has the id of the job ``fairness`` that made it."""
 
-    def audits(self, name: str, version: int) -> list[dict[str, Any]]:
+    def audits(self, name: str, version: int) -> list[AuditEntry]:
         """Return the newest 200 audits of a survey's version; needs scope ``read``.
 
         Returns
@@ -20,9 +19,7 @@ class AuditCalls(Calls):
             ``job``, and ``audit`` where it is done: its groups, and what it found. The job's result
             says all.
         """
-        return list_in(
-            object_of(self._transport.get(*version_path(name, version), "audits")), "audits"
-        )
+        return self._listed(AuditEntry, "audits", *version_path(name, version), "audits")
 
     def delete_audit(self, audit_id: str) -> None:
         """Delete an audit that has ended, with its result.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from hushpoll_client.config import ClientConfig, Endpoint
 from hushpoll_client.delivery.answers import Answer
@@ -12,6 +12,7 @@ from hushpoll_protocols.errors import TransportError
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.spelling.canonical import canonical_json
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import check_name
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from hushpoll_client.delivery.timing import Pacing
 
 R = TypeVar("R", bound=Result)
+D = TypeVar("D")
 
 # Estimates of many large domains are longer than anything a device reads.
 CONFIG = ClientConfig(max_response_bytes=2**28, read_timeout=120.0, exchange_timeout=600.0)
@@ -57,18 +59,29 @@ class Calls:
 
     def _post(
         self,
-        document: Mapping[str, Any],
+        document: JsonObject,
         *path: str,
         params: Mapping[str, str] | None = None,
         etag: str | None = None,
         retry: bool = True,
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Return the answer to a JSON body; `retry` only where a repetition changes nothing."""
         body = canonical_json(document)
         answer = self._transport.post(
             *path, body=body, media_type=JSON_MEDIA_TYPE, params=params, etag=etag, retry=retry
         )
         return object_of(answer)
+
+    def _fetched(self, kind: type[D], *path: str) -> D:
+        """Return the document at a path."""
+        return known(kind, object_of(self._transport.get(*path)))
+
+    def _listed(
+        self, kind: type[D], key: str, *path: str, params: Mapping[str, str] | None = None
+    ) -> list[D]:
+        """Return the documents that the answer at a path lists under a key."""
+        answer = object_of(self._transport.get(*path, params=params))
+        return [known(kind, item) for item in list_in(answer, key)]
 
     def ask(self, name: str, version: int, query: Query[R]) -> R:
         """Return the result of a query about a survey's version; needs scope ``read``.
@@ -91,13 +104,11 @@ class Calls:
         except (KeyError, TypeError, ValueError):
             raise unexpected(f"result of the query {query.name}") from None
 
-    def _asked(
-        self, name: str, version: int, kind: type[Query[Any]], **given: Any
-    ) -> dict[str, Any]:
+    def _asked(self, name: str, version: int, kind: type[Query[Any]], **given: Any) -> JsonMembers:
         """Return the JSON form of a query's result; a parameter that is None has its default."""
         return self.ask_json(name, version, kind.read(given))
 
-    def ask_json(self, name: str, version: int, query: Query[Any]) -> dict[str, Any]:
+    def ask_json(self, name: str, version: int, query: Query[Any]) -> JsonMembers:
         """Return the JSON form of a query's result, as the server gives it."""
         path = (*version_path(name, version), query.name)
         return object_of(self._transport.get(*path, params=query.spelled()))
@@ -113,7 +124,7 @@ def version_path(name: str, version: int) -> tuple[str, ...]:
     return *survey_path(name), "versions", str(version)
 
 
-def object_of(answer: Answer) -> dict[str, Any]:
+def object_of(answer: Answer) -> JsonMembers:
     """Return the JSON object that an answer is.
 
     Raises
@@ -127,7 +138,15 @@ def object_of(answer: Answer) -> dict[str, Any]:
     return document
 
 
-def list_in(document: Mapping[str, Any], key: str) -> list[Any]:
+def known(_kind: type[D], members: object) -> D:
+    """Return an object of an answer as a document of :mod:`hushpoll_shared.wire.documents`.
+
+    Its members are taken as they came: both sides are of one version, as `unexpected` says.
+    """
+    return cast("D", members)
+
+
+def list_in(document: JsonObject, key: str) -> list[Any]:
     """Return the list that an answer has under a key; raises as `object_of`."""
     items = document.get(key)
     if not isinstance(items, list):

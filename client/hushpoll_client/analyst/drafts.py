@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
-from hushpoll_client.analyst.calls import Calls, list_in, object_of, version_path
+from hushpoll_client.analyst.calls import Calls, known, object_of, version_path
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.canonical import canonical_json
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.text import show
+from hushpoll_shared.wire.documents import (
+    DraftDocument,
+    DraftSummary,
+    LaunchPlan,
+    PublishedDocument,
+    ValidationDocument,
+)
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 
 _DRAFT_ID = re.compile(r"[0-9a-f]{16}", re.ASCII)
@@ -18,7 +24,7 @@ _DRAFT_ID = re.compile(r"[0-9a-f]{16}", re.ASCII)
 class DraftCalls(Calls):
     """Checks, keeps, changes and publishes drafts; needs scope ``publish``."""
 
-    def validate(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    def validate(self, manifest: JsonObject) -> ValidationDocument:
         """Say all for which a manifest would be refused; nothing is stored.
 
         Returns
@@ -27,11 +33,11 @@ class DraftCalls(Calls):
             ``valid``; ``problems``, each with ``field``, ``value``, ``message`` and ``remedy``;
             ``hardly_protected``, ``warnings``, and, if valid, ``digest`` and ``manifest``.
         """
-        return self._post({"manifest": manifest}, "drafts", "validate")
+        return known(ValidationDocument, self._post({"manifest": manifest}, "drafts", "validate"))
 
     def launch_plan(
-        self, manifest: Mapping[str, Any], n: int, *, width: float | None = None
-    ) -> dict[str, Any]:
+        self, manifest: JsonObject, n: int, *, width: float | None = None
+    ) -> LaunchPlan:
         """Say how precise each question and an audit will be; nothing is stored.
 
         Parameters
@@ -44,27 +50,28 @@ class DraftCalls(Calls):
             Mean width that no question's intervals should exceed, in (0, 1]; 0.1 by default.
         """
         more = {} if width is None else {"width": width}
-        return self._post({"manifest": manifest, "n": n, **more}, "drafts", "plan")
+        return known(
+            LaunchPlan, self._post({"manifest": manifest, "n": n, **more}, "drafts", "plan")
+        )
 
-    def drafts(self) -> list[dict[str, Any]]:
+    def drafts(self) -> list[DraftSummary]:
         """List the drafts, that which was changed last first."""
-        return list_in(object_of(self._transport.get("drafts")), "drafts")
+        return self._listed(DraftSummary, "drafts", "drafts")
 
-    def draft(self, draft_id: str) -> dict[str, Any]:
+    def draft(self, draft_id: str) -> DraftDocument:
         """Return a draft with its ``manifest`` and ``revision``."""
-        return object_of(self._transport.get("drafts", checked_draft_id(draft_id)))
+        return self._fetched(DraftDocument, "drafts", checked_draft_id(draft_id))
 
-    def add_draft(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    def add_draft(self, manifest: JsonObject) -> DraftDocument:
         """Keep a manifest as a draft, whatever it lacks but for the survey's name. Not retried."""
-        return self._post({"manifest": manifest}, "drafts", retry=False)
+        return known(DraftDocument, self._post({"manifest": manifest}, "drafts", retry=False))
 
-    def draft_of_version(self, name: str, version: int) -> dict[str, Any]:
+    def draft_of_version(self, name: str, version: int) -> DraftDocument:
         """Begin the next version of a published survey as a draft. Not retried."""
-        return self._post({}, *version_path(name, version), "draft", retry=False)
+        answer = self._post({}, *version_path(name, version), "draft", retry=False)
+        return known(DraftDocument, answer)
 
-    def replace_draft(
-        self, draft_id: str, manifest: Mapping[str, Any], *, revision: int
-    ) -> dict[str, Any]:
+    def replace_draft(self, draft_id: str, manifest: JsonObject, *, revision: int) -> DraftDocument:
         """Put another manifest into a draft, if it still has the revision that was read.
 
         Raises
@@ -79,18 +86,19 @@ class DraftCalls(Calls):
             media_type=JSON_MEDIA_TYPE,
             etag=f'"{revision}"',
         )
-        return object_of(answer)
+        return known(DraftDocument, object_of(answer))
 
     def publish_draft(
         self, draft_id: str, *, revision: int, allow_weak: bool = False
-    ) -> dict[str, Any]:
+    ) -> PublishedDocument:
         """Publish a draft in the revision that was read. Not retried.
 
         Returns what :meth:`AnalystClient.publish` does.
         """
         params = {"allow_weak": "true"} if allow_weak else None
         path = ("drafts", checked_draft_id(draft_id), "publish")
-        return self._post({}, *path, params=params, etag=f'"{revision}"', retry=False)
+        answer = self._post({}, *path, params=params, etag=f'"{revision}"', retry=False)
+        return known(PublishedDocument, answer)
 
     def delete_draft(self, draft_id: str) -> None:
         """Delete a draft, in whatever revision it is."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from hushpoll_client.analyst.calls import Calls, list_in, object_of, unexpected, version_path
+from hushpoll_client.analyst.calls import Calls, known, object_of, unexpected, version_path
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject, JsonValue
 from hushpoll_shared.spelling.text import printable, show
+from hushpoll_shared.wire.audit_documents import AuditDocument
+from hushpoll_shared.wire.documents import JobDocument
 
 PAUSE_SECONDS: Final = 0.5
 TIMEOUT_SECONDS: Final = 600.0
@@ -17,7 +20,17 @@ _JOB_ID: Final = re.compile("[0-9A-Za-z_-]{1,64}")
 STATES: Final = ("queued", "running", "done", "failed", "cancelled")
 _ENDED: Final = frozenset({"done", "failed", "cancelled"})
 
-OnLook: TypeAlias = Callable[[Mapping[str, Any]], object]
+_MADE: Final = {
+    "dependencies": "pairs",
+    "fairness": "metrics",
+    "regress": "coefficients",
+    "shape": "attributes",
+    "table": "cells",
+    "weight": "attributes",
+}
+"""By kind of job: the list or object that its JSON has; an audit of groups has ``groups``."""
+
+OnLook: TypeAlias = Callable[[JobDocument], object]
 """Called with the job at every look at it."""
 
 
@@ -26,12 +39,12 @@ class JobFailed(HushpollError):
 
 
 def wait_for(
-    look: Callable[[str], dict[str, Any]],
-    job: dict[str, Any],
+    look: Callable[[str], JobDocument],
+    job: JobDocument,
     *,
     timeout: float = TIMEOUT_SECONDS,
     on_look: OnLook | None = None,
-) -> dict[str, Any]:
+) -> JobDocument:
     """Look at a job until it is done, and return it.
 
     Parameters
@@ -71,7 +84,7 @@ def wait_for(
             if not error.retryable or time.monotonic() >= end:
                 raise
     if job["state"] == "failed":
-        reason = job.get("error") or {}
+        reason: Mapping[str, object] = job.get("error") or {}
         detail, code = reason.get("detail"), reason.get("code")
         raise JobFailed(f"job {job.get('id')} failed: {detail} ({code})")
     if job["state"] == "cancelled":
@@ -79,13 +92,13 @@ def wait_for(
     return job
 
 
-def show_hint(job: Mapping[str, Any]) -> str:
+def show_hint(job: JobDocument) -> str:
     """Return what a server says of a job that nothing takes now, as one printable line."""
     hint = job.get("hint")
     return " ".join(printable(hint)[:400].split()) if isinstance(hint, str) else ""
 
 
-def how_far(job: Mapping[str, Any]) -> str:
+def how_far(job: JobDocument) -> str:
     """Return a job's state, and how far it is where the server tells, in words."""
     words, progress = str(job.get("state")), job.get("progress")
     if job.get("worker_alive") is False:
@@ -103,8 +116,8 @@ class JobCalls(Calls):
     """Starts jobs, looks at them and fetches their results."""
 
     def start_job(
-        self, kind: str, name: str, version: int, parameters: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
+        self, kind: str, name: str, version: int, parameters: JsonObject | None = None
+    ) -> JobDocument:
         """Ask a worker of the server for a job, and do not wait for it.
 
         Parameters
@@ -121,15 +134,16 @@ class JobCalls(Calls):
         dict
             The job: ``id``, ``state`` and more.
         """
-        return self._post(parameters or {}, *version_path(name, version), "jobs", kind, retry=False)
+        path = (*version_path(name, version), "jobs", kind)
+        return known(JobDocument, self._post(parameters or {}, *path, retry=False))
 
-    def job(self, job_id: str) -> dict[str, Any]:
+    def job(self, job_id: str) -> JobDocument:
         """Look at a job; needs scope ``read``."""
-        return object_of(self._transport.get("jobs", checked_job_id(job_id)))
+        return self._fetched(JobDocument, "jobs", checked_job_id(job_id))
 
     def jobs(
         self, *, survey: str | None = None, kind: str | None = None, state: str | None = None
-    ) -> list[dict[str, Any]]:
+    ) -> list[JobDocument]:
         """Return the newest 200 jobs of the token's surveys, the newest first; needs ``read``.
 
         Parameters
@@ -140,14 +154,14 @@ class JobCalls(Calls):
         """
         wanted = {"survey": survey, "kind": kind, "state": state}
         params = {name: value for name, value in wanted.items() if value is not None}
-        return list_in(object_of(self._transport.get("jobs", params=params)), "jobs")
+        return self._listed(JobDocument, "jobs", "jobs", params=params)
 
-    def cancel_job(self, job_id: str) -> dict[str, Any]:
+    def cancel_job(self, job_id: str) -> JobDocument:
         """End a job that waits or runs, and return it; one that has ended stays as it is.
 
         Needs the token that asked for it, or scope ``admin``.
         """
-        return self._post({}, "jobs", checked_job_id(job_id), "cancel")
+        return known(JobDocument, self._post({}, "jobs", checked_job_id(job_id), "cancel"))
 
     def job_result(
         self, job_id: str, write: Callable[[bytes], object], *, format: str | None = None
@@ -179,7 +193,7 @@ class JobCalls(Calls):
         together: str | None = None,
         timeout: float = TIMEOUT_SECONDS,
         on_look: OnLook | None = None,
-    ) -> dict[str, Any]:
+    ) -> AuditDocument:
         """Have a survey's group fairness estimated from its records alone, by a worker.
 
         The server has a default for what is None. Needs the scopes ``train`` and ``read``.
@@ -227,20 +241,25 @@ class JobCalls(Calls):
         JobFailed
             If the worker could not do it, or not in time.
         """
-        body: dict[str, Any] = {
-            "folds": folds,
-            "seed": seed,
-            "learner": learner,
-            "parameters": parameters,
-            "encoding": encoding,
-            "protected_input": protected_input,
-            "groups": groups,
-            "reference": reference,
-            "confidence": confidence,
-            "expected": expected,
-            "together": together,
-        }
-        return self._document("fairness", name, version, body, "metrics", timeout, on_look)
+        report = self._document(
+            "fairness",
+            name,
+            version,
+            timeout,
+            on_look,
+            folds=folds,
+            seed=seed,
+            learner=learner,
+            parameters=parameters,
+            encoding=encoding,
+            protected_input=protected_input,
+            groups=groups,
+            reference=reference,
+            confidence=confidence,
+            expected=expected,
+            together=together,
+        )
+        return known(AuditDocument, report)
 
     def report_shape(
         self,
@@ -250,7 +269,7 @@ class JobCalls(Calls):
         alpha: float | None = None,
         timeout: float = TIMEOUT_SECONDS,
         on_look: OnLook | None = None,
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Have a worker test whether a survey's reports look like those that devices make.
 
         Parameters
@@ -273,9 +292,7 @@ class JobCalls(Calls):
         TransportError, JobFailed
             See :meth:`fairness`.
         """
-        return self._document(
-            "shape", name, version, {"alpha": alpha}, "attributes", timeout, on_look
-        )
+        return self._document("shape", name, version, timeout, on_look, alpha=alpha)
 
     def joint_table(
         self,
@@ -287,7 +304,7 @@ class JobCalls(Calls):
         likelihood: bool | None = None,
         timeout: float = TIMEOUT_SECONDS,
         on_look: OnLook | None = None,
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Have a worker estimate the joint table of two or three attributes; needs ``read``.
 
         Parameters
@@ -314,24 +331,28 @@ class JobCalls(Calls):
         TransportError, JobFailed
             See :meth:`fairness`.
         """
-        body = {
-            "attributes": list(attributes),
-            "confidence": confidence,
-            "likelihood": likelihood,
-        }
-        return self._document("table", name, version, body, "cells", timeout, on_look)
+        return self._document(
+            "table",
+            name,
+            version,
+            timeout,
+            on_look,
+            attributes=list(attributes),
+            confidence=confidence,
+            likelihood=likelihood,
+        )
 
     def weighted_shares_of_several(
         self,
         name: str,
         version: int,
         attributes: Sequence[str],
-        design: Mapping[str, Any] | None = None,
+        design: JsonObject | None = None,
         *,
         confidence: float | None = None,
         timeout: float = TIMEOUT_SECONDS,
         on_look: OnLook | None = None,
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Have a worker estimate the weighted shares of several attributes; needs ``read``.
 
         Parameters
@@ -355,12 +376,16 @@ class JobCalls(Calls):
         TransportError, JobFailed
             See :meth:`fairness`.
         """
-        body = {
-            "attributes": list(attributes),
-            "design": dict(design or {}),
-            "confidence": confidence,
-        }
-        return self._document("weight", name, version, body, "attributes", timeout, on_look)
+        return self._document(
+            "weight",
+            name,
+            version,
+            timeout,
+            on_look,
+            attributes=list(attributes),
+            design=dict(design or {}),
+            confidence=confidence,
+        )
 
     def regression(
         self,
@@ -375,7 +400,7 @@ class JobCalls(Calls):
         at: Mapping[str, str] | None = None,
         timeout: float = TIMEOUT_SECONDS,
         on_look: OnLook | None = None,
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Have a worker fit a regression of one attribute on others; needs the scope ``read``.
 
         Parameters
@@ -408,31 +433,35 @@ class JobCalls(Calls):
         TransportError, JobFailed
             See :meth:`fairness`.
         """
-        body = {
-            "formula": formula,
-            "family": family,
-            "saturated": saturated,
-            "robust": robust,
-            "confidence": confidence,
-            "at": dict(at) if at else None,
-        }
-        return self._document("regress", name, version, body, "coefficients", timeout, on_look)
+        return self._document(
+            "regress",
+            name,
+            version,
+            timeout,
+            on_look,
+            formula=formula,
+            family=family,
+            saturated=saturated,
+            robust=robust,
+            confidence=confidence,
+            at=dict(at) if at else None,
+        )
 
     def _document(
         self,
         kind: str,
         name: str,
         version: int,
-        body: Mapping[str, Any],
-        key: str,
         timeout: float,
         on_look: OnLook | None,
-    ) -> dict[str, Any]:
-        """Return the JSON that a job makes; it has one list or object, `key` or ``groups``."""
-        parameters = {field: value for field, value in body.items() if value is not None}
+        **given: JsonValue,
+    ) -> JsonMembers:
+        """Return the JSON that a job makes; the server has a default for what is None."""
+        parameters = {field: value for field, value in given.items() if value is not None}
         job = self.start_job(kind, name, version, parameters)
         job = wait_for(self.job, job, timeout=timeout, on_look=on_look)
         document = object_of(self._transport.get("jobs", checked_job_id(job.get("id")), "result"))
+        key = _MADE[kind]
         if not isinstance(document.get(key, document.get("groups")), dict | list):
             raise unexpected(key)
         return document

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from hushpoll_client.analyst.calls import Calls, list_in, object_of, unexpected, version_path
+from hushpoll_client.analyst.calls import Calls, object_of, unexpected, version_path
 from hushpoll_client.analyst.jobs import checked_job_id
+from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_shared.wire.documents import LearnersDocument, TrainingRun
 
 
 class ModelCalls(Calls):
     """Lists, reads, fetches and deletes models. A model has the id of the job that trained it."""
 
-    def models(self, name: str, version: int) -> list[dict[str, Any]]:
+    def models(self, name: str, version: int) -> list[TrainingRun]:
         """Return the newest 200 trainings of a survey's version; needs scope ``read``.
 
         Returns
@@ -21,11 +22,9 @@ class ModelCalls(Calls):
             ``job``, and ``model`` where it is done: learner, encoding, parameters, privacy,
             ``protections``, and ``on_records`` where the training was asked for with ``folds``.
         """
-        return list_in(
-            object_of(self._transport.get(*version_path(name, version), "models")), "runs"
-        )
+        return self._listed(TrainingRun, "runs", *version_path(name, version), "models")
 
-    def learners(self, name: str, version: int) -> dict[str, Any]:
+    def learners(self, name: str, version: int) -> LearnersDocument:
         """Return what may be trained on a version's records; needs scope ``read``.
 
         Returns
@@ -34,9 +33,9 @@ class ModelCalls(Calls):
             ``target``, or ``reason`` for having none; ``encodings``; ``learners``, each with
             ``parameters`` and their intervals, or the ``reason`` why it cannot run on the server.
         """
-        return object_of(self._transport.get(*version_path(name, version), "learners"))
+        return self._fetched(LearnersDocument, *version_path(name, version), "learners")
 
-    def model_card(self, model_id: str) -> dict[str, Any]:
+    def model_card(self, model_id: str) -> JsonMembers:
         """Return a model's card; needs scope ``read``."""
         found = object_of(self._transport.get("models", checked_job_id(model_id))).get("card")
         if not isinstance(found, dict):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from hushpoll_client.analyst.calls import Calls
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.queries.ordered_changes import OrderedChange
 from hushpoll_shared.queries.simultaneous_means import SimultaneousMeans
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.scores import Score
 
 
@@ -30,7 +30,7 @@ class OrderedCalls(Calls):
         confidence: float | None = None,
         reference: str | None = None,
         simultaneous: bool = False,
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Fetch mean, quantiles, share at a threshold and NPS of those who answered.
 
         Parameters
@@ -84,7 +84,7 @@ class OrderedCalls(Calls):
         threshold: float | None = None,
         confidence: float | None = None,
         simultaneous: bool = False,
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Fetch how mean, share at a threshold and NPS have changed since another version.
 
         Parameters
@@ -122,7 +122,7 @@ class OrderedCalls(Calls):
         given: str | None = None,
         scores: Mapping[str, Sequence[Score]] | None = None,
         confidence: float | None = None,
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Fetch means of several attributes or groups whose intervals hold together.
 
         Parameters
@@ -155,6 +155,6 @@ class OrderedCalls(Calls):
         *,
         attribute: str | None = None,
         confidence: float | None = None,
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Fetch shares among those who answered an attribute, or each that can be skipped."""
         return self._asked(name, version, Answered, attribute=attribute, confidence=confidence)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from hushpoll_client.analyst.calls import version_path
 from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS, JobCalls, OnLook
@@ -13,6 +12,7 @@ from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.queries.independence import Independence
 from hushpoll_shared.queries.simultaneous_estimates import Simultaneous
 from hushpoll_shared.querying.domains import Where
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 
 
 class RelationCalls(JobCalls):
@@ -28,7 +28,7 @@ class RelationCalls(JobCalls):
         reference: str | None = None,
         confidence: float | None = None,
         simultaneous: bool = False,
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Fetch the shares of an attribute's categories within each category of another.
 
         Parameters
@@ -57,7 +57,7 @@ class RelationCalls(JobCalls):
 
     def independence(
         self, name: str, version: int, a: str, b: str, *, alpha: float | None = None
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Fetch a test that two attributes are independent, at the level `alpha` (0.05)."""
         return self._asked(name, version, Independence, a=a, b=b, alpha=alpha)
 
@@ -69,7 +69,7 @@ class RelationCalls(JobCalls):
         attribute: str | None = None,
         method: str | None = None,
         confidence: float | None = None,
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Fetch estimates of an attribute, or of all, whose intervals hold together.
 
         Parameters
@@ -89,7 +89,7 @@ class RelationCalls(JobCalls):
 
     def dependencies(
         self, name: str, version: int, *, rate: float | None = None, where: Where | None = None
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Fetch tests of independence of all pairs, with a part `rate` of false discoveries.
 
         With `where` they are about reports with some categories of some attributes alone.
@@ -106,7 +106,7 @@ class RelationCalls(JobCalls):
         where: Where | None = None,
         timeout: float = TIMEOUT_SECONDS,
         on_look: OnLook | None = None,
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Have a worker make the tests of :meth:`dependencies`; needs ``read``.
 
         Parameters
@@ -122,8 +122,9 @@ class RelationCalls(JobCalls):
             See :meth:`fairness`.
         """
         inside = where and {one: list(categories) for one, categories in where.items()}
-        body = {"rate": rate, "where": inside}
-        return self._document("dependencies", name, version, body, "pairs", timeout, on_look)
+        return self._document(
+            "dependencies", name, version, timeout, on_look, rate=rate, where=inside
+        )
 
     def changes(
         self,
@@ -138,7 +139,7 @@ class RelationCalls(JobCalls):
         since_mapping: Mapping[str, str] | None = None,
         confidence: float | None = None,
         simultaneous: bool = False,
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Fetch how the shares of an attribute have changed since another version or survey.
 
         Parameters
@@ -171,10 +172,10 @@ class RelationCalls(JobCalls):
         name: str,
         version: int,
         attribute: str,
-        design: Mapping[str, Any] | None = None,
+        design: JsonObject | None = None,
         *,
         confidence: float | None = None,
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Fetch shares of the population by weights, strata and known margins.
 
         Parameters
@@ -187,7 +188,7 @@ class RelationCalls(JobCalls):
         confidence : float, optional
             In [0.01, 0.999999]; the server's default is 0.95.
         """
-        body: dict[str, Any] = {"attribute": attribute, "design": dict(design or {})}
+        body: JsonMembers = {"attribute": attribute, "design": dict(design or {})}
         if confidence is not None:
             body["confidence"] = confidence
         return self._post(body, *version_path(name, version), "weighted-shares")

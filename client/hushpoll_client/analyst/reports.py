@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hushpoll_client.analyst.calls import Calls, list_in, object_of, version_path
+from hushpoll_client.analyst.calls import Calls, known, version_path
 from hushpoll_shared.querying.query import Query
+from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_shared.wire.documents import PublicationDocument
 
 
 class ReportCalls(Calls):
@@ -77,7 +79,7 @@ class ReportCalls(Calls):
         estimator: str = "unbiased",
         confidence: float = 0.95,
         fairness: bool = True,
-    ) -> dict[str, Any]:
+    ) -> PublicationDocument:
         """Publish results of a closed version for everybody; parameters as `report` has them.
 
         Returns
@@ -86,7 +88,7 @@ class ReportCalls(Calls):
             ``address``, the path of the public page; ``published_at``; what is shown;
             ``warnings``, sentences about groups in clear that were merged or left out.
         """
-        document = {
+        document: JsonMembers = {
             "attributes": list(attributes),
             "cross_tables": [list(pair) for pair in cross_tables],
             "estimator": estimator,
@@ -94,12 +96,13 @@ class ReportCalls(Calls):
             "fairness": fairness,
         }
         # Publishing once more would make a second publication of the same.
-        return self._post(document, *version_path(name, version), "public-results", retry=False)
+        path = (*version_path(name, version), "public-results")
+        return known(PublicationDocument, self._post(document, *path, retry=False))
 
-    def public_results(self, name: str, version: int) -> list[dict[str, Any]]:
+    def public_results(self, name: str, version: int) -> list[PublicationDocument]:
         """List the publications of a version, also those that were taken back."""
-        answer = self._transport.get(*version_path(name, version), "public-results")
-        return list_in(object_of(answer), "publications")
+        path = (*version_path(name, version), "public-results")
+        return self._listed(PublicationDocument, "publications", *path)
 
     def take_results_back(self, name: str, version: int) -> None:
         """Take published results back: their address answers 410 from then on."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from hushpoll_client.analyst.calls import (
     Calls,
+    known,
     object_of,
     survey_path,
     unexpected,
@@ -16,6 +16,8 @@ from hushpoll_client.analyst.calls import (
 from hushpoll_shared.queries.cross_tables import CrossTable
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.querying.domains import Where
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
+from hushpoll_shared.wire.documents import CountsDocument, DeletedRecords
 from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
 
 
@@ -33,7 +35,7 @@ class BulkReceipt:
 
     accepted: int
     duplicate: int
-    rejected: tuple[Mapping[str, Any], ...]
+    rejected: tuple[JsonObject, ...]
 
 
 class ResultCalls(Calls):
@@ -75,7 +77,7 @@ class ResultCalls(Calls):
         confidence: float | None = None,
         estimator: str | None = None,
         where: Where | None = None,
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Fetch estimates of every attribute's categories.
 
         Parameters
@@ -93,13 +95,13 @@ class ResultCalls(Calls):
         asked = {"confidence": confidence, "estimator": estimator, "where": where}
         return self._asked(name, version, Estimates, **asked)
 
-    def counts(self, name: str, version: int) -> dict[str, Any]:
+    def counts(self, name: str, version: int) -> CountsDocument:
         """Fetch the numbers of accepted and duplicate reports, and of refused ones by reason."""
-        return object_of(self._transport.get(*version_path(name, version), "counts"))
+        return self._fetched(CountsDocument, *version_path(name, version), "counts")
 
     def cross_table(
         self, name: str, version: int, a: str, b: str, *, confidence: float | None = None
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Fetch the joint frequencies of two attributes, with intervals of a confidence."""
         return self._asked(name, version, CrossTable, a=a, b=b, confidence=confidence)
 
@@ -145,7 +147,7 @@ class ResultCalls(Calls):
             *version_path(name, version), "records", write=write, params=params
         )
 
-    def delete_records(self, name: str, version: int) -> dict[str, Any]:
+    def delete_records(self, name: str, version: int) -> DeletedRecords:
         """Delete the records of a version that is over, for good; its estimates stay.
 
         Returns
@@ -153,4 +155,5 @@ class ResultCalls(Calls):
         dict
             ``deleted``, how many, and ``deleted_at``.
         """
-        return object_of(self._transport.delete(*version_path(name, version), "records"))
+        answer = self._transport.delete(*version_path(name, version), "records")
+        return known(DeletedRecords, object_of(answer))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from hushpoll_client.analyst.calls import (
     Calls,
+    known,
     list_in,
     object_of,
     survey_path,
@@ -16,7 +17,17 @@ from hushpoll_client.analyst.calls import (
 )
 from hushpoll_protocols.errors import ManifestRefused
 from hushpoll_shared.spelling.canonical import canonical_json
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.documents import (
+    ClosedDocument,
+    NewToken,
+    PublishedDocument,
+    RotatedToken,
+    SurveySummary,
+    TokenCounts,
+    TokenSummary,
+)
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE, check_digest
 
 _RESPONDENT_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
@@ -25,7 +36,7 @@ _RESPONDENT_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 class SurveyCalls(Calls):
     """Publishes, lists and closes survey versions."""
 
-    def publish(self, manifest: Mapping[str, Any], *, allow_weak: bool = False) -> dict[str, Any]:
+    def publish(self, manifest: JsonObject, *, allow_weak: bool = False) -> PublishedDocument:
         """Publish a draft.
 
         Parameters
@@ -50,13 +61,13 @@ class SurveyCalls(Calls):
             allow it, or no answer came.
         """
         params = {"allow_weak": "true"} if allow_weak else None
-        return self._post(manifest, "surveys", params=params)
+        return known(PublishedDocument, self._post(manifest, "surveys", params=params))
 
-    def surveys(self) -> list[dict[str, Any]]:
+    def surveys(self) -> list[SurveySummary]:
         """List all versions of all surveys."""
-        return list_in(object_of(self._transport.get("surveys")), "surveys")
+        return self._listed(SurveySummary, "surveys", "surveys")
 
-    def find(self, digest: str) -> dict[str, Any] | None:
+    def find(self, digest: str) -> SurveySummary | None:
         """Return the list's entry of the version with this digest, or None."""
         check_digest(digest)
         return next((item for item in self.surveys() if item.get("digest") == digest), None)
@@ -73,7 +84,7 @@ class SurveyCalls(Calls):
             )
         return published
 
-    def close(self, name: str, version: int, *, grace_seconds: int | None = None) -> dict[str, Any]:
+    def close(self, name: str, version: int, *, grace_seconds: int | None = None) -> ClosedDocument:
         """Close a version.
 
         Parameters
@@ -85,7 +96,7 @@ class SurveyCalls(Calls):
             default its setting.
         """
         body = {} if grace_seconds is None else {"grace_seconds": grace_seconds}
-        return self._post(body, *version_path(name, version), "close")
+        return known(ClosedDocument, self._post(body, *version_path(name, version), "close"))
 
     def origins(self, name: str) -> list[str]:
         """List the web origins whose pages may answer a survey."""
@@ -128,7 +139,7 @@ class TokenCalls(Calls):
             raise unexpected(f"{count} tokens")
         return tokens
 
-    def token_counts(self, name: str, version: int) -> dict[str, Any]:
+    def token_counts(self, name: str, version: int) -> TokenCounts:
         """Say how many respondent tokens of a token survey are spent; needs scope ``read``.
 
         Parameters
@@ -144,11 +155,12 @@ class TokenCalls(Calls):
             spends one.
         """
         answer = object_of(self._transport.get(*version_path(name, version), "overview"))
-        return {
+        counts = {
             "submission": answer.get("submission"),
             "unspent": answer.get("unspent_tokens"),
             "spent": answer.get("spent_tokens"),
         }
+        return known(TokenCounts, counts)
 
     def respondent_link(self, published: Published, token: str) -> str:
         """Return the address of a survey's hosted page that pins its digest and has a token."""
@@ -162,7 +174,7 @@ class TokenCalls(Calls):
         label: str = "",
         expires_in: int | None = None,
         surveys: Sequence[str] | None = None,
-    ) -> dict[str, Any]:
+    ) -> NewToken:
         """Issue a bearer token; needs scope ``admin``. Not retried.
 
         Parameters
@@ -181,20 +193,20 @@ class TokenCalls(Calls):
         dict
             ``token`` (shown this once), ``id``, ``scopes`` and, if it expires, ``expires_at``.
         """
-        body: dict[str, Any] = {"scopes": list(scopes), "label": label}
+        body: JsonMembers = {"scopes": list(scopes), "label": label}
         if expires_in is not None:
             body["expires_in"] = expires_in
         if surveys is not None:
             body["surveys"] = list(surveys)
-        return self._post(body, "tokens", retry=False)
+        return known(NewToken, self._post(body, "tokens", retry=False))
 
-    def tokens(self) -> list[dict[str, Any]]:
+    def tokens(self) -> list[TokenSummary]:
         """List all bearer tokens without their secrets; needs scope ``admin``."""
-        return list_in(object_of(self._transport.get("tokens")), "tokens")
+        return self._listed(TokenSummary, "tokens", "tokens")
 
     def rotate_token(
         self, token_id: str, *, overlap_seconds: int | None = None, expires_in: int | None = None
-    ) -> dict[str, Any]:
+    ) -> RotatedToken:
         """Replace a bearer token by one with the same scopes and label. Not retried.
 
         Parameters
@@ -213,7 +225,7 @@ class TokenCalls(Calls):
         """
         terms = {"overlap_seconds": overlap_seconds, "expires_in": expires_in}
         body = {name: value for name, value in terms.items() if value is not None}
-        return self._post(body, "tokens", token_id, "rotate", retry=False)
+        return known(RotatedToken, self._post(body, "tokens", token_id, "rotate", retry=False))
 
     def revoke_token(self, token_id: str) -> None:
         """Refuse a bearer token from now on; revoking it again changes nothing."""

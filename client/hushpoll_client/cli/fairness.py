@@ -12,6 +12,7 @@ from hushpoll_shared.cli.fairness_options import cross_fitting_options
 from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.statistic_commands import FAIRNESS
 from hushpoll_shared.cli.terminal import waiting
+from hushpoll_shared.wire.audit_documents import AuditDocument
 
 
 @click.command()
@@ -37,7 +38,7 @@ def survey(
     expect: tuple[str, ...],
     timeout: float,
     **settings: Any,
-) -> dict[str, Any]:
+) -> AuditDocument:
     """Estimate a classifier's group fairness from the randomised answers of the survey NAME.
 
     Group metrics, such as DI and SPD, and the group rates behind them, with intervals. The

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
 
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.analyst.calls import known
 from hushpoll_client.analyst.jobs import STATES, how_far, wait_for
 from hushpoll_client.cli.options import (
     analyst_command,
@@ -24,12 +25,20 @@ from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import emit_answer, usable, waiting
 from hushpoll_shared.spelling.text import show as show_text
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
+from hushpoll_shared.wire.documents import JobDocument
 from hushpoll_shared.wire.job_kinds import KINDS_WITH_TABLE, SCOPE_OF_KIND
 
 _ENDINGS = (".records", ".parquet", ".csv", ".sav", ".dta", ".json", ".zip")
 """Kinds of file that jobs make; nothing else is taken from a server's name for a file."""
 
 _out_option = out_option("File for the job's result; replaced only once all has arrived.")
+
+
+class _ShownJob(JobDocument):
+    """A job as the commands print it."""
+
+    sealing: NotRequired[Any]
+    file: NotRequired[str]
 
 
 @click.group(cls=CommandGroup)
@@ -86,10 +95,11 @@ def start(
                 on_look=looking(say),
             )
         if out is not None:
-            _save(client, document, out)
-        if kind == "seal":
-            document["sealing"] = _sealing(client, document)
-    emit_answer(document, lambda answer: _words(answer, out), as_json=as_json)
+            _save(client, str(document.get("id")), document, out)
+    shown = known(_ShownJob, dict(document))
+    if timeout and kind == "seal":
+        shown["sealing"] = _sealing(client, document)
+    emit_answer(shown, lambda answer: _words(answer, out), as_json=as_json)
 
 
 @job.command("list")
@@ -132,7 +142,7 @@ def wait(
     with waiting(f"job {job_id}") as say:
         document = wait_for(client.job, document, timeout=timeout, on_look=looking(say))
     if out is not None:
-        _save(client, document | {"id": job_id}, out)
+        _save(client, job_id, document, out)
     emit_answer(document, lambda answer: _words(answer, out), as_json=as_json)
 
 
@@ -168,22 +178,22 @@ def result(client: AnalystClient, job_id: str, out: Path | None, as_json: bool) 
     document = client.job(job_id)
     target = out if out is not None else _reserved(job_id, document)
     try:
-        _save(client, document | {"id": job_id}, target)
+        _save(client, job_id, document, target)
     except BaseException:
         if out is None:
             target.unlink(missing_ok=True)
         raise
-    document["file"] = str(target)
-    emit_answer(document, lambda answer: _words(answer, target), as_json=as_json)
+    shown = known(_ShownJob, {**document, "file": str(target)})
+    emit_answer(shown, lambda answer: _words(answer, target), as_json=as_json)
 
 
-def _ending(document: Mapping[str, Any]) -> str:
+def _ending(document: JobDocument) -> str:
     about = document.get("result")
     name = str(about.get("name")) if isinstance(about, dict) else ""
     return next((ending for ending in _ENDINGS if name.endswith(ending)), "")
 
 
-def _reserved(job_id: str, document: dict[str, Any]) -> Path:
+def _reserved(job_id: str, document: JobDocument) -> Path:
     """Make an empty file, of a name that is ours: a server does not choose where a file goes."""
     target = Path(f"job-{job_id}{_ending(document)}")
     try:
@@ -205,13 +215,13 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _save(client: AnalystClient, job: Mapping[str, Any], out: Path) -> None:
+def _save(client: AnalystClient, job_id: str, job: JobDocument, out: Path) -> None:
     form = _format_of(job, out)
     with replacing(out) as file:
-        client.job_result(str(job.get("id")), file.write, format=form)
+        client.job_result(job_id, file.write, format=form)
 
 
-def _sealing(client: AnalystClient, job: Mapping[str, Any]) -> Any:
+def _sealing(client: AnalystClient, job: JobDocument) -> Any:
     """Return what a job has sealed, as its small result says."""
     content = bytearray()
     client.job_result(str(job.get("id")), content.extend)
@@ -235,7 +245,7 @@ def _sealed(sealing: Any) -> str:
     return "; no report was sealed, because none waits"
 
 
-def _format_of(job: Mapping[str, Any], out: Path) -> str | None:
+def _format_of(job: JobDocument, out: Path) -> str | None:
     """Return the table that a file's ending asks for; None for the file as the job made it."""
     own, ending = _ending(job), out.suffix.lower()
     if not (own and ending) or ending == own:
@@ -251,12 +261,12 @@ def _format_of(job: Mapping[str, Any], out: Path) -> str | None:
     )
 
 
-def _lines(answer: dict[str, Any]) -> str:
+def _lines(answer: Mapping[str, list[_ShownJob]]) -> str:
     lines = [f"{job['created_at']}  {_words(job)}" for job in answer["jobs"]]
     return "\n".join(lines) or "No such job is kept."
 
 
-def _words(job: dict[str, Any], out: Path | None = None) -> str:
+def _words(job: _ShownJob, out: Path | None = None) -> str:
     line = (
         f"job {job.get('id')}: {job.get('kind')} of {job.get('survey')} version "
         f"{job.get('version')} is {how_far(job)}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import click
 
 from hushpoll_client.config import ClientConfig, switched_off_by
 from hushpoll_client.device.consent import survey_digest
-from hushpoll_client.device.ledger import Ledger
+from hushpoll_client.device.ledger import Ledger, LedgerDocument
 from hushpoll_client.device.outcomes import ClientDisabled, Losses
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.command_groups import CommandGroup
@@ -155,7 +155,7 @@ def _existing(path: Path) -> Ledger:
     return Ledger.open(path)
 
 
-def _shown(document: dict[str, Any], path: Path) -> str:
+def _shown(document: LedgerDocument, path: Path) -> str:
     lines = [f"{path}, read {datetime.now(UTC):%Y-%m-%d}"]
     for consent in document["consents"]:
         lines.append(f"agreed {consent['given']}: {consent['survey']} of {consent['server']}")

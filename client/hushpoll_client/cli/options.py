@@ -19,6 +19,7 @@ from hushpoll_protocols.errors import HushpollError, TransportError
 from hushpoll_shared.cli.statistic_commands import Statistic
 from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
 from hushpoll_shared.tables.guarantee import guarantee
+from hushpoll_shared.wire.documents import JobDocument
 
 _UNAUTHORIZED = 401
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -43,7 +44,7 @@ def looking(say: Callable[[str], None]) -> OnLook:
     """
     told = set()
 
-    def look(job: Mapping[str, Any]) -> None:
+    def look(job: JobDocument) -> None:
         try:
             say(how_far(job))
         except (TypeError, ValueError):  # an answer of another form
@@ -107,14 +108,14 @@ class InTwoParts:
         From the whole answer to lines about the second part.
     """
 
-    answer: dict[str, Any]
+    answer: Mapping[str, object]
     add: Callable[[], None]
     text: Callable[[Mapping[str, Any]], str]
 
 
 def statistic_command(
     statistic: Statistic, *, waits: bool = False
-) -> Callable[[Callable[..., dict[str, Any] | InTwoParts]], Callable[..., None]]:
+) -> Callable[[Callable[..., Mapping[str, object] | InTwoParts]], Callable[..., None]]:
     """Return what makes a command of a function that asks a server for a statistic.
 
     The function gets `client`, the survey's `name`, its `version` and the statistic's options, and
@@ -122,7 +123,7 @@ def statistic_command(
     the function itself says so.
     """
 
-    def decorate(ask: Callable[..., dict[str, Any] | InTwoParts]) -> Callable[..., None]:
+    def decorate(ask: Callable[..., Mapping[str, object] | InTwoParts]) -> Callable[..., None]:
         @click.argument("name")
         @version_option
         @statistic.options

@@ -11,13 +11,14 @@ from hushpoll_client.cli.options import statistic_command
 from hushpoll_shared.cli.statistic_commands import statistic_of
 from hushpoll_shared.querying.options import with_labels
 from hushpoll_shared.querying.registry import all_queries
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 
 def asking(name: str) -> click.Command:
     """Return the command that asks a server the query of a name."""
     query = all_queries()[name]
 
-    def ask(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[str, Any]:
+    def ask(client: AnalystClient, name: str, version: int, **asked: Any) -> JsonMembers:
         before = asked.get("since_survey") or name, asked.get("since_version", version)
         given = with_labels(
             query, asked, lambda: client.show(name, version), lambda: client.show(*before)

@@ -12,12 +12,13 @@ from hushpoll_client.cli.options import looking, statistic_command, timeout_opti
 from hushpoll_shared.cli.statistic_commands import JOINT_TABLE, statistic_of
 from hushpoll_shared.cli.terminal import waiting
 from hushpoll_shared.queries.dependencies import Dependencies
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 
 @click.command()
 @timeout_option("Seconds to wait for the worker.")
 @statistic_command(JOINT_TABLE, waits=True)
-def table(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[str, Any]:
+def table(client: AnalystClient, name: str, version: int, **asked: Any) -> JsonMembers:
     """Show the joint table of two or three ATTRIBUTES of the survey NAME.
 
     A running hushpoll worker of the server computes it from the records.
@@ -42,7 +43,7 @@ def table(client: AnalystClient, name: str, version: int, **asked: Any) -> dict[
 @statistic_command(statistic_of(Dependencies, on_file=False), waits=True)
 def dependencies(
     client: AnalystClient, name: str, version: int, by_job: bool, timeout: float, **asked: Any
-) -> dict[str, Any]:
+) -> JsonMembers:
     """Test which attributes of the survey NAME depend on each other.
 
     All pairs of attributes with few categories are tested, and the false discoveries among them are

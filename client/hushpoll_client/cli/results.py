@@ -22,6 +22,7 @@ from hushpoll_shared.cli.estimates_text import attribute_entries, read_again, sh
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.statistic_commands import ESTIMATES
 from hushpoll_shared.cli.terminal import emit, progress, waiting
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.wire.records_file import read_records_header
 
 
@@ -41,7 +42,7 @@ def estimate(
     check_shape: bool,
     timeout: float,
     **asked: Any,
-) -> dict[str, Any] | InTwoParts:
+) -> JsonMembers | InTwoParts:
     """Show how often each answer of the survey NAME was given.
 
     Unbiased estimates are not rounded up to 0, so a rare answer's can lie below it; each interval
@@ -138,7 +139,7 @@ def export(
                 language=language,
             )
         file.flush()
-        document: dict[str, Any] = {"survey": name, "version": number}
+        document: JsonMembers = {"survey": name, "version": number}
         if form == "records":
             document |= _checked(file, name, size)
         else:
@@ -148,7 +149,7 @@ def export(
     emit(document, f"{what} of {name} version {number} in {out}", as_json=as_json)
 
 
-def _checked(file: BinaryIO, name: str, size: int) -> dict[str, Any]:
+def _checked(file: BinaryIO, name: str, size: int) -> JsonMembers:
     """Read the file's own manifest, and count its rows."""
     file.seek(0)
     try:

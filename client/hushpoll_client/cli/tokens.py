@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import analyst_command
 from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.terminal import emit, emit_answer
+from hushpoll_shared.wire.documents import NewToken, RotatedToken, TokenSummary
 
 # The server knows the scopes; a check here would refuse those of a newer server.
 _SCOPES = "submit, publish, read, train, admin"
@@ -106,22 +105,23 @@ def revoke(client: AnalystClient, token_id: str, as_json: bool) -> None:
     emit({"id": token_id, "state": "revoked"}, f"{token_id} is revoked", as_json=as_json)
 
 
-def _issued(answer: dict[str, Any]) -> str:
+def _issued(answer: NewToken) -> str:
     lines = [f"token: {answer.get('token')}", f"id: {answer.get('id')}"]
     if answer.get("expires_at"):
         lines.append(f"expires at: {answer['expires_at']}")
     return "\n".join(lines)
 
 
-def _rotated(answer: dict[str, Any]) -> str:
+def _rotated(answer: RotatedToken) -> str:
     until = answer.get("replaced_until")
     return f"{_issued(answer)}\n{answer.get('replaces')} is valid until {until}"
 
 
-def _listed(entry: dict[str, Any]) -> str:
+def _listed(entry: TokenSummary) -> str:
     line = f"{entry.get('id')}  {entry.get('state')}  {','.join(entry.get('scopes', []))}"
-    if entry.get("surveys"):
-        line += f"  for {','.join(entry['surveys'])}"
+    surveys = entry.get("surveys")
+    if surveys:
+        line += f"  for {','.join(surveys)}"
     line += f"  last used {entry.get('last_used') or 'never'}"
     if entry.get("expires_at"):
         line += f"  until {entry['expires_at']}"

@@ -12,6 +12,7 @@ from hushpoll_client.cli.options import looking, statistic_command, timeout_opti
 from hushpoll_shared.cli.statistic_commands import WEIGHTED_SHARES
 from hushpoll_shared.cli.terminal import waiting
 from hushpoll_shared.cli.weighting import read_design
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 
 @click.command()
@@ -34,7 +35,7 @@ def weight(
     by_job: bool,
     timeout: float,
     **asked: Any,
-) -> dict[str, Any]:
+) -> JsonMembers:
     """Show the shares of ATTRIBUTES in the population of the survey NAME.
 
     The design says what is known of the population: shares of other attributes, which may be

@@ -22,6 +22,7 @@ from hushpoll_client.device.outcomes import ConsentMissing
 from hushpoll_protocols import parse_epsilon
 from hushpoll_protocols.errors import BudgetExhausted, InvalidParameter, ManifestRefused, show
 from hushpoll_shared.spelling.decimals import parse_weight
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import LARGEST_BATCH, check_integer
 
@@ -294,9 +295,7 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
         yield f"{path}: {show(old)} became {show(new)}"
 
 
-def _differences_by_name(
-    before: Mapping[str, Any], after: Mapping[str, Any], path: str
-) -> Iterator[str]:
+def _differences_by_name(before: JsonObject, after: JsonObject, path: str) -> Iterator[str]:
     for name in [*before, *(name for name in after if name not in before)]:
         inner = f"{path}[{name}]"
         if name not in after:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NotRequired, TypedDict, cast
 
 from hushpoll_client.device.consent import Consent, is_given, missing, survey_digest
 from hushpoll_client.device.database import Database
@@ -23,6 +23,7 @@ from hushpoll_client.device.randomization import Report
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import BudgetExhausted, ManifestRefused
 from hushpoll_shared.spelling.base64url import b64encode
+from hushpoll_shared.spelling.json_values import JsonObject
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -31,6 +32,38 @@ if TYPE_CHECKING:
     from hushpoll_shared.survey.published import Published
 
 State = Literal["waiting", "accepted", "refused", "dropped", "withdrawn"]
+
+
+class ConsentDocument(TypedDict):
+    """That the respondent has agreed to a survey."""
+
+    server: str
+    survey: str
+    given: str
+    statement: str
+
+
+class EntryDocument(TypedDict):
+    """An entry of the ledger; ``report`` is absent where it is not shown."""
+
+    digest: str
+    survey_digest: str
+    epsilon: str
+    state: State
+    survey: str | None
+    version: int | None
+    server: str | None
+    reason: str | None
+    id: str | None
+    report: NotRequired[JsonObject | None]
+
+
+class LedgerDocument(TypedDict):
+    """All that a ledger holds about the respondent, without tokens."""
+
+    epsilon_spent: str
+    consents: list[ConsentDocument]
+    answers: list[EntryDocument]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +100,7 @@ class Entry:
     report: Report | None
     reason: str | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> EntryDocument:
         """Return the entry as JSON, the report as the server takes it."""
         return {
             "digest": self.digest,
@@ -134,7 +167,7 @@ class Ledger:
         with self._quick.reading() as connection:
             return _spent(connection, survey)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> LedgerDocument:
         """Return all that the file holds about the respondent, without tokens, as JSON."""
         with self._quick.reading() as connection:
             consents = connection.execute(
@@ -143,7 +176,9 @@ class Ledger:
         names = ("server", "survey", "given", "statement")
         return {
             "epsilon_spent": format_epsilon(self.spent()),
-            "consents": [dict(zip(names, row, strict=True)) for row in consents],
+            "consents": [
+                cast("ConsentDocument", dict(zip(names, row, strict=True))) for row in consents
+            ],
             "answers": [entry.to_dict() for entry in self.entries()],
         }
 

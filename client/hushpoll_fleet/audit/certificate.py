@@ -17,6 +17,7 @@ from typing import Any, Final
 from hushpoll_client import Published
 from hushpoll_fleet.audit.devices import Device
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.manifest import Manifest
 
 CATEGORIES: Final = 4
@@ -68,7 +69,7 @@ class Finding:
         """The bound over the realised epsilon: how sharp the audit was."""
         return self.lower_bound / self.realized_epsilon
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the finding as JSON."""
         return {**asdict(self), "share": self.share, "overspends": self.overspends}
 

@@ -15,9 +15,10 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, Final, Self
+from typing import IO, Final, Self
 
 from hushpoll_protocols.errors import HushpollError
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 _HUSHPOLL: Final = (sys.executable, "-m", "hushpoll_client")
 _LISTENING: Final = "listening on "
@@ -133,7 +134,7 @@ class Server:
 
 def run_json(
     arguments: Sequence[str], environment: Mapping[str, str], directory: Path
-) -> dict[str, Any]:
+) -> JsonMembers:
     """Run a ``hushpoll`` command with ``--json`` and return its document.
 
     Its standard error, where progress is drawn, goes through.
@@ -166,7 +167,7 @@ def run_json(
             f"hushpoll {arguments[0]} ended with code {done.returncode}; its message is above",
             done.returncode,
         )
-    document: dict[str, Any] = json.loads(done.stdout)
+    document: JsonMembers = json.loads(done.stdout)
     return document
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import LARGEST_CONFIDENCE, METRICS
 from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.protected import Protected
 from hushpoll_shared.survey.published import Published
 
@@ -100,12 +101,13 @@ class GroupsAudit(Tabular):
             found[name] = Interval(value, known[worst].standard_error, lower, upper)
         return found
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the audits as the API and ``--json`` give them."""
-        first = next(iter(self.audits.values())).to_dict()
+        one = next(iter(self.audits.values()))
+        first = one.to_dict()
         shown = sum(pair.intervals for pair in self.audits.values())
         reading = how_to_read(shown, self.confidence)
-        more: dict[str, Any] = {}
+        more: JsonMembers = {}
         if self.together == "simultaneous":
             reading = TOGETHER
             more["largest"] = {name: one.to_dict() for name, one in self.largest.items()}
@@ -128,8 +130,8 @@ class GroupsAudit(Tabular):
             **more,
             "protected": {
                 "attribute": self.attribute,
-                "protocol": first["protected"]["protocol"],
-                "epsilon": first["protected"]["epsilon"],
+                "protocol": one.protocol,
+                "epsilon": one.epsilon,
                 "reference": list(self.reference),
             },
             "groups": [

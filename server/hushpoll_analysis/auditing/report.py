@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from hushpoll_analysis.auditing.group_rate import ConfidenceSet
 from hushpoll_analysis.auditing.sets import conclusive, disparate
@@ -14,6 +14,7 @@ from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.planning.power import SELDOM, Outlook
 from hushpoll_analysis.poisoning.audits import Poisoned
 from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 
 Code = Literal["not-enough-data", "no-labels", "undefined"]
 Conclusion = Literal["disparity", "no disparity found", "cannot conclude"]
@@ -42,7 +43,7 @@ class Compared(Interval):
     poisoning: Poisoned | None = None
     p_value: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the metric as JSON."""
         outlook = self.outlook
         return {
@@ -71,7 +72,7 @@ class Withheld:
     code: Code
     reason: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the reason as JSON."""
         return {"withheld": self.code, "reason": self.reason}
 
@@ -158,7 +159,7 @@ class FairnessAudit(Tabular):
     epsilon: str | None
     privileged: tuple[str, ...]
     unprivileged: tuple[str, ...]
-    expected: Mapping[str, Any]
+    expected: JsonObject
     shares: Mapping[str, Interval]
     metrics: Mapping[str, Compared | Withheld]
     rates: Mapping[str, Interval | Withheld]
@@ -169,7 +170,7 @@ class FairnessAudit(Tabular):
         shown = (*self.metrics.values(), *self.rates.values(), *self.shares.values())
         return sum(isinstance(number, Interval) for number in shown)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the audit as the API and ``--json`` give it."""
         return {
             "kind": "fairness audit",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from hushpoll_shared.cli.regression_text import regression_text
 from hushpoll_shared.cli.table_out import save_table
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.reading.pairs import read_pair
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.tables.regressions import regression_table
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -59,7 +60,7 @@ def data(
         answers = read_answers(
             file, by_column, formula, weight=weight_column, cluster=cluster_column
         )
-        head: dict[str, Any] = {"inputs": {"data": file.name, LAW: sorted(map(str, laws))}}
+        head: JsonMembers = {"inputs": {"data": file.name, LAW: sorted(map(str, laws))}}
         _fitted(answers, formula, head, say, as_json=as_json, **asked)
 
 
@@ -92,7 +93,7 @@ def of_records(
         records = Records.read(file)
         weights = None if weights_file is None else read_weights(weights_file, weight_column)
         answers = answers_of(records, formula, weights=weights)
-        head: dict[str, Any] = {
+        head: JsonMembers = {
             "survey": records.published.name,
             "version": records.published.version,
             "digest": records.published.digest,
@@ -104,7 +105,7 @@ def of_records(
 def _fitted(
     answers: Any,
     formula: str,
-    head: Mapping[str, Any],
+    head: JsonObject,
     say: Callable[[str], None],
     *,
     as_json: bool,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +26,7 @@ from hushpoll_shared.queries.cross_tables import Cell, JointShares, reach_of_cel
 from hushpoll_shared.queries.cross_tables import CrossTable as Query
 from hushpoll_shared.querying.verdict import Reach, Verdict
 from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class CrossTable(Found):
     poisoning: Influence | TableInfluence
     verdict: Verdict | None = None
 
-    def cells(self, most: int | None = None) -> list[dict[str, Any]]:
+    def cells(self, most: int | None = None) -> list[JsonMembers]:
         """Return one entry per cell, row by row, the categories keyed ``a`` and ``b``.
 
         An attribute may have the name of a column, such as ``lower``. With `most`, only the cells

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from hushpoll_shared.querying.rows import Bound, BoundedEstimate
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Interval:
             return "bounded" if math.isfinite(self.lower) else "no lower bound"
         return "no upper bound" if math.isfinite(self.lower) else "no bound"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the estimate as JSON: null for what there is not, and `bound` says why."""
         return {**self.numbers(), "bound": self.bound}
 

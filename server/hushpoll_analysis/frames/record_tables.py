@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, MissingExtra
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
@@ -27,7 +28,7 @@ CONTENT = "hushpoll.content"
 """Keys of a schema's metadata, as exported Parquet files have them."""
 
 
-def schema_metadata(published: Published, content: str) -> dict[str, Any]:
+def schema_metadata(published: Published, content: str) -> JsonMembers:
     """Return what a table of a survey's records says of itself."""
     return {"hushpoll.digest": published.digest, MANIFEST: published.canonical, CONTENT: content}
 

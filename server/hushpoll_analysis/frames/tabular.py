@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from hushpoll_protocols.errors import MissingExtra
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.table import table_of_result
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.tables.result_table import Kind, ResultTable
 from hushpoll_shared.tables.statistics import table_of
 
@@ -31,7 +33,7 @@ class Tabular(ABC):
     """Of :data:`hushpoll_shared.tables.statistics.TABLES`."""
 
     @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Mapping[str, object]:
         """Return the result as the API and ``--json`` give it."""
 
     def to_table(self) -> ResultTable:
@@ -84,7 +86,7 @@ class Found(Tabular):
     def result(self) -> Result:
         """Return the result of the query."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the result as the API and ``--json`` give it."""
         return self.result().to_dict()
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from hushpoll_analysis.auditing.group_shares import group_share
 from hushpoll_analysis.estimates.frequencies import require_rows
@@ -31,6 +30,7 @@ from hushpoll_shared.queries.answered_shares import AnsweredCategory, SharesOfAn
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.published import Published
@@ -82,14 +82,19 @@ class AnsweredAttribute:
             missing=self.missing,
             answered=self.answered.summary(),
             categories=tuple(
-                AnsweredCategory(category=category, **share.to_dict())
+                AnsweredCategory(
+                    category=category,
+                    **share.numbers(),
+                    bound=share.bound,
+                    says_nothing=share.says_nothing,
+                )
                 for category, share in zip(self.categories, self.shares, strict=True)
             ),
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the shares as JSON."""
-        entry: dict[str, Any] = to_json(self.row())
+        entry: JsonMembers = to_json(self.row())
         return entry
 
 

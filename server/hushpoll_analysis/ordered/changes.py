@@ -27,7 +27,12 @@ from hushpoll_analysis.ordered.statistics import (
 from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
-from hushpoll_analysis.relations.changes import ASSUMPTION, Wave, epsilon_of_both
+from hushpoll_analysis.relations.changes import (
+    ASSUMPTION,
+    Wave,
+    compared_attribute,
+    epsilon_of_both,
+)
 from hushpoll_analysis.verdicts.judging import judged
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.queries.ordered_answers import StatisticName
@@ -186,9 +191,7 @@ def ordered_change(
 @judged
 def change_of_statistics(query: Query, source: Source, earlier: Source) -> OrderedChange:
     """Estimate from the support counts of both sides; see :func:`ordered_change`."""
-    first = query.attribute if query.since_attribute is None else query.since_attribute
-    source.published.attribute(query.attribute)
-    earlier.published.attribute(first, field="since_attribute")
+    first = compared_attribute(query, source, earlier)
     asked = (earlier.published, first), (source.published, query.attribute)
     scales = _scales(query, *asked)
     before, after = sides = tuple(

@@ -26,7 +26,7 @@ it has to be asked for by name.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,7 @@ from hushpoll_analysis.ordered.scales import Scale
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.queries.ordered_answers import QuantileEstimate
 from hushpoll_shared.querying.documents import to_json
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 Array = npt.NDArray[np.float64]
 Interpolation: TypeAlias = Literal["none", "linear"]
@@ -79,9 +80,9 @@ class Quantile(Interval):
             bound=self.bound,
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the quantile as JSON."""
-        entry: dict[str, Any] = to_json(self.row())
+        entry: JsonMembers = to_json(self.row())
         return entry
 
 

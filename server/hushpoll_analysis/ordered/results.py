@@ -83,6 +83,12 @@ def _rows(parts: GroupSummary | GroupDifference) -> dict[str, Any]:
     return {name: None if one is None else one.summary() for name, one in statistics.items()}
 
 
+N_COUNTS_ALL = (
+    "Nobody knows which reports are of the respondents with this answer, since it is perturbed: n "
+    "counts all reports, and the noise of both questions is in the intervals."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class OrderedSummary(Found):
     """What the ordered answers to one question come to, with intervals.
@@ -113,6 +119,9 @@ class OrderedSummary(Found):
         One per other group.
     verdict : Verdict or None
         Whether it can tell anything.
+    among : bool
+        Whether it is about the respondents with one answer to a perturbed question, of whom nobody
+        knows the records: `n` counts all.
     """
 
     attribute: str
@@ -127,6 +136,7 @@ class OrderedSummary(Found):
     reference: str | None
     differences: tuple[GroupDifference, ...] | None
     verdict: Verdict | None = None
+    among: bool = False
 
     @property
     def intervals(self) -> int:
@@ -146,9 +156,10 @@ class OrderedSummary(Found):
             n=self.n,
             confidence=self.confidence,
             simultaneous=self.simultaneous,
-            intervals=HOLD_TOGETHER
-            if self.simultaneous
-            else how_to_read(self.intervals, self.confidence),
+            intervals=(
+                HOLD_TOGETHER if self.simultaneous else how_to_read(self.intervals, self.confidence)
+            )
+            + (f" {N_COUNTS_ALL}" if self.among else ""),
             threshold=self.threshold,
             interpolation=self.interpolation,
             scale=self.scale.rows(),

@@ -22,6 +22,7 @@ from hushpoll_analysis.ordered.results import GroupDifference, GroupSummary, Ord
 from hushpoll_analysis.ordered.scales import Scale, scale_of
 from hushpoll_analysis.ordered.statistics import Statistics, of_group, statistic_names
 from hushpoll_analysis.records.answering import of_those_who_answer
+from hushpoll_analysis.records.domains import FIELD, asked_group
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
@@ -47,6 +48,9 @@ def checked_scale(query: Query, published: Published) -> Scale:
     attribute = published.attribute(query.attribute)
     if query.given is not None:
         pair(published, query.attribute, query.given, ("attribute", "given"))
+    group = asked_group(query.where, published)
+    if group is not None:
+        pair(published, query.attribute, group[0], ("attribute", FIELD))
     reference_place(query, published)
     scale = scale_of(attribute, query.scores)
     if query.threshold is not None:
@@ -191,13 +195,15 @@ def _summary(query: Query, source: Source, quantiles: Sequence[float]) -> Ordere
     """Estimate without a verdict; of the query's quantiles those that are given."""
     published = source.published
     scale, reference = checked_scale(query, published), reference_place(query, published)
-    answers = answers_of(source, query.attribute, query.given)
-    group = None if query.given is None else published.attribute(query.given)
+    asked = asked_group(query.where, published)
+    given = query.given if asked is None else asked[0]
+    answers = answers_of(source, query.attribute, given)
+    group = None if given is None else published.attribute(given)
     names: tuple[str | None, ...] = (None,) if group is None else group.domain
     level = query.confidence
     if query.simultaneous:
         statistics = len(statistic_names(scale, query.threshold))
-        shown = (statistics + len(query.quantiles)) * len(names)
+        shown = (statistics + len(query.quantiles)) * (len(names) if asked is None else 1)
         shown += 0 if reference is None else statistics * (len(names) - 1)
         level = 1 - (1 - level) / shown
     z = normal_quantile(level)
@@ -216,12 +222,14 @@ def _summary(query: Query, source: Source, quantiles: Sequence[float]) -> Ordere
         interpolation=how,
         groups=tuple(
             GroupSummary(
-                group=name,
+                group=name if asked is None else None,
                 **of_group(found, place),
                 quantiles=tuple(column[place] for column in columns),
             )
             for place, name in enumerate(names)
+            if asked is None or name == asked[1]
         ),
+        among=asked is not None,
         reference=query.reference,
         differences=None
         if apart is None or group is None

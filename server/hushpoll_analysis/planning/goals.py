@@ -23,6 +23,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.reading.decimal_texts import parse_number
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
@@ -195,9 +196,9 @@ class Goal:
         # a kind that does not exist is refused with the names of those that do
         return cls(kind, subject, wanted, **more)  # type: ignore[arg-type]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the goal as the API and ``--json`` give it."""
-        given = {
+        given: JsonMembers = {
             "kind": self.kind,
             "subject": self.subject,
             "value": self.value,

@@ -25,7 +25,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations, product
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +35,7 @@ from hushpoll_analysis.metrics.intervals import largest_limits
 from hushpoll_analysis.poisoning.influence import QUOTED_SHARE
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_shared.group_metrics import METRICS
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 Array = npt.NDArray[np.float64]
 
@@ -67,7 +67,7 @@ class Poisoned:
     highest: float
     turning_share: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the range as JSON: null where there is no bound."""
         return {
             "fake_share": float(self.fake_share),

@@ -37,14 +37,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.rows import Poisoning
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.draws import Draw
 
@@ -179,16 +180,17 @@ class Influence:
             )
         return float(min(frequencies)), float(max(frequencies))
 
-    def row(self) -> Poisoning:
-        """Return the influence as a row of a result."""
-        return Poisoning(**self.to_dict())
+    def to_dict(self) -> JsonMembers:
+        """Return the row as JSON."""
+        document: JsonMembers = to_json(self.row())
+        return document
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the influence as the API gives it, with the shift that 1 % fakes can cause."""
+    def row(self) -> Poisoning:
+        """Return the influence as a row of a result, with the shift that 1 % fakes can cause."""
         fakes, genuine = QUOTED_SHARE.numerator, QUOTED_SHARE.denominator - QUOTED_SHARE.numerator
         # Of a question in a draw all fakes are among those who answer, and some of the genuine.
         fakes, genuine = fakes * self.drawn.numerator, genuine * self.drawn.denominator
-        return _document(
+        return _row(
             self.up * self.drawn,
             self.down * self.drawn,
             # of a category with the frequency 0, and with 1
@@ -217,26 +219,27 @@ class TableInfluence:
     down: Fraction
     drawn: Fraction = Fraction(1)
 
-    def row(self) -> Poisoning:
-        """Return the influence as a row of a result."""
-        return Poisoning(**self.to_dict())
+    def to_dict(self) -> JsonMembers:
+        """Return the row as JSON."""
+        document: JsonMembers = to_json(self.row())
+        return document
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the influence as the API gives it, with the shift that 1 % fakes can cause."""
+    def row(self) -> Poisoning:
+        """Return the influence as a row of a result, with the shift that 1 % fakes can cause."""
         share = QUOTED_SHARE * self.drawn / (1 - QUOTED_SHARE + QUOTED_SHARE * self.drawn)
-        return _document(
+        return _row(
             self.up * self.drawn, self.down * self.drawn, share * self.up, share * (self.down - 1)
         )
 
 
-def _document(up: Fraction, down: Fraction, raised: Fraction, lowered: Fraction) -> dict[str, Any]:
-    return {
-        "one_fake_adds": float(up),
-        "one_fake_removes": float(-down),
-        "fake_share": float(QUOTED_SHARE),
-        "raised_by": float(raised),
-        "lowered_by": float(-lowered),
-    }
+def _row(up: Fraction, down: Fraction, raised: Fraction, lowered: Fraction) -> Poisoning:
+    return Poisoning(
+        one_fake_adds=float(up),
+        one_fake_removes=float(-down),
+        fake_share=float(QUOTED_SHARE),
+        raised_by=float(raised),
+        lowered_by=float(-lowered),
+    )
 
 
 def table_influence(

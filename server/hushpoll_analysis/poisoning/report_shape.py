@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.kernels import indicators
 from hushpoll_protocols.record_forms import BitForm, CodeForm
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.wire.codec import Field, Mask
 
 ALPHA = 0.01
@@ -100,7 +101,7 @@ class ReportShape(Tabular):
         """Whether honest devices would hardly have sent these reports."""
         return self.p_value is not None and self.p_value <= self.alpha
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the test as the API and ``--json`` give it."""
         return {
             "n": self.n,

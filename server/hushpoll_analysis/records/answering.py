@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
+from hushpoll_analysis.records.domains import asked_group
 from hushpoll_analysis.records.source import Source
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.querying.query import Query
@@ -29,9 +30,16 @@ def of_those_who_answer(maths: Callable[..., R]) -> Callable[..., R]:
     @functools.wraps(maths)
     def among(query: Query[Any], *sources: Source) -> R:
         named = tuple(query.names())
-        return maths(query, *(answering(source, named) for source in sources))
+        return maths(
+            query, *(answering(source, _with_group(query, named, source)) for source in sources)
+        )
 
     return among
+
+
+def _with_group(query: Query[Any], named: Collection[str], source: Source) -> Collection[str]:
+    group = asked_group(query.where, source.published)
+    return named if group is None else (*named, group[0])
 
 
 def answering(source: Source, names: Collection[str]) -> Source:

@@ -1,4 +1,9 @@
-"""A domain of records: those that meet conditions on attributes in clear, chosen or counted."""
+"""A domain of records: those that meet conditions on attributes in clear, chosen or counted.
+
+Of a condition on a perturbed attribute nobody knows which records meet it. A statistic within the
+groups of another attribute has its law, and takes it as the one group that is asked for:
+`asked_group`.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +63,10 @@ class Domain:
                     )
             codes[name] = np.isin(np.array(domain, dtype=object), list(categories))
         return cls(where_words(where), codes)
+
+    def perturbed(self, published: Published) -> list[str]:
+        """Return the attributes of the conditions whose answers nobody knows."""
+        return [name for name in self.codes if published.attribute(name).oracle is not None]
 
     def chosen(self, records: Records) -> Records:
         """Return the records of the domain.
@@ -131,3 +140,14 @@ class Domain:
                 "condition",
                 field=FIELD,
             )
+
+
+def asked_group(where: Where | None, published: Published) -> tuple[str, str] | None:
+    """Return the perturbed attribute and the category that conditions name; None where none is.
+
+    `hushpoll_analysis.results.in_domain` has refused more than one.
+    """
+    for name, categories in (where or {}).items():
+        if published.attribute(name, field=FIELD).oracle is not None:
+            return name, categories[0]
+    return None

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_analysis.regression.effects import Averages, Chance, predicted
 from hushpoll_analysis.regression.inference import NOISY, Coefficient, Test
 from hushpoll_shared.querying.verdict import INFORMATIVE, TOO_NOISY
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 LARGEST_ODDS: Final = 700.0
 """Largest logarithm whose exponential is a number."""
@@ -117,7 +118,7 @@ class Regression:
         return bool(self.categories)
 
     @property
-    def verdict(self) -> dict[str, Any]:
+    def verdict(self) -> JsonMembers:
         """Whether so many records can tell the slopes, decided before the outcome is looked at."""
         slopes = [one for one in self.coefficients if _is_slope(one)]
         noisy = [one for one in slopes if _expected(one) > NOISY]
@@ -193,7 +194,7 @@ class Regression:
         assert one.upper is not None  # noqa: S101
         return f"{confidence} {_times(one.lower)} to {_times(one.upper)}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the result as ``--json`` gives it."""
         plain = {one.name: one for one in self.plain}
         return {

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Protocol, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,28 @@ ASSUMPTION = (
     "Both groups of respondents are taken for independent. Where the same people answered both, "
     "the intervals are mostly wider than they need to be."
 )
+
+
+class Compares(Protocol):
+    """A query that compares an attribute of two versions."""
+
+    @property
+    def attribute(self) -> str:
+        """Of this version."""
+
+    @property
+    def since_attribute(self) -> str | None:
+        """Of the earlier one; None: the one of the same name."""
+
+
+class SideFacts(TypedDict):
+    """What a result says of a side."""
+
+    survey: str
+    version: int
+    digest: str
+    attribute: str
+    n: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +138,7 @@ class Wave:
         """Records behind it."""
         return self.counts.n
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> SideFacts:
         """Return what a result says of the side, by name."""
         return {
             "survey": self.published.name,
@@ -238,13 +260,25 @@ def change(
     return change_of_shares(query, OfRecords(after), OfRecords(before))
 
 
+def compared_attribute(query: Compares, source: Source, earlier: Source) -> str:
+    """Return the attribute of the earlier version that a query compares.
+
+    Raises
+    ------
+    InvalidParameter
+        If either version does not have its attribute.
+    """
+    first = query.attribute if query.since_attribute is None else query.since_attribute
+    source.published.attribute(query.attribute)
+    earlier.published.attribute(first, field="since_attribute")
+    return first
+
+
 @of_those_who_answer
 @judged
 def change_of_shares(query: Query, source: Source, earlier: Source) -> Change:
     """Estimate from the support counts of both sides; see :func:`change`."""
-    first = query.attribute if query.since_attribute is None else query.since_attribute
-    source.published.attribute(query.attribute)
-    earlier.published.attribute(first, field="since_attribute")
+    first = compared_attribute(query, source, earlier)
     sides = (
         (earlier, first, query.since_mapping or {}),
         (source, query.attribute, query.mapping or {}),

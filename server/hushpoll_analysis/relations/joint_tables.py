@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hushpoll_analysis.estimates.cross_table import CrossTable, cross_table
 from hushpoll_analysis.frames.tabular import Tabular
@@ -15,6 +15,7 @@ from hushpoll_analysis.relations.likelihood_table import (
     likelihood_table,
 )
 from hushpoll_analysis.relations.three_way import (
+    JointTableDocument,
     UnbiasedTable,
     chosen_attributes,
     three_way_table,
@@ -38,7 +39,7 @@ class JointTable(Tabular):
     unbiased: UnbiasedTable
     likelihood: LikelihoodTable | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JointTableDocument:
         """Return the table as the job and ``--json`` give it: one entry per cell."""
         table, likely = self.unbiased.to_dict(), self.likelihood
         if likely is not None:

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,7 @@ from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.verdict import Reach, Verdict, share_tells
 from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
@@ -51,6 +52,38 @@ Array = npt.NDArray[np.float64]
 
 LARGEST_TABLE = 1 << 16
 """Most cells of a table of three attributes."""
+
+
+class TableCell(TypedDict):
+    """A cell of a joint table; ``likelihood`` where it was asked for."""
+
+    categories: list[str]
+    frequency: float
+    standard_error: float
+    lower: float
+    upper: float
+    likelihood: NotRequired[float]
+
+
+class LikelihoodDocument(TypedDict):
+    """How near the maximum the likelihood of a joint table is."""
+
+    interval: str
+    deficit: float
+    iterations: int
+
+
+class JointTableDocument(TypedDict):
+    """A joint table as the job and ``--json`` give it."""
+
+    verdict: JsonObject | None
+    kind: str
+    attributes: list[str]
+    n: int
+    confidence: float
+    intervals: str
+    cells: list[TableCell]
+    likelihood: LikelihoodDocument | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +118,7 @@ class UnbiasedTable(Tabular):
     upper: Array
     verdict: Verdict | None = None
 
-    def cells(self) -> list[dict[str, Any]]:
+    def cells(self) -> list[TableCell]:
         """Return one entry per cell, the last attribute's categories changing fastest."""
         return [
             {
@@ -100,7 +133,7 @@ class UnbiasedTable(Tabular):
             for place in np.ndindex(self.frequency.shape)
         ]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JointTableDocument:
         """Return the table as the job and ``--json`` give it: one entry per cell."""
         return {
             "verdict": to_json(self.verdict),

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ import numpy.typing as npt
 from hushpoll_analysis.shuffling.amplification import Randomizer, check_crowd, shuffled_epsilon
 from hushpoll_protocols import FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published
 
 DELTA: Final = 1e-6
@@ -91,7 +92,7 @@ class ShuffleGuarantee:
             f"own server is none, because it sees each report arrive. {kept}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the guarantee as the API and ``--json`` give it."""
         return {
             "local_epsilon": self.local_epsilon,

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.reading.decimal_texts import number_of
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
@@ -44,7 +45,7 @@ class CellValues:
     """
 
     attributes: tuple[str, ...]
-    values: Mapping[str, Any]
+    values: JsonObject
 
     @classmethod
     def of(cls, source: object, *, field: str, inside: str) -> CellValues:
@@ -124,7 +125,7 @@ class CellValues:
             numbers[codes] = number
         return numbers
 
-    def to_dict(self, inside: str) -> dict[str, Any]:
+    def to_dict(self, inside: str) -> JsonMembers:
         """Return what :meth:`of` reads."""
         return {"attributes": list(self.attributes), inside: self.values}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy.typing as npt
 
@@ -18,6 +18,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published
 
 
@@ -38,7 +39,7 @@ class SeveralWeightedShares(Tabular):
     results: tuple[WeightedShares, ...]
     verdict: Verdict | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the shares as the job and ``--json`` give them."""
         first = self.results[0]
         shown = sum(result.intervals for result in self.results)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 Array = npt.NDArray[np.float64]
 
@@ -124,7 +125,7 @@ class WeightedShares(Tabular):
         weighted = 0 if self.cannot_conclude else 1 if self.totals is None else 2
         return len(self.categories) * (1 + weighted)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the shares as the API and ``--json`` give them."""
         known = self.cannot_conclude is None
         return {

@@ -338,7 +338,7 @@ class Settings(BaseModel):
             )
 
     @classmethod
-    def from_mapping(cls, config: Mapping[str, Any] | None) -> Self:
+    def from_mapping(cls, config: Mapping[str, object] | None) -> Self:
         """Read a mapping with upper-case keys.
 
         Raises

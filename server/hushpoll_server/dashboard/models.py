@@ -210,7 +210,7 @@ def _compared(row: VersionRow) -> list[dict[str, Any]]:
             f"{len(set(ids))} models are chosen; go back and choose 2 to {MOST_COMPARED}",
             field="model",
         )
-    runs = services().models.compared(row, ids)
+    runs: list[Any] = list(services().models.compared(row, ids))
     for run in runs:
         run["model"]["on_records"] = _seen(row, run["model"]["on_records"])
     return runs

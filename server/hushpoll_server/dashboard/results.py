@@ -75,6 +75,7 @@ from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.statistics import table_of
+from hushpoll_shared.wire.documents import JobDocument
 
 SORTS: Final = {"order": "the questionnaire", "share": "share, largest first", "name": "name"}
 # Those that the kept counts suffice for.
@@ -392,7 +393,7 @@ def _table(
     return {**table, "cells": cells}
 
 
-def _tables(row: VersionRow) -> list[dict[str, Any]]:
+def _tables(row: VersionRow) -> list[JobDocument]:
     """Return the newest tables of several questions, in any state, as the API describes jobs."""
     parts = services()
     return [parts.jobs.describe(job) for job in parts.jobs.newest_of(row, "table")[:MOST_TABLES]]

@@ -5,8 +5,8 @@ A request names the form by ``format``, or by ``Accept`` where it does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from collections.abc import Callable
+from typing import Final, Literal
 
 from flask import Response, request
 from pydantic import BaseModel
@@ -16,6 +16,7 @@ from hushpoll_server.answering import JSON_MEDIA_TYPE
 from hushpoll_server.http.endpoint import json_answer, json_response
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.table import table_of_result
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.guarantee import guarantee
 from hushpoll_shared.tables.result_table import ResultTable
@@ -94,7 +95,7 @@ def result_answer(
 
 def answer_in_form(
     model: BaseModel,
-    table: Callable[[Mapping[str, Any]], ResultTable],
+    table: Callable[[JsonObject], ResultTable],
     *,
     form: Format | None,
     name: str,
@@ -149,7 +150,7 @@ def table_file(form: str, name: str, table: ResultTable, published: Published | 
     return answer
 
 
-def table_contents() -> Mapping[str, Any]:
+def table_contents() -> JsonObject:
     """Return the contents that the OpenAPI document names beside JSON."""
     return {
         form.media_type: {"schema": {"type": "string", "format": "binary"}}

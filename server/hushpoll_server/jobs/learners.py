@@ -7,7 +7,7 @@ on rows in clear cannot, since no row in clear reaches a server.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_server.errors import Refused
@@ -15,13 +15,14 @@ from hushpoll_server.jobs.limits import check_groups, limits
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.documents import LearnerDocument, LearnerParameter, LearnersDocument
 
 if TYPE_CHECKING:
     # Importing it takes seconds, and needs the extra `train`.
     from hushpoll_training.learners.learner import Learner
 
 
-def learners(parts: Services, row: VersionRow) -> dict[str, Any]:
+def learners(parts: Services, row: VersionRow) -> LearnersDocument:
     """Return what may be trained on the records of a survey's version.
 
     Returns
@@ -65,7 +66,7 @@ def learners(parts: Services, row: VersionRow) -> dict[str, Any]:
     }
 
 
-def _described(learner: Learner, published: Published, setting: str | None) -> dict[str, Any]:
+def _described(learner: Learner, published: Published, setting: str | None) -> LearnerDocument:
     from hushpoll_training.models.recipe import Recipe
 
     reason = None
@@ -88,17 +89,25 @@ def _described(learner: Learner, published: Published, setting: str | None) -> d
     }
 
 
-def _parameters(learner: Learner, setting: str | None) -> list[dict[str, Any]]:
+def _parameters(learner: Learner, setting: str | None) -> list[LearnerParameter]:
     from hushpoll_training.learners.parameters import Names, Range
 
     most = limits(learner, setting)
-    described: list[dict[str, Any]] = []
+    described: list[LearnerParameter] = []
     for name, allowed in learner.bounds.items():
         if isinstance(allowed, Names):
             continue  # a job may give it, but it is no choice of a form: it depends on the survey
         if not isinstance(allowed, Range):
-            words = {"words": list(allowed.words), "low": None, "high": None}
-            described.append({"name": name, "kind": "word", "default": allowed.default, **words})
+            described.append(
+                {
+                    "name": name,
+                    "kind": "word",
+                    "default": allowed.default,
+                    "words": list(allowed.words),
+                    "low": None,
+                    "high": None,
+                }
+            )
             continue
         limit = most.get(name)
         high = allowed.high if limit is None else min(allowed.high, limit)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from hushpoll_analysis.records.records import Records
 from hushpoll_server.jobs.progress import OnStep, counted
@@ -31,10 +30,10 @@ class Result:
     file_name: str
     media_type: str
     blocks: Iterator[bytes]
-    card: Mapping[str, Any] | None = None
+    card: Mapping[str, object] | None = None
 
 
-def json_result(kind: str, row: VersionRow, document: Mapping[str, Any]) -> Result:
+def json_result(kind: str, row: VersionRow, document: Mapping[str, object]) -> Result:
     """Return a document as a file of its kind."""
     name = f"{row.name}-{row.version}-{kind}.json"
     return Result(name, "application/json", iter([json.dumps(document).encode()]))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
@@ -25,6 +25,7 @@ from hushpoll_server.jobs.result import Result, collected, json_result
 from hushpoll_server.services.results.audits import summary_of
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.wire.audit_documents import AuditDocument
 
 if TYPE_CHECKING:
     # Only jobs that train need the extra `train`, and importing it takes seconds.
@@ -49,7 +50,8 @@ def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: 
     trained = train_collected(records, *_how_to_fit(parameters, say, "fits the model"))
     measured = _measured(records, parameters, say) if parameters.get("folds") else None
     say(Step("writes the model", 0, None, "files"))
-    run = {**run_record(trained, {}, clock=parts.settings.clock), "on_records": measured}
+    run = run_record(trained, {}, clock=parts.settings.clock)
+    run["on_records"] = measured
     card = model_card(run)
     with TemporaryDirectory(prefix="hushpoll-model-") as folder:
         directory = Path(folder) / "model"
@@ -141,7 +143,7 @@ def fairness(
     records = collected(parts, row, say)
     fitting = _how_to_fit(parameters, say, f"fits {parameters['folds']} models to cross-fit")
     report = fairness_of_records(records, *fitting, **others).to_dict()
-    summary = summary_of(report, parts.releases.describe(row))
+    summary = summary_of(cast("AuditDocument", report), parts.releases.describe(row))
     return replace(json_result("fairness", row, report), card=summary)
 
 

@@ -14,10 +14,11 @@ import signal
 import sys
 import threading
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_server import logs
 from hushpoll_server.config.settings import Settings
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 ORPHANED: Final = 70
 
@@ -40,7 +41,7 @@ class Orders:
         Id of the server: of this start of ``hushpoll serve``.
     """
 
-    settings: dict[str, Any]
+    settings: JsonMembers
     listener: int | None
     web_socket: str
     lock: int | None

@@ -25,6 +25,7 @@ from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.statistics import table_of
+from hushpoll_shared.wire.audit_documents import AuditDocument, MetricDocument
 
 Draw = Callable[[Specification], bytes]
 """Returns the SVG of a Vega-Lite specification."""
@@ -128,7 +129,7 @@ def _charts(
         yield query.name, None, table_of(query.file_name, {**about, **found["result"]})
 
 
-def audit_chart(audit: Mapping[str, Any]) -> Chart | None:
+def audit_chart(audit: AuditDocument) -> Chart | None:
     """Return the chart of an audit's metrics, ratios apart from differences; None without any.
 
     Parameters
@@ -138,11 +139,17 @@ def audit_chart(audit: Mapping[str, Any]) -> Chart | None:
     """
     panels: dict[float, list[Metric]] = {}
     found = []
-    for pair in audit.get("groups") or [{"group": None, "metrics": audit["metrics"]}]:
-        for name, number in pair["metrics"].items():
+    several = audit.get("groups")
+    pairs: list[tuple[str | None, dict[str, MetricDocument]]] = (
+        [(None, audit["metrics"])]
+        if (several is None)
+        else [(pair["group"], pair["metrics"]) for pair in several]
+    )
+    for group, metrics in pairs:
+        for name, number in metrics.items():
             if name not in METRICS or "conclusion" not in number:
                 continue
-            label = name if pair["group"] is None else f"{name}, {pair['group']}"
+            label = name if group is None else f"{name}, {group}"
             row: Metric = {
                 "label": label,
                 "value": number["value"],

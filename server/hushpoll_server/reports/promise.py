@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_protocols.odds import odds_factor
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.protection import question_level, total_epsilon, total_level
 from hushpoll_shared.survey.published import Published
@@ -25,7 +26,7 @@ PROTOCOL_NAMES: Final = MappingProxyType(
 """Long names, as Wang et al. (USENIX Security 2017) and Ye and Barg (2018) give them."""
 
 
-def promise_of(published: Published) -> dict[str, Any]:
+def promise_of(published: Published) -> JsonMembers:
     """Return a survey's guarantee: of all answers together, then of each attribute.
 
     Parameters
@@ -52,7 +53,7 @@ def promise_of(published: Published) -> dict[str, Any]:
     }
 
 
-def _attribute(attribute: PublishedAttribute, reach: Decimal | None) -> dict[str, Any]:
+def _attribute(attribute: PublishedAttribute, reach: Decimal | None) -> JsonMembers:
     """Return what is promised of an attribute; a router's follow-ups tell about it, and count."""
     oracle = attribute.oracle
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_server.reports.basis import Basis
 from hushpoll_server.reports.bundle import bundle_of
@@ -13,6 +13,7 @@ from hushpoll_server.reports.figures import Draw, Figure, figures_of
 from hushpoll_server.reports.page import page_of
 from hushpoll_server.reports.pdf import LONGEST_SECONDS, pdf_of
 from hushpoll_server.reports.results import results_of
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Report:
     draw: Draw
 
     @cached_property
-    def results(self) -> dict[str, Any]:
+    def results(self) -> JsonMembers:
         """Every number; see `results_of`."""
         return results_of(self.basis)
 

@@ -40,6 +40,7 @@ from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.group_metrics import CONFIDENCE, FOLDS
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.audits.dealing import folds_in_order, in_order
 from hushpoll_training.data.target import THRESHOLD, Target
 from hushpoll_training.learners.learner import FitOptions
@@ -111,7 +112,7 @@ class RecordsAccuracy:
             return VERDICTS[0]
         return VERDICTS[2] if self.gain.upper < 0 else VERDICTS[1]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return it as JSON."""
         return {**asdict(self), "verdict": self.verdict, "reading": READING}
 

@@ -15,6 +15,7 @@ from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import CONFIDENCE, FOLDS
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.audits.dealing import in_order
 from hushpoll_training.audits.predictions import cross_fit, external_predictions
@@ -44,10 +45,10 @@ class RecordsFairness(Tabular):
     statistic_name: ClassVar[str] = "fairness"
 
     audit: FairnessAudit | GroupsAudit
-    fitting: Mapping[str, Any]
+    fitting: JsonObject
     protected_input: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the report as the API and ``--json`` give it."""
         return {
             **self.audit.to_dict(),

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_training.central.claim import PrivacyClaim
@@ -115,7 +115,7 @@ def epsilon_spent(
         composed.history = [
             (noise_multiplier, schedule.sample_rate, schedule.steps) for schedule in schedules
         ]
-        options: dict[str, Any] = {"eps_error": PRV_ERROR} if accountant == "prv" else {}
+        options: dict[str, float] = {"eps_error": PRV_ERROR} if accountant == "prv" else {}
         return float(composed.get_epsilon(delta, **options))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class PrivacyClaim:
     neighbours: str | None = None
     proven: bool = True
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonMembers:
         """Return the claim as records of runs and cards hold it."""
         if self.epsilon is None:
             return {"kind": "none"}
@@ -46,7 +46,7 @@ class PrivacyClaim:
         }
 
 
-def privacy_sentence(claim: Mapping[str, Any]) -> str:
+def privacy_sentence(claim: JsonObject) -> str:
     """Say a claim, as :meth:`PrivacyClaim.to_json` writes it, in words."""
     if claim["kind"] == "none":
         return (

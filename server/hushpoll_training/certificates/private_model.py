@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.certificates.distances import check_failure
 from hushpoll_training.certificates.margins import (
     Certificate,
@@ -66,7 +66,7 @@ class ModelCertificate:
         """Between the two models' weights, at most."""
         return next(iter(self.certificates.values())).distance
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonMembers:
         """Return the certificate as the command writes it, a row for each level of a notion."""
         levels = []
         for name, found in self.certificates.items():

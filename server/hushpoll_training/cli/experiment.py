@@ -18,6 +18,7 @@ from hushpoll_shared.cli.fairness_options import params_option
 from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.table_out import save_table, table_out_option
 from hushpoll_shared.cli.terminal import FAILED, emit, json_option, rendered, reports_errors
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS
 from hushpoll_training.cli.experiment_table import REFERENCE, table_command
 from hushpoll_training.cli.experiment_trust import trust_command
@@ -171,7 +172,7 @@ def run(
         )
         shown.append(Remaining(total, done))
 
-    def count(_task: AnyCell, result: dict[str, Any]) -> None:
+    def count(_task: AnyCell, result: JsonMembers) -> None:
         shown[0].advance(failed="error" in result)
 
     try:
@@ -198,7 +199,7 @@ def run(
         sys.exit(FAILED)
 
 
-def _checked(settings: dict[str, Any], methods: str | None) -> AnyExperiment:
+def _checked(settings: JsonMembers, methods: str | None) -> AnyExperiment:
     if methods is not None:
         settings["methods"] = chosen(settings.get("methods"), methods)
     if settings.get("methods") is not None:
@@ -330,7 +331,7 @@ def _folder(results: Path) -> Path:
     return results if results.is_dir() else results.parent
 
 
-def _comparison(comparison: Comparison) -> dict[str, Any]:
+def _comparison(comparison: Comparison) -> JsonMembers:
     header = ("protocol", "split", "epsilon", "metric", "ours", "reference", "distance")
     return {
         "compared": len(comparison.rows),

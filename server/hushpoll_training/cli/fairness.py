@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ from hushpoll_training.cli.options import (
 )
 from hushpoll_training.data.predictions_file import read_predictions
 from hushpoll_training.data.rows import table_header
+from hushpoll_training.evaluation.documents import ReportDocument, ReportsDocument
 from hushpoll_training.evaluation.fairness.partition import partition_by
 from hushpoll_training.evaluation.fairness.report import RESAMPLES, SMALLEST, fairness_report
 from hushpoll_training.learners.learner import FitOptions
@@ -285,7 +286,7 @@ def predictions(
             ).to_dict()
             for names in groupings
         ]
-    document = {
+    document: ReportsDocument = {
         "kind": "fairness reports",
         "setting": "on rows in clear",
         "reports": reports,
@@ -303,6 +304,6 @@ def predictions(
     emit(document, lambda: _text(reports, out), as_json=as_json)
 
 
-def _text(reports: Sequence[Mapping[str, Any]], out: Path | None) -> str:
+def _text(reports: Sequence[ReportDocument], out: Path | None) -> str:
     parts = [report_text(report) for report in reports]
     return "\n\n".join(parts) + ("" if out is None else f"\nThe report is in {out}.")

@@ -25,13 +25,13 @@ who gave none.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.records.laws import members_of_categories
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
@@ -119,7 +119,7 @@ class Target:
             answered = codes != self.missing_code
         return (codes == self.positive_code).astype(np.int64), answered
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonMembers:
         """Return the target as records and models describe it."""
         return {
             "name": self.name,

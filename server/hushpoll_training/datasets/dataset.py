@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from hushpoll_shared.spelling.csv_cells import escaped
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_training.data.coded import attribute_name
 
@@ -96,7 +97,7 @@ class Dataset:
 
     def manifest(
         self, *, protocol: str = "GRR", split: str = "uniform", epsilon: str = "4"
-    ) -> dict[str, Any]:
+    ) -> JsonMembers:
         """Return the draft of a survey that asks for these columns; the paper's roles.
 
         A column of one category has nothing to ask and is left out.
@@ -109,7 +110,7 @@ class Dataset:
         recipe = self.recipe
         attributes = []
         for name in self._asked():
-            attribute: dict[str, Any] = {
+            attribute: JsonMembers = {
                 "name": attribute_name(name),
                 "role": "sensitive" if name in recipe.sensitive else "plain",
                 "categories": list(self.categories[name]),

@@ -26,6 +26,7 @@ from hushpoll_analysis.records.counts import Counts
 from hushpoll_analysis.records.fields import categories_of, fields_of, over_others
 from hushpoll_analysis.records.records import Records, one_hot, require_layout
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.blocks import Block
 from hushpoll_shared.survey.published import Published
@@ -210,17 +211,15 @@ class Features:
         """Return the columns of one attribute in clear, codes in [0, k)."""
         return self.encoding.encode_clear(self.published.attribute(attribute), codes)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonMembers:
         """Return what :meth:`from_json` needs besides the manifest."""
-        described: dict[str, Any] = {"encoding": self.encoding.name}
+        described: JsonMembers = {"encoding": self.encoding.name}
         if self.encoding.needs_prior:
             described["priors"] = {name: list(prior) for name, prior in self.priors.items()}
         return {**described, "features": list(self.names)}
 
     @classmethod
-    def from_json(
-        cls, document: Mapping[str, Any], published: Published, encoding: Encoding
-    ) -> Features:
+    def from_json(cls, document: JsonObject, published: Published, encoding: Encoding) -> Features:
         """Read what :meth:`to_json` wrote, and check it against the manifest.
 
         Raises
@@ -325,9 +324,7 @@ def combined(block: Block, codes: Mapping[str, npt.NDArray[np.int64]]) -> npt.ND
     return np.searchsorted(np.asarray(block.tree), numbers).astype(np.int64)
 
 
-def _priors_from_json(
-    document: Mapping[str, Any], published: Published
-) -> dict[str, tuple[float, ...]]:
+def _priors_from_json(document: JsonObject, published: Published) -> dict[str, tuple[float, ...]]:
     needed = {name: oracle.k for name, oracle in perturbed_features(published)}
     priors = document.get("priors")
     if not isinstance(priors, dict) or set(priors) != set(needed):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import StratifiedKFold
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import THRESHOLD, Target
 from hushpoll_training.evaluation.fairness.partition import sides_of
@@ -61,7 +61,7 @@ class Evaluation:
     rows: Mapping[str, int]
     scored: Scored = field(repr=False, compare=False)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonMembers:
         """Return metrics and rows as JSON."""
         return {
             "metrics": {name: metric.to_json() for name, metric in self.metrics.items()},

@@ -10,7 +10,6 @@ Clarke-Pearson (Biometrics 44, 1988), on the logit scale, so that it stays withi
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +19,12 @@ from hushpoll_analysis.metrics.group_counts import GroupCounts
 from hushpoll_analysis.metrics.intervals import difference_limits, rate_limits
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.group_metrics import RATES
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.evaluation.evaluation import Scored
 from hushpoll_training.evaluation.metrics import UTILITY
 
 
-def utility_intervals(scored: Scored, *, confidence: float = 0.95) -> dict[str, Any]:
+def utility_intervals(scored: Scored, *, confidence: float = 0.95) -> JsonMembers:
     """Return per utility metric ``{"lower", "upper"}``, or None where the metric is undefined.
 
     Parameters

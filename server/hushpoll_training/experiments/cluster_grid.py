@@ -15,6 +15,7 @@ from concurrent.futures import CancelledError
 from typing import Any
 
 from hushpoll_protocols.errors import HushpollError
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.experiments.kinds import AnyCell, grid_of
 from hushpoll_training.experiments.pool import Setup, attempt
 from hushpoll_training.learners.cluster import connected, require_versions
@@ -22,7 +23,7 @@ from hushpoll_training.learners.cluster import connected, require_versions
 
 def run_on_cluster(
     tasks: Iterable[AnyCell], setup: Setup, address: str
-) -> Generator[tuple[AnyCell, dict[str, object]]]:
+) -> Generator[tuple[AnyCell, JsonMembers]]:
     """Run cells on the workers of a cluster, and yield each as it is done.
 
     A worker runs as many cells at a time as it has threads, each cell with one thread. Closing
@@ -72,13 +73,13 @@ def run_on_cluster(
             client.cancel([unpacked, *cells])
 
 
-def _result(future: Any) -> dict[str, object]:
+def _result(future: Any) -> JsonMembers:
     try:
         # Waits once more where a worker has died with a result that was not
         # fetched: the scheduler has it computed again.
         error = future.exception()
         if error is None:
-            result: dict[str, object] = future.result()
+            result: JsonMembers = future.result()
             return result
     except CancelledError:
         raise HushpollError(

@@ -10,6 +10,7 @@ from typing import Any, Final
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.reading.text_files import named, read_text
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import NAME_LENGTH, is_name, show
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS
 from hushpoll_shared.survey.manifest import Manifest
@@ -89,7 +90,7 @@ class Experiment:
     engine: str = HUSHPOLL
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Experiment:
+    def from_dict(cls, given: Mapping[str, object]) -> Experiment:
         """Check a configuration.
 
         Raises
@@ -135,13 +136,13 @@ class Experiment:
             engine=fields.choice(_or(given, "engine", HUSHPOLL), "engine", ENGINES),
         )
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> JsonMembers:
         """Return what results depend on, as JSON; the data counts by content, not by path."""
         sensitive: Any = list(self.sensitive)
         if self.drawn is not None:
             sensitive = {"drawn": list(self.drawn), "from": sensitive}
         # A key with its default is left out, so that folders of earlier versions stay resumable.
-        described: dict[str, Any] = {}
+        described: JsonMembers = {}
         if self.manifest is not None:
             described = {"manifest": self.manifest.to_dict(), "coded": self.coded}
         if self.engine != HUSHPOLL:
@@ -166,7 +167,7 @@ class Experiment:
         }
 
 
-def load_configuration(path: Path) -> dict[str, Any]:
+def load_configuration(path: Path) -> JsonMembers:
     """Read a configuration file: YAML, or JSON, which is YAML too.
 
     A relative path of data, or of a manifest, begins at the file's folder.
@@ -180,12 +181,13 @@ def load_configuration(path: Path) -> dict[str, Any]:
     """
     given = read_mapping(read_text(path, field="config"), named(path))
     for key in ("data", "manifest"):
-        if isinstance(given.get(key), str):
-            given[key] = str(path.parent / given[key])
+        file = given.get(key)
+        if isinstance(file, str):
+            given[key] = str(path.parent / file)
     return given
 
 
-def read_mapping(content: str, name: str) -> dict[str, Any]:
+def read_mapping(content: str, name: str) -> JsonMembers:
     """Read a YAML mapping; `name` is what errors call it."""
     try:
         mapping = parse_yaml(content)
@@ -199,7 +201,7 @@ def read_mapping(content: str, name: str) -> dict[str, Any]:
     return mapping
 
 
-def _or(given: Mapping[str, Any], key: str, default: Any) -> Any:
+def _or(given: Mapping[str, object], key: str, default: Any) -> Any:
     value = given.get(key)
     return default if value is None else value
 
@@ -215,7 +217,7 @@ def _name(value: object, data: Path) -> str:
     return str(value)
 
 
-def _recipe(given: Mapping[str, Any]) -> Recipe:
+def _recipe(given: Mapping[str, object]) -> Recipe:
     parameters = _or(given, "params", {})
     if not isinstance(parameters, Mapping):
         raise InvalidParameter(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_training.experiments.journal import open_journal
 from hushpoll_training.experiments.kinds import AnyCell, AnyExperiment, grid_of
 from hushpoll_training.experiments.pool import Setup, run_tasks
@@ -16,9 +17,9 @@ from hushpoll_training.experiments.results.results import write_results
 
 CellT = TypeVar("CellT", bound=AnyCell)
 
-OnCell = Callable[[AnyCell, dict[str, Any]], None]
+OnCell = Callable[[AnyCell, JsonMembers], None]
 
-Runner = Callable[[Iterable[AnyCell], Setup], Generator[tuple[AnyCell, dict[str, Any]]]]
+Runner = Callable[[Iterable[AnyCell], Setup], Generator[tuple[AnyCell, JsonMembers]]]
 """Runs cells and yields each as it is done; closing it ends those that are running."""
 
 
@@ -96,11 +97,11 @@ def run_experiment(
                         on_cell(task, result)
         finally:
             write_results(out, journal.cells, type(grid[0]))
-        failed = {task: journal.cells[task].get("error") for task in grid}
-    return Finished(len(grid), resumed, {task: text for task, text in failed.items() if text})
+        errors = {task: journal.cells[task].get("error") for task in grid}
+    return Finished(len(grid), resumed, {task: str(text) for task, text in errors.items() if text})
 
 
-def missing(grid: Iterable[CellT], cells: Mapping[Any, Mapping[str, Any]]) -> list[CellT]:
+def missing(grid: Iterable[CellT], cells: Mapping[Any, JsonObject]) -> list[CellT]:
     """Return the cells of a grid without a result, in its order.
 
     Failed cells are among them: memory may have been short.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hushpoll_protocols import PROTOCOLS
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
@@ -112,7 +113,7 @@ def draft(experiment: Experiment, codes: Codes, task: Task, sensitive: Sequence[
     )
 
 
-def run_task(experiment: Experiment, codes: Codes, task: Task) -> dict[str, Any]:
+def run_task(experiment: Experiment, codes: Codes, task: Task) -> JsonMembers:
     """Run one cell with one thread.
 
     Returns

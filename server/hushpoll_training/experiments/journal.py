@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject, JsonValue
 from hushpoll_training.experiments.grid import Task
 from hushpoll_training.experiments.kinds import AnyCell
 from hushpoll_training.experiments.methods.trial import Trial
@@ -37,11 +38,11 @@ class Journal:
         The result of each, or its ``error``.
     """
 
-    def __init__(self, stream: BinaryIO, cells: dict[AnyCell, dict[str, Any]]) -> None:
+    def __init__(self, stream: BinaryIO, cells: dict[AnyCell, JsonMembers]) -> None:
         self._stream = stream
         self.cells = cells
 
-    def append(self, task: AnyCell, result: Mapping[str, Any]) -> None:
+    def append(self, task: AnyCell, result: JsonObject) -> None:
         """Write a cell durably.
 
         Raises
@@ -57,7 +58,7 @@ class Journal:
 
 
 @contextmanager
-def open_journal(out: Path, description: Mapping[str, Any]) -> Iterator[Journal]:
+def open_journal(out: Path, description: JsonObject) -> Iterator[Journal]:
     """Begin or resume an experiment in a folder, to which no other run writes meanwhile.
 
     Parameters
@@ -89,7 +90,7 @@ def open_journal(out: Path, description: Mapping[str, Any]) -> Iterator[Journal]
             yield Journal(stream, cells)
 
 
-def read_cells(out: Path) -> dict[AnyCell, dict[str, Any]]:
+def read_cells(out: Path) -> dict[AnyCell, JsonMembers]:
     """Return the cells of a folder that are done so far; a run may be writing to it.
 
     Raises
@@ -122,9 +123,7 @@ def read_description(out: Path) -> dict[str, Any]:
     return description
 
 
-def refuse_other_data(
-    results: Sequence[Path], descriptions: Sequence[Mapping[str, Any] | None]
-) -> None:
+def refuse_other_data(results: Sequence[Path], descriptions: Sequence[JsonObject | None]) -> None:
     """Raise unless all runs are on the same data.
 
     Parameters
@@ -139,7 +138,7 @@ def refuse_other_data(
     InvalidParameter
         If the data of one run have another SHA-256 than those of the first.
     """
-    digests = [(description or {}).get("data", {}).get("sha256") for description in descriptions]
+    digests = [_digest(description or {}) for description in descriptions]
     for path, digest in zip(results, digests, strict=True):
         if digest != digests[0]:
             raise InvalidParameter(
@@ -147,6 +146,11 @@ def refuse_other_data(
                 "the same data",
                 field="results",
             )
+
+
+def _digest(description: JsonObject) -> JsonValue:
+    data = description.get("data")
+    return data.get("sha256") if isinstance(data, Mapping) else None
 
 
 def _claim(out: Path, lock: BinaryIO) -> None:
@@ -170,7 +174,7 @@ def _refuse_strangers(out: Path) -> None:
         )
 
 
-def _describe(out: Path, description: Mapping[str, Any]) -> None:
+def _describe(out: Path, description: JsonObject) -> None:
     if (out / DESCRIPTION).is_file():
         recorded = read_description(out)
         changed = list(_differences({"": recorded}, {"": dict(description)}))
@@ -185,7 +189,7 @@ def _describe(out: Path, description: Mapping[str, Any]) -> None:
     write_file(out / DESCRIPTION, text.encode())
 
 
-def _differences(was: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> Iterator[str]:
+def _differences(was: JsonObject, now: JsonObject, path: str = "") -> Iterator[str]:
     for key in dict.fromkeys((*was, *now)):
         before, after = was.get(key), now.get(key)
         name = f"{path}.{key}" if path else str(key)
@@ -199,12 +203,12 @@ def _shown(value: Any) -> str:
     return "not set" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _read(path: Path) -> tuple[dict[AnyCell, dict[str, Any]], int]:
+def _read(path: Path) -> tuple[dict[AnyCell, JsonMembers], int]:
     if not path.is_file():
         return {}, 0
     content = path.read_bytes()
     end = content.rfind(b"\n") + 1
-    cells: dict[AnyCell, dict[str, Any]] = {}
+    cells: dict[AnyCell, JsonMembers] = {}
     for number, line in enumerate(content[:end].splitlines(), start=1):
         try:
             result = json.loads(line)

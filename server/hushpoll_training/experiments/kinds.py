@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.experiments.configuration import Experiment
 from hushpoll_training.experiments.grid import Task
 from hushpoll_training.experiments.methods.configuration import MethodsExperiment
@@ -32,11 +33,11 @@ class Grid(Protocol):
         """Read the rows, and refuse a configuration that they do not fit."""
         ...
 
-    def describe(self, data: Any) -> dict[str, Any]:
+    def describe(self, data: Any) -> JsonMembers:
         """Return what results depend on: settings, the data's content, versions; JSON."""
         ...
 
-    def run(self, data: Any, cell: Any) -> dict[str, Any]:
+    def run(self, data: Any, cell: Any) -> JsonMembers:
         """Run one cell with one thread: ``metrics``, ``rows`` and ``timings``, as JSON."""
         ...
 

@@ -21,6 +21,7 @@ from threading import Thread, current_thread, main_thread
 from typing import Any, Final
 
 from hushpoll_protocols.errors import HushpollError
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.experiments.kinds import AnyCell, AnyExperiment, grid_of
 
 READY: Final = "ready"
@@ -46,7 +47,7 @@ def serve(pipe: Connection) -> None:
         return
 
 
-def attempt(setup: Setup, task: AnyCell) -> dict[str, Any]:
+def attempt(setup: Setup, task: AnyCell) -> JsonMembers:
     """Return the result of a cell, or its error; a fault in the program with its traceback."""
     try:
         return grid_of(setup.experiment).run(setup.data, task)
@@ -102,7 +103,7 @@ class _Worker:
 
 def run_tasks(
     tasks: Iterable[AnyCell], setup: Setup, jobs: int
-) -> Generator[tuple[AnyCell, dict[str, Any]]]:
+) -> Generator[tuple[AnyCell, JsonMembers]]:
     """Run cells, `jobs` at a time, and yield each as it is done; closing ends the processes.
 
     Yields

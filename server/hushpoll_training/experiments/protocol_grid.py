@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_training.data.coded import attribute_name, read_codes
@@ -54,11 +55,11 @@ class ProtocolGrid:
             check_clients()
         return codes
 
-    def describe(self, data: Codes) -> dict[str, Any]:
+    def describe(self, data: Codes) -> JsonMembers:
         """Return what results depend on."""
         return describe(self.experiment, data)
 
-    def run(self, data: Codes, cell: Task) -> dict[str, Any]:
+    def run(self, data: Codes, cell: Task) -> JsonMembers:
         """Run one cell."""
         return run_task(self.experiment, data, cell)
 
@@ -108,7 +109,7 @@ def _in_domains(experiment: Experiment, manifest: Manifest, codes: Codes) -> Cod
     return {name: codes[name] for name in sizes}
 
 
-def describe(experiment: Experiment, codes: Codes) -> dict[str, Any]:
+def describe(experiment: Experiment, codes: Codes) -> JsonMembers:
     """Return what results depend on: settings, the data's content, versions of what computes."""
     content = hashlib.sha256(experiment.data.read_bytes()).hexdigest()
     used = experiment.recipe.learner.versions()

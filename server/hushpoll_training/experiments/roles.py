@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.text import show
@@ -28,7 +28,7 @@ class Roles(NamedTuple):
     manifest: Manifest | None
 
 
-def read_roles(given: Mapping[str, Any]) -> Roles:
+def read_roles(given: Mapping[str, object]) -> Roles:
     """Read the roles of a configuration.
 
     Raises
@@ -58,7 +58,7 @@ def read_roles(given: Mapping[str, Any]) -> Roles:
     return Roles(target, protected, sensitive, drawn, None)
 
 
-def _described(given: Mapping[str, Any]) -> Roles:
+def _described(given: Mapping[str, object]) -> Roles:
     for key in OF_MANIFEST:
         if given.get(key) is not None:
             raise InvalidParameter(

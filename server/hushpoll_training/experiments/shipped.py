@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.experiments.configuration import load_configuration, read_mapping
 
 _FOLDER = "configurations"
@@ -41,7 +41,7 @@ def title(name: str) -> str:
     return text(name).partition("\n")[0].removeprefix("# ")
 
 
-def find(config: str) -> dict[str, Any]:
+def find(config: str) -> JsonMembers:
     """Read a configuration, from a file or by its name here.
 
     Raises

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.learners.parameters import Parameter, Value, check_parameters
@@ -279,7 +280,7 @@ class Learner(ABC):
             f"the learner {self.name} {reason}, or use another learner", field="learner"
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonMembers:
         """Return what records of runs and cards say about the learner."""
         return {
             "learner": self.name,

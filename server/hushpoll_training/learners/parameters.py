@@ -96,7 +96,7 @@ def ranges(bounds: Mapping[str, Parameter]) -> dict[str, Range]:
 
 
 def check_parameters(
-    values: Mapping[str, Any],
+    values: Mapping[str, object],
     bounds: Mapping[str, Parameter],
     refused: Mapping[str, str],
     label: str,

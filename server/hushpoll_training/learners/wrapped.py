@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, ClassVar, TypeVar, cast
 
 from hushpoll_training.learners.learner import Fitted, Learner
-from hushpoll_training.learners.parameters import Parameter
+from hushpoll_training.learners.parameters import Parameter, Value
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def wrapping(kind: type[Kind], behind: type[Learner]) -> type[Kind]:
 
 
 def _restored(
-    kind: type[WrappedLearner], behind: type[Learner], parameters: Mapping[str, Any]
+    kind: type[WrappedLearner], behind: type[Learner], parameters: Mapping[str, Value]
 ) -> WrappedLearner:
     learner: WrappedLearner = wrapping(kind, behind)(parameters)
     return learner

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, hstack
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.mitigation.evidence import (
     SKIPPED,
@@ -160,7 +161,7 @@ def saved_places(saved: Mapping[str, Any], columns: int) -> tuple[slice, ...]:
     return tuple(places)
 
 
-def places_to_json(places: Sequence[slice]) -> dict[str, Any]:
+def places_to_json(places: Sequence[slice]) -> JsonMembers:
     """Return what :func:`saved_places` reads."""
     first, *further = ([place.start, place.stop] for place in places)
     return {"protected": first, **({"further": further} if further else {})}

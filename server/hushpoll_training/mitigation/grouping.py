@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.learners.parameters import Choice, Names, Parameter, split_names
+from hushpoll_training.learners.parameters import Choice, Names, Parameter, Value, split_names
 
 Groups: TypeAlias = tuple[tuple[int, ...], ...]
 """Codes of each group; a category may be in none of them."""
@@ -57,7 +57,7 @@ class Grouping:
         PARAMETERS["further_groups"].check("further_groups", ", ".join(self.further), "mitigation")
 
     @classmethod
-    def of(cls, parameters: Mapping[str, Any]) -> Grouping:
+    def of(cls, parameters: Mapping[str, Value]) -> Grouping:
         """Return what the parameters of a learner say."""
         return cls(str(parameters["groups"]), split_names(str(parameters["further_groups"])))
 

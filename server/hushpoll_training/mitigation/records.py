@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import Target
+from hushpoll_training.learners.parameters import Value
 from hushpoll_training.mitigation.evidence import GroupEvidence, Reports
 from hushpoll_training.mitigation.grouping import Grouping, Groups, crossed
 
@@ -55,7 +55,7 @@ def evidence_of_records(
     )
 
 
-def check_grouping(published: Published, parameters: Mapping[str, Any]) -> None:
+def check_grouping(published: Published, parameters: Mapping[str, Value]) -> None:
     """Refuse parameters of a learner that name groups which a survey does not have.
 
     Raises

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.learners.learner import FitOptions, Fitted, UnsoundModel
 from hushpoll_training.learners.parameters import Choice, Parameter
@@ -116,7 +117,7 @@ class ReweighedModel(Fitted):
     learner: ReweighedLearner
     fitted: Fitted
     blank: tuple[slice, ...]
-    weights: Mapping[str, Any]
+    weights: JsonObject
 
     def scores(self, table: Table, *, threads: int = 1) -> npt.NDArray[np.float64]:
         """Return the scores of the model behind."""

@@ -36,6 +36,7 @@ import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.projection import project_simplex
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.mitigation.evidence import Array, GroupEvidence, require_members
 
 ASSIGNMENTS: Final = ("inverse", "posterior")
@@ -161,7 +162,7 @@ class Reweighing:
         weight: Array = np.where(total > 0, above / np.where(total > 0, total, 1.0), 1.0)
         return weight
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonMembers:
         """Return what saved models say of the factors."""
         return {"joint": self.joint.tolist(), "factors": self.factors.tolist()}
 

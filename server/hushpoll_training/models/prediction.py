@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_shared.spelling.csv_cells import escaped
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.data.target import THRESHOLD
 from hushpoll_training.evaluation.evaluation import Evaluation, evaluate
 from hushpoll_training.models.model import Codes, Model
@@ -43,7 +44,7 @@ class Predictions:
         ):
             yield number, score, category
 
-    def to_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[JsonMembers]:
         """Return one object per row, in order."""
         return [{"score": score, "predicted": category} for _, score, category in self.rows()]
 

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
@@ -20,6 +20,7 @@ from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import Target
 from hushpoll_training.encodings.encoding import Features
 from hushpoll_training.encodings.registry import create_encoding
+from hushpoll_training.evaluation.documents import RunRecord
 from hushpoll_training.learners.learner import Learner, UnsoundModel
 from hushpoll_training.learners.registry import DEFAULT, LEARNERS, create_learner
 from hushpoll_training.models.model import Model
@@ -65,7 +66,7 @@ def check_directory(directory: Path, *, overwrite: bool = False) -> None:
 def save_model(
     model: Model,
     directory: Path,
-    run: Mapping[str, Any],
+    run: RunRecord,
     *,
     overwrite: bool = False,
     card: Mapping[str, Any] | None = None,
@@ -120,7 +121,7 @@ def save_model(
         (directory / name).unlink(missing_ok=True)
 
 
-def read_run(directory: Path) -> dict[str, Any]:
+def read_run(directory: Path) -> RunRecord:
     """Read the record of the run that a model was saved with.
 
     Raises
@@ -134,7 +135,7 @@ def read_run(directory: Path) -> dict[str, Any]:
     run = _parsed(path)
     if not isinstance(run, dict) or run.get("kind") != "training run":
         raise _contradiction(path, "is no record of a training run")
-    return run
+    return cast("RunRecord", run)
 
 
 def load_model(directory: Path, *, trial: bool = False) -> Model:

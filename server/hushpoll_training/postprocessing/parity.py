@@ -8,16 +8,15 @@ predictions are flipped by a coin, so that both groups get the share (alpha + be
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.bits import Bits, SecureBits
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_training.central.discrete_laplace import exact_epsilon, noisy_count
 
 Labels = npt.NDArray[np.int64]
@@ -85,12 +84,12 @@ class ParityRule:
         chances = self.chances(predictions, groups)
         return (rng.random(chances.size) < chances).astype(np.int64)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonMembers:
         """Return the rule as saved models hold it."""
         return {"flip": self.flip.tolist()}
 
     @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> ParityRule:
+    def from_json(cls, saved: JsonObject) -> ParityRule:
         """Read what :meth:`to_json` wrote.
 
         Raises

@@ -30,7 +30,7 @@ from hushpoll_training.learners.central.output_perturbation import (
 )
 from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.learners.learner import FitOptions, Fitted, Learner, Span, UnsoundModel
-from hushpoll_training.learners.parameters import Parameter, Range
+from hushpoll_training.learners.parameters import Parameter, Range, Value
 from hushpoll_training.postprocessing.coins import KEY_BYTES, row_coins
 
 COINS = "coins.json"
@@ -101,7 +101,7 @@ class SmoothedLogistic(Learner):
             raise UnsoundModel(COINS, "belongs to a key of another length, or no linear model")
         return SmoothedModel(self, fitted, key)
 
-    def _own(self) -> dict[str, Any]:
+    def _own(self) -> dict[str, Value]:
         return {name: value for name, value in self.parameters.items() if name != "smoothing"}
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_training.central.claim import PrivacyClaim, privacy_sentence
 from hushpoll_training.encodings.registry import ENCODINGS
+from hushpoll_training.evaluation.documents import LimitsDocument, ReportDocument, RunRecord
 from hushpoll_training.evaluation.fairness.partition import BY_MANIFEST
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
 from hushpoll_training.learners.registry import DEFAULT, LEARNERS
@@ -26,7 +28,7 @@ MITIGATED: Final = (
 )
 
 
-def model_card(record: Mapping[str, Any]) -> dict[str, Any]:
+def model_card(record: RunRecord) -> dict[str, Any]:
     """Return the card of a run, as JSON.
 
     Parameters
@@ -80,7 +82,7 @@ def model_card(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def limits(record: Mapping[str, Any]) -> list[str]:
+def limits(record: RunRecord) -> list[str]:
     """Return what a reader must not conclude from the numbers, in words."""
     epsilon, target = record["epsilon"], record["target"]
     sentences = [
@@ -144,12 +146,12 @@ def limits(record: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
-def _claim(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    claim: Mapping[str, Any] = record.get("privacy", PrivacyClaim().to_json())
+def _claim(record: RunRecord) -> JsonObject:
+    claim: JsonObject = record.get("privacy", PrivacyClaim().to_json())
     return claim
 
 
-def _attribute(item: Mapping[str, Any]) -> dict[str, Any]:
+def _attribute(item: Mapping[str, Any]) -> JsonMembers:
     categories = list(item["categories"])
     return {
         "name": item["name"],
@@ -160,15 +162,16 @@ def _attribute(item: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _metrics(record: Mapping[str, Any]) -> dict[str, Any] | None:
+def _metrics(record: RunRecord) -> dict[str, Any] | None:
     """Return value and interval per metric and model; fairness intervals are the report's."""
     if record["ldp"] is None:
         return None
     metrics: dict[str, Any] = {}
     for model in ("ldp", "baseline"):
-        values = record[model]
-        intervals = (record.get("intervals") or {}).get(model) or {}
-        compared = _compared((record.get("fairness") or {}).get(model))
+        values = record[model] or {}
+        measured, reports = record.get("intervals"), record.get("fairness")
+        intervals = (measured[model] if measured else None) or {}
+        compared = _compared(reports[model] if reports else None)
         metrics[model] = {
             name: {
                 "value": values[name],
@@ -179,7 +182,7 @@ def _metrics(record: Mapping[str, Any]) -> dict[str, Any] | None:
     return metrics
 
 
-def _compared(reports: list[Mapping[str, Any]] | None) -> dict[str, Any]:
+def _compared(reports: list[ReportDocument] | None) -> dict[str, LimitsDocument | None]:
     """Return the closed-form limits of the manifest's two groups."""
     for report in reports or ():
         if report["reference_is"] == BY_MANIFEST:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from hushpoll_analysis.html import style_sheet
 from hushpoll_shared.group_metrics import METRICS, RATES, UTILITY_LABELS
+from hushpoll_training.evaluation.documents import ReportDocument
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
 from hushpoll_training.reports.forest import Forest, Mark, forest
 
@@ -21,7 +22,7 @@ _MODELS: Final = {"ldp": "this model", "baseline": "NonDP"}
 _LABELS: Final = {**UTILITY_LABELS, "roc_auc": "ROC AUC of the scores"}
 
 
-def fairness_page(title: str, introduction: str, reports: Sequence[Mapping[str, Any]]) -> str:
+def fairness_page(title: str, introduction: str, reports: Sequence[ReportDocument]) -> str:
     """Return reports, as :meth:`FairnessReport.to_dict` gives them, as one page."""
     return _page("fairness.html", title, introduction=introduction, reports=reports)
 
@@ -56,7 +57,7 @@ def _meaning(name: str) -> str:
     return f"{metric.formula}, {metric.meaning}; alike at {metric.fair:g}"
 
 
-def _groupings(fairness: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
+def _groupings(fairness: Mapping[str, Any]) -> list[list[ReportDocument]]:
     """Return the reports of each grouping, of both models where they have the same groups."""
     ours = fairness.get("ldp") or []
     theirs = fairness.get("baseline") or [None] * len(ours)
@@ -68,7 +69,7 @@ def _groupings(fairness: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
     return groupings
 
 
-def _groups(report: Mapping[str, Any]) -> list[str]:
+def _groups(report: ReportDocument) -> list[str]:
     return [group["group"] for group in report["groups"]]
 
 
@@ -83,7 +84,7 @@ def _utility_drawing(metrics: Mapping[str, Any], level: str) -> Forest | None:
     return forest(f"Utility with {level}intervals, on a common scale", marks)
 
 
-def _comparisons_drawing(metric: str, reports: Sequence[Mapping[str, Any]]) -> Forest | None:
+def _comparisons_drawing(metric: str, reports: Sequence[ReportDocument]) -> Forest | None:
     """Draw a metric of each group; the first report as circles, the second as squares."""
     marks = []
     for comparisons in zip(*(report["comparisons"] for report in reports), strict=True):

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from hushpoll_training.central.claim import PrivacyClaim
+from hushpoll_training.evaluation.documents import RunRecord
 from hushpoll_training.learners.parameters import split_names
 
 EVERYBODY: Final = "everybody, the server included"
@@ -37,7 +38,7 @@ class Protection:
         return asdict(self)
 
 
-def protections(record: Mapping[str, Any]) -> list[Protection]:
+def protections(record: RunRecord) -> list[Protection]:
     """Return what a run protects from whom.
 
     Parameters
@@ -123,7 +124,7 @@ def _central(claim: Mapping[str, Any]) -> str:
     )
 
 
-def _read_in_clear(protected: str | None, record: Mapping[str, Any]) -> str:
+def _read_in_clear(protected: str | None, record: RunRecord) -> str:
     """Return the attributes that a prediction reads in clear, in words."""
     further = split_names(str(record.get("parameters", {}).get("further_groups", "")))
     return " and ".join([str(protected), *further])

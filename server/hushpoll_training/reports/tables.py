@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from hushpoll_shared.tables.result_table import ResultTable, columns
+from hushpoll_training.evaluation.documents import NumberDocument, ReportDocument, ReportsDocument
 
 _NUMBERS: Final = columns(
     value="number",
@@ -35,7 +36,7 @@ _LEVELS: Final = columns(
 )
 
 
-def reports_table(document: Mapping[str, Any]) -> ResultTable:
+def reports_table(document: ReportsDocument) -> ResultTable:
     """Return fairness reports on rows in clear as one table, with a row for each number.
 
     Parameters
@@ -63,7 +64,7 @@ def reports_table(document: Mapping[str, Any]) -> ResultTable:
     return ResultTable.of("fairness reports", _REPORTS, entries, about)
 
 
-def _of_report(report: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _of_report(report: ReportDocument) -> Iterator[dict[str, object]]:
     none = dict.fromkeys(("group", "reference", "rows"))
     named = {**none, "groups_by": " and ".join(report["attributes"])}
     for group in report["groups"]:
@@ -80,7 +81,7 @@ def _of_report(report: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {**named, "statistic": "widest spread", "name": name, **_number(number)}
 
 
-def _number(number: Mapping[str, Any]) -> dict[str, Any]:
+def _number(number: NumberDocument) -> dict[str, object]:
     cells = dict.fromkeys(column.name for column in _NUMBERS)
     if "withheld" in number:
         return {**cells, "withheld": number["reason"]}

@@ -10,6 +10,13 @@ from rich.table import Table
 
 from hushpoll_shared.cli.terminal import COLUMNS, rendered
 from hushpoll_shared.group_metrics import METRICS, RATES, UTILITY_LABELS
+from hushpoll_training.evaluation.documents import (
+    LimitsDocument,
+    MetricValues,
+    NumberDocument,
+    ReportDocument,
+    RunRecord,
+)
 from hushpoll_training.evaluation.fairness.partition import BY_MANIFEST
 from hushpoll_training.evaluation.metrics import FAIRNESS, GROUP_RATES, UTILITY
 from hushpoll_training.reports.protection import protections
@@ -27,7 +34,7 @@ _LABELS: Mapping[str, str] = {
 }
 
 
-def training_report(record: Mapping[str, Any]) -> str:
+def training_report(record: RunRecord) -> str:
     """Return the record of a run as text; see :func:`hushpoll_training.runs.record.run_record`."""
     survey, target, rows = record["survey"], record["target"], record["rows"]
     lines = [
@@ -50,7 +57,7 @@ def training_report(record: Mapping[str, Any]) -> str:
     lines.append(
         metrics_table(columns, _intervals(record), f"{100 * record['confidence']:g} % of LDP")
     )
-    for report in record["fairness"]["ldp"]:
+    for report in record["fairness"]["ldp"] or ():
         # the manifest's own groups are in the table
         if report["reference_is"] != BY_MANIFEST:
             lines += ["", report_text(report)]
@@ -58,8 +65,8 @@ def training_report(record: Mapping[str, Any]) -> str:
 
 
 def metrics_table(
-    columns: Mapping[str, Mapping[str, Any]],
-    intervals: Mapping[str, Mapping[str, Any]] | None = None,
+    columns: Mapping[str, MetricValues],
+    intervals: Mapping[str, LimitsDocument] | None = None,
     heading: str = "interval",
 ) -> str:
     """Lay out metrics, one column per model, and say below why any is undefined or has no interval.
@@ -90,14 +97,15 @@ def metrics_table(
     return rendered(table, *notes)
 
 
-def _intervals(record: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _intervals(record: RunRecord) -> dict[str, LimitsDocument]:
     """Return the LDP model's intervals, those of its groups' rates included, or why there is none.
 
     Groups' metrics of few rows have a value, which is arithmetic, and no interval, so that nobody
     reads a few people as a finding.
     """
-    intervals = {n: interval for n, interval in record["intervals"]["ldp"].items() if interval}
-    for report in record["fairness"]["ldp"]:
+    measured = record["intervals"]["ldp"] or {}
+    intervals = {name: interval for name, interval in measured.items() if interval}
+    for report in record["fairness"]["ldp"] or ():
         if report["reference_is"] == BY_MANIFEST:
             unprivileged, privileged = (group["rates"] for group in report["groups"])
             parts = [report["comparisons"][0]["metrics"]]
@@ -106,13 +114,17 @@ def _intervals(record: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
                 for code, rates in ((0, unprivileged), (1, privileged))
             ]
             for part in parts:
-                intervals |= {
-                    name: result.get("closed_form", result) for name, result in part.items()
-                }
+                intervals |= {name: _limits(result) for name, result in part.items()}
     return intervals
 
 
-def _between(interval: Mapping[str, Any] | None, reasons: dict[str, int]) -> str:
+def _limits(number: NumberDocument) -> LimitsDocument:
+    if "closed_form" in number:
+        return number["closed_form"]
+    return {"withheld": number["withheld"], "reason": number["reason"]}
+
+
+def _between(interval: LimitsDocument | None, reasons: dict[str, int]) -> str:
     if interval is None:
         return ""
     if "reason" in interval:
@@ -128,7 +140,7 @@ def _cell(value: Any, reasons: dict[str, int]) -> str:
     return f"{value:.4f}"
 
 
-def report_text(report: Mapping[str, Any]) -> str:
+def report_text(report: ReportDocument) -> str:
     """Return a report, as :meth:`FairnessReport.to_dict` gives it, as lines of text."""
     reasons: dict[str, int] = {}
     level = f"{100 * report['confidence']:g} %"
@@ -156,7 +168,7 @@ def report_text(report: Mapping[str, Any]) -> str:
                 compared.add_row(comparison["group"], metric, _shown(result, reasons), "", "")
                 continue
             boot = result["bootstrap"]
-            between = _shown(boot, reasons) if "withheld" in boot else _range(boot)
+            between = _withheld(boot["reason"], reasons) if "withheld" in boot else _range(boot)
             value = f"{result['value']:.4f}"
             compared.add_row(
                 comparison["group"], metric, value, _range(result["closed_form"]), between
@@ -180,12 +192,16 @@ def report_text(report: Mapping[str, Any]) -> str:
     return rendered(*lines, report["intervals"])
 
 
-def _shown(result: Mapping[str, Any], reasons: dict[str, int]) -> str:
-    if "withheld" in result:
-        return f"({reasons.setdefault(result['reason'], len(reasons) + 1)})"
-    return f"{result['value']:.4f}"
+def _shown(number: NumberDocument, reasons: dict[str, int]) -> str:
+    if "withheld" in number:
+        return _withheld(number["reason"], reasons)
+    return f"{number['value']:.4f}"
 
 
-def _range(limits: Mapping[str, Any]) -> str:
+def _withheld(reason: str, reasons: dict[str, int]) -> str:
+    return f"({reasons.setdefault(reason, len(reasons) + 1)})"
+
+
+def _range(limits: LimitsDocument) -> str:
     upper = "no bound" if limits["upper"] is None else f"{limits['upper']:.4f}"
     return f"{limits['lower']:.4f} to {upper}"

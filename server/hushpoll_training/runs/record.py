@@ -6,11 +6,13 @@ It holds the metrics with the intervals of utility, and fairness group by group.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import cast
 
 from hushpoll_protocols import format_epsilon
 from hushpoll_shared.group_metrics import CONFIDENCE
 from hushpoll_shared.spelling.clock import Clock, SystemClock
+from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_training.evaluation.documents import ReportDocument, RunRecord
 from hushpoll_training.evaluation.evaluation import Evaluation
 from hushpoll_training.evaluation.fairness.partition import partition_of, protected_partition
 from hushpoll_training.evaluation.fairness.report import fairness_report
@@ -29,7 +31,7 @@ def run_record(
     clock: Clock | None = None,
     groupings: Sequence[Sequence[str]] = (),
     confidence: float = CONFIDENCE,
-) -> dict[str, Any]:
+) -> RunRecord:
     """Describe a run.
 
     Parameters
@@ -56,7 +58,7 @@ def run_record(
     """
     model, published = run.model, run.model.published
     now = (clock or SystemClock()).now()
-    return {
+    record = {
         "format": FORMAT,
         "kind": "training run",
         "mode": run.mode,
@@ -85,9 +87,10 @@ def run_record(
         "versions": model.fitted.learner.versions(),
         "manifest": published.to_dict(),
     }
+    return cast("RunRecord", record)
 
 
-def _metrics(evaluation: Evaluation | None) -> dict[str, Any] | None:
+def _metrics(evaluation: Evaluation | None) -> JsonMembers | None:
     if evaluation is None:
         return None
     return {name: metric.to_json() for name, metric in evaluation.metrics.items()}
@@ -98,7 +101,7 @@ def uncertainty(
     groupings: Sequence[Sequence[str]] = (),
     *,
     confidence: float = CONFIDENCE,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return ``intervals`` and ``fairness`` of both models; null where nothing was measured.
 
     Parameters
@@ -137,7 +140,7 @@ def _reports(
     evaluation: Evaluation,
     groupings: Sequence[Sequence[str]],
     confidence: float,
-) -> list[dict[str, Any]]:
+) -> list[ReportDocument]:
     published, scored = run.model.published, evaluation.scored
     partitions = [
         protected_partition(published, scored.codes),

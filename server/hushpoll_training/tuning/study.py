@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_training.learners.learner import Learner, Span
 from hushpoll_training.learners.registry import DEFAULT, create_learner
 from hushpoll_training.models.recipe import Recipe
@@ -68,7 +69,7 @@ class Tuned:
 def tune(
     problem: Scorer,
     storage: Path,
-    settings: Mapping[str, Any],
+    settings: JsonObject,
     *,
     trials: int = TRIALS,
     threads: int = 1,
@@ -172,7 +173,7 @@ def _suggest(trial: Any, space: Mapping[str, Span]) -> dict[str, int | float]:
     }
 
 
-def _open(optuna: Any, storage: Path, settings: dict[str, Any]) -> Any:
+def _open(optuna: Any, storage: Path, settings: JsonMembers) -> Any:
     # As it comes back from the file.
     settings = json.loads(json.dumps(settings))
     study = optuna.create_study(

@@ -6,17 +6,15 @@ Every text is made printable before it is shown, since the client's comes from a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from rich.table import Table
 
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.spelling.text import printable
+from hushpoll_shared.wire.audit_documents import AuditDocument, GroupDocument, MetricDocument
 
 
-def fairness_text(report: Mapping[str, Any]) -> str:
+def fairness_text(report: AuditDocument) -> str:
     """Return a report as lines of text of at most 80 columns.
 
     Parameters
@@ -32,25 +30,28 @@ def fairness_text(report: Mapping[str, Any]) -> str:
     """
     if "groups" not in report:
         return "\n".join([_pair(report), _reading(report)])
-    about = report["protected"]
-    pairs = [
-        _pair(
-            {
-                **report,
-                **{part: group[part] for part in ("expected", "shares", "metrics", "rates")},
-                "protected": {
-                    **about,
-                    "privileged": about["reference"],
-                    "unprivileged": [group["group"]],
-                },
-            }
-        )
-        for group in report["groups"]
-    ]
+    pairs = [_pair(_beside_the_reference(report, group)) for group in report["groups"]]
     return "\n\n".join([*pairs, *_together(report), _reading(report)])
 
 
-def _together(report: Mapping[str, Any]) -> list[str]:
+def _beside_the_reference(report: AuditDocument, group: GroupDocument) -> AuditDocument:
+    """Return what an audit of several groups found of one, as an audit of two groups has it."""
+    about = report["protected"]
+    return {
+        **report,
+        "expected": group["expected"],
+        "shares": group["shares"],
+        "metrics": group["metrics"],
+        "rates": group["rates"],
+        "protected": {
+            **about,
+            "privileged": about["reference"],
+            "unprivileged": [group["group"]],
+        },
+    }
+
+
+def _together(report: AuditDocument) -> list[str]:
     """Say what follows for all groups together, if it was asked for."""
     lines = []
     if "largest" in report:
@@ -71,7 +72,7 @@ def _together(report: Mapping[str, Any]) -> list[str]:
     return [rendered(line) for line in lines]
 
 
-def _pair(report: Mapping[str, Any]) -> str:
+def _pair(report: AuditDocument) -> str:
     survey, about = report["survey"], report["protected"]
     name = printable(about["attribute"])
     how = "in clear"
@@ -105,7 +106,7 @@ def _pair(report: Mapping[str, Any]) -> str:
     )
 
 
-def _reading(report: Mapping[str, Any]) -> str:
+def _reading(report: AuditDocument) -> str:
     return rendered(f"{printable(report['intervals'])} The same is true of the conclusions.")
 
 
@@ -113,13 +114,12 @@ def _either(categories: list[str]) -> str:
     return " or ".join(map(printable, categories))
 
 
-def _cells(number: Mapping[str, Any], reasons: dict[str, int]) -> tuple[str, str, str, str]:
+def _cells(number: MetricDocument, reasons: dict[str, int]) -> tuple[str, str, str, str]:
     if "withheld" in number:
         footnote = reasons.setdefault(printable(number["reason"]), len(reasons) + 1)
         return printable(number["withheld"]).replace("-", " "), "", f"({footnote})", ""
     value, error, lower, upper = (
-        None if number[key] is None else float(number[key])
-        for key in ("value", "standard_error", "lower", "upper")
+        _float(number[key]) for key in ("value", "standard_error", "lower", "upper")
     )
     between = f"{_number(lower)} to {_number(upper)}"
     if lower is None and upper is None:
@@ -130,11 +130,15 @@ def _cells(number: Mapping[str, Any], reasons: dict[str, int]) -> tuple[str, str
     return *shown, between, printable(number.get("conclusion", ""))
 
 
+def _float(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
 def _number(value: float | None) -> str:
     return "no bound" if value is None else f"{value:.4f}"
 
 
-def _outlook(report: Mapping[str, Any]) -> list[str]:
+def _outlook(report: AuditDocument) -> list[str]:
     """Say what a survey of this size can find, and where it would seldom conclude."""
     expected = report["expected"]
     shares = (
@@ -144,13 +148,14 @@ def _outlook(report: Mapping[str, Any]) -> list[str]:
     )
     smallest, seldom = [], []
     for name, metric in report["metrics"].items():
-        if metric.get("chance_to_conclude") is None:
+        concludes = metric.get("chance_to_conclude")
+        if concludes is None:
             continue
         least = metric["smallest_detectable"]
         word = "none, however large" if least is None else f"{float(least):.3g}"
         smallest.append(f"{printable(name)} {word}")
         if metric["seldom_concludes"]:
-            chance = 100 * float(metric["chance_to_conclude"])
+            chance = 100 * float(concludes)
             seldom.append(f"{printable(name)} {chance:.0f} %")
     if not smallest:
         return []
@@ -166,7 +171,7 @@ def _outlook(report: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _poisoning(report: Mapping[str, Any]) -> list[str]:
+def _poisoning(report: AuditDocument) -> list[str]:
     """Say what the metrics may be without fake reports."""
     ranges, turning, share = [], [], 0.0
     for name, metric in report["metrics"].items():
@@ -174,11 +179,12 @@ def _poisoning(report: Mapping[str, Any]) -> list[str]:
         if part is None:
             continue
         share = float(part["fake_share"])
-        ends = [None if part[end] is None else float(part[end]) for end in ("lowest", "highest")]
+        ends = [_float(part[end]) for end in ("lowest", "highest")]
         between = " to ".join("no bound" if end is None else f"{end:.3f}" for end in ends)
         ranges.append(f"{printable(name)} {between}")
-        if part.get("turning_share") is not None:
-            turning.append(f"{printable(name)} {100 * float(part['turning_share']):.3g} %")
+        turns = part.get("turning_share")
+        if turns is not None:
+            turning.append(f"{printable(name)} {100 * float(turns):.3g} %")
     if not ranges:
         return []
     lines = [

@@ -12,8 +12,8 @@ from typing import Any
 from rich.table import Table
 
 from hushpoll_shared.cli.terminal import rendered
-from hushpoll_shared.querying.headings import heading
 from hushpoll_shared.querying.possible import Ends, cut_words, shown_share
+from hushpoll_shared.querying.result import heading
 from hushpoll_shared.querying.result_text import not_shown
 from hushpoll_shared.querying.verdict import part_is_noisy
 

@@ -57,7 +57,7 @@ class Statistic:
     """
 
     table: str
-    text: Callable[[Mapping[str, Any]], str]
+    text: Callable[[Any], str]
     parameters: tuple[Option, ...] = ()
 
     def options(self, command: _Command) -> _Command:
@@ -69,7 +69,7 @@ class Statistic:
 
     def show(
         self,
-        answer: Mapping[str, Any],
+        answer: Mapping[str, object],
         out: Path | None,
         *,
         as_json: bool,
@@ -115,7 +115,7 @@ class Statistic:
 
     def _file(
         self,
-        answer: Mapping[str, Any],
+        answer: Mapping[str, object],
         out: Path,
         guarantee: Callable[[], Mapping[str, str]] | None,
     ) -> bytes:

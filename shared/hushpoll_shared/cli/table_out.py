@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.tables.result_table import ResultTable
@@ -29,7 +29,9 @@ table_out_option: Final = out_option(
 """Adds ``--out``; refuses another ending before the command runs."""
 
 
-def table_bytes(document: Mapping[str, Any], table: Callable[[], ResultTable], out: Path) -> bytes:
+def table_bytes(
+    document: Mapping[str, object], table: Callable[[], ResultTable], out: Path
+) -> bytes:
     """Return the file that a result becomes by the ending of its name.
 
     Parameters
@@ -53,7 +55,7 @@ def table_bytes(document: Mapping[str, Any], table: Callable[[], ResultTable], o
     return format_of(out).encode(table())
 
 
-def save_table(document: Mapping[str, Any], table: Callable[[], ResultTable], out: Path) -> None:
+def save_table(document: Mapping[str, object], table: Callable[[], ResultTable], out: Path) -> None:
     """Write a result into a file, which is replaced once all is written; see `table_bytes`."""
     content = table_bytes(document, table, out)
     with replacing(out) as file:

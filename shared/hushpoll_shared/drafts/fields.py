@@ -8,18 +8,18 @@ reason cannot be built.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hushpoll_protocols import PROTOCOLS, InvalidParameter
 from hushpoll_shared.spelling.decimals import LARGEST_WEIGHT
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.labels import UNSEEN, VARIANTS, WHITE
 from hushpoll_shared.spelling.text import (
     NAME_LENGTH,
 )
 
-Form = Mapping[str, Any]
+Form = JsonObject
 """A JSON Schema (draft 7) of a field's values."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from hushpoll_shared.survey.yaml_reader import RESOLVERS
@@ -41,7 +42,7 @@ _Writer.add_representer(str, _Writer.represent_text)
 _Writer.add_representer(list, _Writer.represent_short)
 
 
-def write_yaml(document: dict[str, Any]) -> str:
+def write_yaml(document: Mapping[str, object]) -> str:
     """Return a JSON document as YAML; its members keep their order."""
     return str(
         yaml.dump(

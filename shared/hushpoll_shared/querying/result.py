@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, Self
 
+from hushpoll_shared.estimators import UNBIASED
 from hushpoll_shared.querying.documents import read_members, to_json
 from hushpoll_shared.querying.documents import told as told
 from hushpoll_shared.querying.domains import COLUMN, Where, checked_where, where_words
-from hushpoll_shared.querying.headings import heading
 from hushpoll_shared.querying.possible import Possible
 from hushpoll_shared.querying.verdict import (
     Reach,
@@ -245,3 +245,24 @@ class Result:
             "small groups": None if self.small_groups is None else " ".join(self.small_groups),
             "how to read it": getattr(self, "intervals", None),
         }
+
+
+def heading(answer: Mapping[str, object]) -> str:
+    """Return the line that says which reports an answer is about."""
+    estimator = answer.get("estimator", UNBIASED)
+    return (
+        f"{answer.get('survey')} version {answer.get('version')}, {answer.get('n')} reports"
+        + (f", {answer['pending']} more pending" if answer.get("pending") else "")
+        + _released(answer)
+        + (f", estimator {estimator}" if estimator != UNBIASED else "")
+    )
+
+
+def _released(answer: Mapping[str, object]) -> str:
+    """Say which release it is, of a survey that releases on a schedule."""
+    if not answer.get("released_at"):
+        return ""
+    following = answer.get("next_release")
+    return f", released at {answer['released_at']}" + (
+        f"; the next {following}" if following else ""
+    )

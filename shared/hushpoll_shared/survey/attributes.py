@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_protocols import (
     K_MAX,
@@ -17,6 +17,7 @@ from hushpoll_protocols import (
     format_epsilon,
 )
 from hushpoll_shared.spelling.canonical import LARGEST_INTEGER
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
     QUESTION_LENGTH,
@@ -367,9 +368,9 @@ class Attribute:
     def _codes(self) -> dict[object, int]:
         return {category: code for code, category in enumerate(self.domain)}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the attribute as JSON, without what is absent."""
-        document: dict[str, Any] = {"name": self.name, "role": self.role}
+        document: JsonMembers = {"name": self.name, "role": self.role}
         if self.number is None:
             document["categories"] = list(self.categories)
         else:
@@ -411,7 +412,7 @@ class PublishedAttribute(Attribute):
         """What one answer, or the block that it is in, is charged, in [1e-6, 64]; None in clear."""
         return None if self.oracle is None else self.oracle.epsilon
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the attribute as it stands in the published form."""
         document = super().to_dict()
         if self.number is not None:
@@ -424,7 +425,7 @@ class PublishedAttribute(Attribute):
         return document
 
 
-def claims(oracle: FrequencyOracle) -> dict[str, Any]:
+def claims(oracle: FrequencyOracle) -> JsonMembers:
     """Return what a published survey says of an oracle, and a device recomputes."""
     return {
         "epsilon": format_epsilon(oracle.epsilon),

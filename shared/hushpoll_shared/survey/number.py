@@ -17,6 +17,7 @@ from typing import Any, Final
 from hushpoll_protocols import K_MAX, Bits, InvalidParameter
 from hushpoll_protocols.thresholds import Q
 from hushpoll_shared.spelling.canonical import check_keys
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import check_text, normalized, show
 
 LARGEST_NUMBER: Final = 10**12
@@ -58,9 +59,9 @@ class Number:
         """How many answers there are, without the missing one."""
         return self.high - self.low + 1
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonMembers:
         """Return the number as JSON, without what is absent."""
-        document: dict[str, object] = {"low": self.low, "high": self.high}
+        document: JsonMembers = {"low": self.low, "high": self.high}
         if self.unit is not None:
             document["unit"] = self.unit
         if self.anchors:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 Kind = Literal["text", "number", "whole number"]
 Cell = str | float | int | None
@@ -86,7 +86,7 @@ class ResultTable:
         cls,
         title: str,
         columns: tuple[Column, ...],
-        entries: Iterable[Mapping[str, Any]],
+        entries: Iterable[Mapping[str, object]],
         methods: Mapping[str, object],
     ) -> ResultTable:
         """Return the table of entries that have a value for each column.

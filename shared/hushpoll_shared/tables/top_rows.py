@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hushpoll_shared.spelling.json_values import JsonObject
+
 MOST_ROWS: Final = 200
 """Rows of a table on a page or a terminal, at most."""
 
@@ -27,7 +29,7 @@ class TopRows:
         The sum of their numbers that are known.
     """
 
-    rows: list[Mapping[str, Any]]
+    rows: list[JsonObject]
     left: int
     together: float
 
@@ -38,7 +40,7 @@ class TopRows:
 
 
 def top_rows(
-    rows: Sequence[Mapping[str, Any]], key: str, *, most: int = MOST_ROWS, size: bool = False
+    rows: Sequence[JsonObject], key: str, *, most: int = MOST_ROWS, size: bool = False
 ) -> TopRows:
     """Return the rows with the largest numbers, in the order in which they came.
 

@@ -186,3 +186,16 @@ def test_counts_alone_answer_where_they_suffice_and_refuse_otherwise(files):
     stream = RecordStream(records.published, (in_clear(records, "high"),))
     with pytest.raises(InvalidParameter, match="no report where education is low"):
         result_of(Estimates(where=where), OfRecords(stream))
+
+
+def test_means_take_a_condition_on_a_perturbed_question_as_one_group(answering):
+    def asked(**more):
+        query = {"attribute": "country"} | more
+        answer = answering.get(f"{SECOND}/ordered-answers", query_string=query)
+        assert answer.status_code == 200
+        return answer.json
+
+    inside, groups = asked(where="gender=Female"), asked(given="gender")["groups"]
+    (female,) = (one for one in groups if one["group"] == "Female")
+    assert inside["groups"] == [female | {"group": None}]
+    assert inside["where"] == {"gender": ["Female"]}

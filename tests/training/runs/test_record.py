@@ -9,6 +9,7 @@ import pytest
 
 from hushpoll_analysis import Records
 from hushpoll_shared.spelling.clock import FixedClock
+from hushpoll_training.evaluation.documents import RunRecord
 from hushpoll_training.evaluation.metrics import METRICS
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.lightgbm import LightGBM
@@ -40,6 +41,7 @@ def test_every_key_is_there_and_survives_json(record, outcome):
         *("baseline_is", "unmeasured", "ldp", "baseline", "confidence", "intervals", "fairness"),
         *("timings", "versions", "manifest"),
     ]
+    assert RunRecord.__required_keys__ <= set(record)
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     published = outcome.model.published
     assert record["survey"] == {"name": "small", "version": 1, "digest": published.digest}

@@ -26,6 +26,6 @@ def operations() -> Response:
     return page(
         "operations.html",
         o=look,
-        little_room=whole is not None and free < LITTLE_ROOM * whole,
+        little_room=whole is not None and free is not None and free < LITTLE_ROOM * whole,
         goes_on=LOOK_AGAIN_SECONDS,
     )

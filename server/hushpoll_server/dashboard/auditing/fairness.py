@@ -32,6 +32,8 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import DONE, QUEUED, RUNNING, JobRow
 from hushpoll_shared.group_metrics import FOLDS, METRICS
 from hushpoll_shared.tables.statistics import table_of
+from hushpoll_shared.wire.audit_documents import AuditDocument
+from hushpoll_shared.wire.documents import AuditEntry
 
 SURVEY: Final = "/surveys/<name>/versions/<int:version>"
 INPUTS: Final = {
@@ -135,7 +137,7 @@ def _of_version(row: VersionRow, audit_id: str) -> JobRow:
     return job
 
 
-def _shown(row: VersionRow, audit_id: str) -> tuple[JobRow, dict[str, Any], Figure]:
+def _shown(row: VersionRow, audit_id: str) -> tuple[JobRow, AuditDocument, Figure]:
     """Return an audit, its report, and the figure that the address chooses."""
     job = _of_version(row, audit_id)
     report = services().audits.report(job)
@@ -157,7 +159,7 @@ def _why_withheld(row: VersionRow, attribute: str, n: int) -> str | None:
     return groups.why_not_kept(names, complete=n == parts.releases.reports(row))
 
 
-def _without_what_is_withheld(row: VersionRow, entry: dict[str, Any]) -> dict[str, Any]:
+def _without_what_is_withheld(row: VersionRow, entry: AuditEntry) -> dict[str, Any]:
     """Return an entry of the list of audits, without numbers that the user may not see."""
     audit = entry["audit"]
     withheld = audit and _why_withheld(row, audit["attribute"], audit["n"])

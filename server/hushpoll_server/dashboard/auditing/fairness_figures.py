@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from hushpoll_server.charts.rows import Metric
 from hushpoll_server.charts.specifications import Chart
 from hushpoll_shared.group_metrics import METRICS, RATES, GroupMetric
 from hushpoll_shared.spelling.text import isolated
+from hushpoll_shared.wire.audit_documents import AuditDocument, MetricDocument
 
 CANNOT: Final = "cannot conclude"
 DISPARITY: Final = "disparity"
@@ -46,7 +47,7 @@ class Figure:
     metric: str | None
 
 
-def figure_of(report: Mapping[str, Any], metric: str | None) -> Figure:
+def figure_of(report: AuditDocument, metric: str | None) -> Figure:
     """Return the figure of an audit.
 
     Parameters
@@ -78,7 +79,7 @@ def figure_of(report: Mapping[str, Any], metric: str | None) -> Figure:
     for compared, label, number, *_ in pairs:
         name = label if metric is not None else compared.name
         by_fair.setdefault(compared.fair, []).append(_drawn(name, number))
-    largest = report.get("largest", {}).get(metric)
+    largest = report.get("largest", {}).get(metric or "")
     lines = [_line(compared, label, number) for compared, label, number, *_ in pairs]
     if metric is not None and largest is not None:
         by_fair.setdefault(METRICS[metric].fair, []).append(_drawn(OF_ALL, largest))
@@ -96,32 +97,35 @@ def figure_of(report: Mapping[str, Any], metric: str | None) -> Figure:
     )
 
 
-def rate_lines(report: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+def rate_lines(report: AuditDocument) -> list[tuple[str, str, str, str]]:
     """Return group, rate, estimate and interval of each rate and share of each group."""
     about = report["protected"]
     several = report.get("groups")
-    pairs = several or [{**report, "group": _either(about["unprivileged"])}]
+    if several is None:
+        pairs = [(_either(about["unprivileged"]), report["shares"], report["rates"])]
+    else:
+        pairs = [(pair["group"], pair["shares"], pair["rates"]) for pair in several]
     privileged = _either(about["reference" if several else "privileged"])
     lines = []
-    for place, pair in enumerate(pairs):
-        sides = {"0": ("unprivileged", pair["group"])}
+    for place, (other, shares, rates) in enumerate(pairs):
+        sides = {"0": ("unprivileged", other)}
         if not place:
             sides = {"1": ("privileged", privileged)} | sides
         for side, (share, group) in sides.items():
-            lines.append((group, "share of the people", *_texts(pair["shares"][share])))
+            lines.append((group, "share of the people", *_texts(shares[share])))
             for name, rate in RATES.items():
-                number = pair["rates"].get(f"{name}{side}")
+                number = rates.get(f"{name}{side}")
                 if number is not None and "withheld" not in number:
                     lines.append((group, rate.title, *_texts(number)))
     return lines
 
 
-def _known(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _known(report: AuditDocument) -> Iterator[tuple[str, MetricDocument]]:
     """Yield the metrics of an audit, without those of a newer worker."""
     yield from ((name, one) for name, one in report["metrics"].items() if name in METRICS)
 
 
-def _drawn(label: str, number: Mapping[str, Any]) -> Metric:
+def _drawn(label: str, number: MetricDocument) -> Metric:
     return {
         "label": label,
         "conclusion": number.get("conclusion", ""),
@@ -131,14 +135,15 @@ def _drawn(label: str, number: Mapping[str, Any]) -> Metric:
     }
 
 
-def _line(metric: GroupMetric, label: str, number: Mapping[str, Any]) -> Line:
+def _line(metric: GroupMetric, label: str, number: MetricDocument) -> Line:
     value, limits = _texts(number)
     found = ""
-    if number.get("chance_to_conclude") is not None:
+    chance = number.get("chance_to_conclude")
+    if chance is not None:
         least = number["smallest_detectable"]
         found = "none, however large" if least is None else f"{least:.3g}"
         if number["seldom_concludes"]:
-            found += f"; concludes in {100 * number['chance_to_conclude']:.0f} % of surveys"
+            found += f"; concludes in {100 * chance:.0f} % of surveys"
     fakes = number.get("poisoning")
     return Line(
         label=label,
@@ -151,7 +156,7 @@ def _line(metric: GroupMetric, label: str, number: Mapping[str, Any]) -> Line:
     )
 
 
-def _turning(metric: GroupMetric, number: Mapping[str, Any]) -> str:
+def _turning(metric: GroupMetric, number: MetricDocument) -> str:
     """Say how many fakes may have made the conclusion; nothing where that is not known."""
     fakes, conclusion = number.get("poisoning"), number.get("conclusion")
     # An audit of an earlier release has no share.
@@ -162,7 +167,7 @@ def _turning(metric: GroupMetric, number: Mapping[str, Any]) -> str:
     return "" if metric.is_largest and conclusion == NONE_FOUND else "more than 50 %"
 
 
-def _texts(number: Mapping[str, Any]) -> tuple[str, str]:
+def _texts(number: MetricDocument) -> tuple[str, str]:
     value = "unknown" if number["value"] is None else _number(number["value"])
     if number["lower"] is None and number["upper"] is None:
         return value, "no bound"
@@ -173,6 +178,10 @@ def _end(value: float | None) -> str:
     return "no bound" if value is None else _number(value)
 
 
+def _opposite(value: float | None) -> float | None:
+    return None if value is None else -value
+
+
 def _number(value: float) -> str:
     return f"{value + 0.0:.4f}".replace("-0.0000", "0.0000")
 
@@ -181,7 +190,7 @@ def _either(categories: Sequence[str]) -> str:
     return " or ".join(categories)
 
 
-def _of_metrics(report: Mapping[str, Any]) -> str:
+def _of_metrics(report: AuditDocument) -> str:
     """Say in a sentence what the chart of two groups shows."""
     by_conclusion: dict[str, list[str]] = {}
     for name, number in _known(report):
@@ -202,7 +211,7 @@ def _of_metrics(report: Mapping[str, Any]) -> str:
 def _of_groups(
     metric: GroupMetric,
     pairs: Sequence[tuple[Any, ...]],
-    report: Mapping[str, Any],
+    report: AuditDocument,
     reference: str,
 ) -> str:
     """Say in a sentence what the chart of several groups shows."""
@@ -220,7 +229,7 @@ def _of_groups(
     )
 
 
-def _conclusion(metric: GroupMetric, number: Mapping[str, Any], privileged: str, other: str) -> str:
+def _conclusion(metric: GroupMetric, number: MetricDocument, privileged: str, other: str) -> str:
     """Say what may be concluded from a metric, and what may not."""
     conclusion, least = number["conclusion"], number["smallest_detectable"]
     name = metric.name
@@ -254,7 +263,7 @@ def _conclusion(metric: GroupMetric, number: Mapping[str, Any], privileged: str,
             f"{_rates(metric)}."
         )
     above = lower is not None and lower > 0
-    low, high = (lower, upper) if above else (-upper, None if lower is None else -lower)
+    low, high = (lower, upper) if above else (_opposite(upper), _opposite(lower))
     return (
         f"{name}: the {_rates(metric)} differ. That of {privileged} is "
         f"{'larger' if above else 'smaller'} than that of {other}, by {_end(low)} to {_end(high)}."

@@ -19,12 +19,13 @@ from hushpoll_server.dashboard.drafts.translation_fields import Cell
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.pages.survey import rendered
-from hushpoll_server.services.surveys.launch import WIDTH, LaunchPlan, launch_plan
+from hushpoll_server.services.surveys.launch import WIDTH, launch_plan
 from hushpoll_server.services.surveys.validation import Validation, validate
 from hushpoll_server.services.surveys.warnings import PublishingWarning, publishing_warnings
 from hushpoll_shared.drafts.manifest_problems import ManifestProblem
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.documents import LaunchPlan
 
 LOOK_SECONDS: Final = 3.0
 """How long a page waits for its outlook; it is shown without, and asks for it again by itself."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from pydantic import ValidationError
 
 from hushpoll_server.dashboard.frame import member
@@ -14,9 +11,10 @@ from hushpoll_server.http.wording import words_of
 from hushpoll_server.jobs.kinds import KINDS
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import JobRow
+from hushpoll_shared.spelling.json_values import JsonObject
 
 
-def ask_for(row: VersionRow, kind_name: str, values: Mapping[str, Any]) -> JobRow:
+def ask_for(row: VersionRow, kind_name: str, values: JsonObject) -> JobRow:
     """Ask for a job in the name of the user of this request.
 
     Parameters

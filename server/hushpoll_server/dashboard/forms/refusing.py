@@ -70,7 +70,7 @@ def told_beside(answer: Response, fault: Fault) -> Response:
     return answer
 
 
-def _again(shown: View, arguments: dict[str, Any], error: HushpollError) -> Response | None:
+def _again(shown: View, arguments: dict[str, object], error: HushpollError) -> Response | None:
     """Return the page with the form; None where the form is not on it."""
     g.refused_form = True
     try:

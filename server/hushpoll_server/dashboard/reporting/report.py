@@ -163,7 +163,7 @@ def take_results_back(name: str, version: int) -> Response:
     return see(url_for("dashboard.report", name=name, version=version) + "#public")
 
 
-def _warnings(row: VersionRow, choices: Mapping[str, Any]) -> list[str]:
+def _warnings(row: VersionRow, choices: Mapping[str, object]) -> list[str]:
     """Return the small groups that results show, or would; none where that cannot be told now."""
     reports = services().survey_reports
     shown = {name: choices[name] for name in ("attributes", "cross_tables")}

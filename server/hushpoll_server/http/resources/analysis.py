@@ -17,6 +17,7 @@ from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.jobs.parameters import ExportParameters
 from hushpoll_server.services.results.exports import MEDIA_TYPES, Export
 from hushpoll_server.services.surveys.surveys import timestamp
+from hushpoll_shared.wire.documents import CountsDocument
 
 api = APIBlueprint(
     "analysis",
@@ -101,13 +102,14 @@ def counts(path: VersionPath) -> Response:
     parts = services()
     row = parts.surveys.version(path.name, path.version)
     parts.actions.looked(current_grant().actor, "counts", row.name, row.version)
-    answer = CountsAnswer(
-        survey=row.name,
-        version=row.version,
-        digest=row.digest,
-        state=parts.surveys.state(row).value,
+    counts: CountsDocument = {
+        "survey": row.name,
+        "version": row.version,
+        "digest": row.digest,
+        "state": parts.surveys.state(row).value,
         **parts.quality.account(row),
-    )
+    }
+    answer = CountsAnswer.model_validate(counts)
     return json_answer(answer, nulls=True)
 
 

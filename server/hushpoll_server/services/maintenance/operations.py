@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Final, Literal, TypedDict, cast
 
 from hushpoll_server.metrics import Metrics
 from hushpoll_server.services.maintenance.sampling import SealLag
@@ -22,6 +22,27 @@ from hushpoll_server.store.database import Database
 RATE_SECONDS: Final = 60.0
 """The rate of reports is of so long a time, or of the time since the first look."""
 LEAST_RATE_SECONDS: Final = 2.0
+
+
+class OperationNumbers(TypedDict):
+    """How the server does as a whole; None where this process cannot know."""
+
+    version: str
+    schema_version: str
+    database: Literal["sqlite", "postgresql"]
+    database_bytes: int
+    disk_free_bytes: int | None
+    disk_bytes: int | None
+    reports_waiting: int
+    reports_sealed: int
+    reports_per_second: float | None
+    measured_seconds: float
+    seal_lag_seconds: float
+    sealing: Literal["server", "worker"]
+    overdue_versions: int
+    queue_reports: int | None
+    jobs: dict[str, int]
+    worker_alive: bool
 
 
 class Operations:
@@ -56,7 +77,7 @@ class Operations:
         counts: Callable[[int], tuple[int, int]],
         jobs: Callable[[], Mapping[str, int]],
         overdue: Callable[[], int],
-        sealing: str,
+        sealing: Literal["server", "worker"],
         any_worker: Callable[[], bool],
     ) -> None:
         self._database = database
@@ -71,7 +92,7 @@ class Operations:
         self._lag = SealLag()
         self._totals: deque[tuple[float, int]] = deque()
 
-    def look(self) -> dict[str, Any]:
+    def look(self) -> OperationNumbers:
         """Return the numbers of now, as the API gives them.
 
         Raises
@@ -88,10 +109,11 @@ class Operations:
             now = time.monotonic()
             lag = self._lag.look(inboxes, now)
             rate, seconds = self._rate(now, waiting + sealed)
+        dialect = self._database.engine.dialect.name
         return {
             "version": version("hushpoll-server"),
             "schema_version": migrate.head(),
-            "database": self._database.engine.dialect.name,
+            "database": cast('Literal["sqlite", "postgresql"]', dialect),
             "database_bytes": size,
             "disk_free_bytes": free,
             "disk_bytes": whole,

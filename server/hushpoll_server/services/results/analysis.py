@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import OfRelease, Result
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.documents import ReleaseHeading
 
 R = TypeVar("R", bound=Result)
 
@@ -251,7 +252,7 @@ class Analysis:
             self._groups[row.id] = groups
         return groups
 
-    def heading(self, row: VersionRow, release: Release) -> dict[str, Any]:
+    def heading(self, row: VersionRow, release: Release) -> ReleaseHeading:
         """Return what every answer says of its version and release."""
         return {
             "survey": row.name,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final, cast
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.results.jobs import Jobs
@@ -15,6 +15,8 @@ from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import DONE, JobRow
 from hushpoll_server.store.models import ModelStore
+from hushpoll_shared.wire.audit_documents import AuditDocument, MetricDocument
+from hushpoll_shared.wire.documents import AuditEntry, AuditSummary, ReleaseTimes, ShortMetric
 
 KIND: Final = "fairness"
 _KEPT: Final = ("value", "lower", "upper", "conclusion", "withheld")
@@ -27,7 +29,7 @@ class Audits:
         self._store = store
         self._jobs = jobs
 
-    def history(self, row: VersionRow) -> list[dict[str, Any]]:
+    def history(self, row: VersionRow) -> list[AuditEntry]:
         """Return the newest 200 audits of a version, each with what it found once it is done."""
         rows = self._jobs.newest_of(row, KIND)
         cards = self._store.cards([job.id for job in rows if job.state == DONE])
@@ -52,7 +54,7 @@ class Audits:
             raise Refused("not-found", f"job {job_id!r} is no audit", field="audit_id")
         return job
 
-    def report(self, job: JobRow) -> dict[str, Any]:
+    def report(self, job: JobRow) -> AuditDocument:
         """Return what an audit says, as `hushpoll fairness --json` prints it.
 
         Raises
@@ -60,7 +62,7 @@ class Audits:
         Refused
             ``job-not-done``: it waits, runs or has failed; ``job-cancelled``.
         """
-        report: dict[str, Any] = json.loads(b"".join(self._jobs.result(job)))
+        report: AuditDocument = json.loads(b"".join(self._jobs.result(job)))
         return report
 
     def delete(self, job: JobRow, grant: Grant) -> None:
@@ -68,7 +70,7 @@ class Audits:
         self._jobs.forget(job, grant, what="audit")
 
 
-def summary_of(report: Mapping[str, Any], about_release: Mapping[str, Any]) -> dict[str, Any]:
+def summary_of(report: AuditDocument, about_release: ReleaseTimes) -> AuditSummary:
     """Return what a list of audits says of one: its groups, and its metrics without the rest.
 
     Parameters
@@ -80,7 +82,7 @@ def summary_of(report: Mapping[str, Any], about_release: Mapping[str, Any]) -> d
     """
     about = report["protected"]
     several = report.get("groups")
-    summary: dict[str, Any] = {
+    summary: AuditSummary = {
         "n": report["n"],
         "confidence": report["confidence"],
         "released_at": about_release["released_at"],
@@ -95,21 +97,21 @@ def summary_of(report: Mapping[str, Any], about_release: Mapping[str, Any]) -> d
         "disparities": None,
     }
     if several is None:
-        return summary | {"metrics": _short(report["metrics"])}
+        summary["metrics"] = _short(report["metrics"])
+        return summary
     conclusions = [
         metric.get("conclusion") for group in several for metric in group["metrics"].values()
     ]
-    return summary | {
-        "largest": _short(report["largest"]) if "largest" in report else None,
-        "disparities": {
-            conclusion: conclusions.count(conclusion)
-            for conclusion in ("disparity", "no disparity found", "cannot conclude")
-        },
+    summary["largest"] = _short(report["largest"]) if "largest" in report else None
+    summary["disparities"] = {
+        conclusion: conclusions.count(conclusion)
+        for conclusion in ("disparity", "no disparity found", "cannot conclude")
     }
+    return summary
 
 
-def _short(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def _short(metrics: Mapping[str, MetricDocument]) -> dict[str, ShortMetric]:
     return {
-        name: {key: metric[key] for key in _KEPT if key in metric}
+        name: cast("ShortMetric", {key: value for key, value in metric.items() if key in _KEPT})
         for name, metric in metrics.items()
     }

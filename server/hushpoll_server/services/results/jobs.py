@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from typing import Final, cast
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
@@ -24,6 +24,8 @@ from hushpoll_server.store.jobs import (
     JobStore,
 )
 from hushpoll_server.store.workers import WorkerStore
+from hushpoll_shared.spelling.json_values import JsonObject
+from hushpoll_shared.wire.documents import JobDocument, JobState
 from hushpoll_shared.wire.problems import PROBLEMS
 
 log = get_logger(__name__)
@@ -43,9 +45,7 @@ class Jobs:
         self._surveys = surveys
         self._per_token = per_token
 
-    def add(
-        self, row: VersionRow, kind: str, parameters: Mapping[str, Any], *, token_id: str
-    ) -> JobRow:
+    def add(self, row: VersionRow, kind: str, parameters: JsonObject, *, token_id: str) -> JobRow:
         """Ask for a job, which a worker finds within a second.
 
         Parameters
@@ -168,16 +168,16 @@ class Jobs:
         """Return whether a worker is alive, which takes the jobs that wait."""
         return self._workers.any_alive(now=self._surveys.now())
 
-    def describe(self, job: JobRow) -> dict[str, Any]:
+    def describe(self, job: JobRow) -> JobDocument:
         """Return a job as the API gives it."""
         row = self._surveys.by_id(job.version_id)
-        document: dict[str, Any] = {
+        document: JobDocument = {
             "id": job.id,
             "kind": job.kind,
             "survey": row.name,
             "version": row.version,
             "parameters": json.loads(job.parameters),
-            "state": job.state,
+            "state": cast("JobState", job.state),
             "attempt": job.attempt,
             "created_at": timestamp(job.created_at),
         }
@@ -192,12 +192,12 @@ class Jobs:
         if job.finished_at is not None:
             document["finished_at"] = timestamp(job.finished_at)
         if job.state == FAILED:
-            document["error"] = {"code": job.error_code, "detail": job.error_detail}
+            document["error"] = {"code": job.error_code or "", "detail": job.error_detail or ""}
         if job.state == DONE:
             document["result"] = {
-                "name": job.file_name,
-                "media_type": job.media_type,
-                "size": job.size,
+                "name": job.file_name or "",
+                "media_type": job.media_type or "",
+                "size": job.size or 0,
             }
         return document
 

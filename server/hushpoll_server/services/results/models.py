@@ -6,7 +6,7 @@ A model is the result of a job ``train``, and has the job's id. It is kept until
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from hushpoll_server.errors import Refused
@@ -16,6 +16,7 @@ from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import DONE, JobRow, JobStore
 from hushpoll_server.store.models import ModelStore
+from hushpoll_shared.wire.documents import ModelSummary, TrainingRun
 
 KIND: Final = "train"
 
@@ -31,7 +32,7 @@ class Models:
         self._jobs = jobs
         self._surveys = surveys
 
-    def runs(self, row: VersionRow) -> list[dict[str, Any]]:
+    def runs(self, row: VersionRow) -> list[TrainingRun]:
         """Return the newest 200 trainings of a version, each with what is said of its model."""
         rows = self._jobs.newest_of(row, KIND)
         cards = self._store.cards([job.id for job in rows if job.state == DONE])
@@ -70,7 +71,7 @@ class Models:
         card: dict[str, Any] = json.loads(text)
         return card
 
-    def compared(self, row: VersionRow, ids: Sequence[str]) -> list[dict[str, Any]]:
+    def compared(self, row: VersionRow, ids: Sequence[str]) -> list[TrainingRun]:
         """Return trainings of a version that are done, however old, in the order of their ids.
 
         Raises
@@ -99,14 +100,14 @@ class Models:
         """
         self._jobs.forget(job, grant, what="training")
 
-    def _run(self, job: JobRow, text: str | None) -> dict[str, Any]:
+    def _run(self, job: JobRow, text: str | None) -> TrainingRun:
         return {
             "job": self._jobs.describe(job),
             "model": None if text is None else _about(json.loads(text)),
         }
 
 
-def _about(card: dict[str, Any]) -> dict[str, Any]:
+def _about(card: Mapping[str, Any]) -> ModelSummary:
     """Return what a list of models says of one, out of its card."""
     model, privacy = card["model"], card["model"]["privacy"]
     return {

@@ -13,7 +13,7 @@ import json
 import secrets
 import threading
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_server.charts.drawing import NotDrawn
 from hushpoll_server.errors import Refused
@@ -25,6 +25,7 @@ from hushpoll_server.services.results.survey_reports import RETRY_AFTER_SECONDS,
 from hushpoll_server.services.surveys.surveys import State, SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.editing.publications import PublicationRow, PublicationStore
+from hushpoll_shared.wire.documents import ChosenResults, PublicationDocument
 
 log = get_logger(__name__)
 
@@ -91,7 +92,7 @@ class PublicResults:
                 "publish in some seconds",
             )
 
-    def publish(self, row: VersionRow, choices: Choices, *, actor: str) -> dict[str, Any]:
+    def publish(self, row: VersionRow, choices: Choices, *, actor: str) -> PublicationDocument:
         """Make the results of a closed version public; an earlier publication gives way.
 
         Parameters
@@ -144,7 +145,9 @@ class PublicResults:
         )
         self._store.add(publication, page=page, bundle=bundle)
         log.info("results-published", survey=row.name, version=row.version)
-        return {**self._describe(publication), "warnings": warnings_of(report.basis)}
+        described = self._describe(publication)
+        described["warnings"] = warnings_of(report.basis)
+        return described
 
     def take_back(self, row: VersionRow) -> None:
         """End the publication of a version; its files are deleted.
@@ -161,7 +164,7 @@ class PublicResults:
             )
         log.info("results-taken-back", survey=row.name, version=row.version)
 
-    def history(self, row: VersionRow) -> list[dict[str, Any]]:
+    def history(self, row: VersionRow) -> list[PublicationDocument]:
         """Return the publications of a version, one that stands before those taken back."""
         return [self._describe(publication) for publication in self._store.of_version(row.id)]
 
@@ -221,9 +224,10 @@ class PublicResults:
             self._kept[publication.id] = snapshot
         return snapshot
 
-    def _describe(self, publication: PublicationRow) -> dict[str, Any]:
+    def _describe(self, publication: PublicationRow) -> PublicationDocument:
         row = self._surveys.by_id(publication.version_id)
         back = publication.taken_back_at
+        chosen: ChosenResults = json.loads(publication.choices)
         return {
             "survey": row.name,
             "version": row.version,
@@ -231,7 +235,11 @@ class PublicResults:
             "published_at": timestamp(publication.published_at),
             "published_by": publication.published_by,
             "taken_back_at": None if back is None else timestamp(back),
-            **json.loads(publication.choices),
+            "attributes": chosen["attributes"],
+            "cross_tables": chosen["cross_tables"],
+            "estimator": chosen["estimator"],
+            "confidence": chosen["confidence"],
+            "fairness": chosen["fairness"],
         }
 
 

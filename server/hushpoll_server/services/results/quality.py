@@ -19,6 +19,7 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.counts import CounterStore
 from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.survey.terms import IMMEDIATE
+from hushpoll_shared.wire.documents import QualityAccount, RefusedDay
 
 DAILY: Final = "daily"
 SHAPE: Final = "shape"
@@ -38,7 +39,7 @@ class Quality:
         self._counters = counters
         self._jobs = jobs
 
-    def account(self, row: VersionRow) -> dict[str, Any]:
+    def account(self, row: VersionRow) -> QualityAccount:
         """Return what became of all reports, and whether the numbers agree.
 
         Returns
@@ -59,7 +60,7 @@ class Quality:
             "refused_by_day": self.refused_by_day(row),
         }
 
-    def refused_by_day(self, row: VersionRow) -> list[dict[str, Any]] | None:
+    def refused_by_day(self, row: VersionRow) -> list[RefusedDay] | None:
         """Return duplicates and refusals of each day, the oldest first; None if none may be seen.
 
         Each has ``day`` (YYYY-MM-DD, UTC), ``duplicate``, and ``rejected`` by reason. Days without
@@ -73,7 +74,7 @@ class Quality:
             if row.release != DAILY or released is None:
                 return None
             before = str(released)[:10]
-        days: dict[str, dict[str, Any]] = {}
+        days: dict[str, RefusedDay] = {}
         for day, outcome, number in self._counters.by_day(row.id):
             if before is not None and day >= before:
                 continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 from hushpoll_analysis.records.counts import PairCounts
 from hushpoll_protocols.errors import InvalidParameter
@@ -20,6 +20,7 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.counts import Aggregate, CounterStore, ReleaseStore
 from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_shared.survey.terms import AT_THE_END, IMMEDIATE
+from hushpoll_shared.wire.documents import ReleaseKind, ReleaseSummary, ReleaseTimes, ReportCounts
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class Releases:
             return None
         return aggregate.reports
 
-    def account(self, row: VersionRow) -> dict[str, Any]:
+    def account(self, row: VersionRow) -> ReportCounts:
         """Return the counts of a version's reports, as the API gives them.
 
         Of a version that releases on a schedule they are those of the last release, refusals too.
@@ -140,12 +141,12 @@ class Releases:
             **self.describe(row),
         }
 
-    def describe(self, row: VersionRow) -> dict[str, Any]:
+    def describe(self, row: VersionRow) -> ReleaseTimes:
         """Return when a version releases, did last and will next, as the API gives it."""
         released = None if row.release == IMMEDIATE else self._store.read(row.id)
         following = self.following(row)
         return {
-            "release": row.release,
+            "release": cast("ReleaseKind", row.release),
             "released_at": None if released is None else timestamp(released.at),
             "next_release": None if following is None else timestamp(following),
         }
@@ -162,12 +163,13 @@ class Releases:
             before = reports
         return days
 
-    def summaries(self, rows: Sequence[VersionRow]) -> list[dict[str, Any]]:
+    def summaries(self, rows: Sequence[VersionRow]) -> list[ReleaseSummary]:
         """Return the number of released reports of many versions, and what `describe` returns.
 
         Only numbers and dates are read, and not the counts behind estimates.
         """
-        dates, summaries = self._store.dates(), []
+        dates = self._store.dates()
+        summaries: list[ReleaseSummary] = []
         for row in rows:
             at, reports = dates.get(row.id, (None, 0))
             if row.release == IMMEDIATE:
@@ -176,7 +178,7 @@ class Releases:
             summaries.append(
                 {
                     "reports": reports,
-                    "release": row.release,
+                    "release": cast("ReleaseKind", row.release),
                     "released_at": None if at is None else timestamp(at),
                     "next_release": None if following is None else timestamp(following),
                 }

@@ -33,6 +33,7 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import DONE
 from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.spelling.canonical import canonical_json, parse_json
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 
 AUDITS: Final = "fairness"
@@ -168,7 +169,7 @@ class SurveyReports:
                     "missing-extra", f"{error}, on the web server as well as on its workers"
                 ) from error
 
-    def _draw(self, specification: Mapping[str, Any]) -> bytes:
+    def _draw(self, specification: Mapping[str, object]) -> bytes:
         return self._drawing.draw(specification, "svg")
 
     def _basis(self, row: VersionRow, choices: Choices, *, may_export: bool) -> Basis:
@@ -230,9 +231,7 @@ class SurveyReports:
             )
         return JointCounts(counts.n, counts.first, counts.second, np.ascontiguousarray(counts.both))
 
-    def _facts(
-        self, row: VersionRow, choices: Choices, groups: ClearGroups | None
-    ) -> dict[str, Any]:
+    def _facts(self, row: VersionRow, choices: Choices, groups: ClearGroups | None) -> JsonMembers:
         account = self._releases.account(row)
         closes = self._surveys.closes_at(row)
         facts = {
@@ -251,12 +250,12 @@ class SurveyReports:
             },
         }
         # As a bundle's reader has it, so that the same page is made of both.
-        read: dict[str, Any] = parse_json(canonical_json(facts))
+        read: JsonMembers = parse_json(canonical_json(facts))
         return read
 
     def _audits(
         self, row: VersionRow, choices: Choices, groups: ClearGroups | None
-    ) -> list[dict[str, Any]]:
+    ) -> list[JsonMembers]:
         """Return the newest finished audits of questions that are shown, by their parameters.
 
         An audit has shares of the target's answers within the groups of another question: it is
@@ -264,7 +263,7 @@ class SurveyReports:
         """
         reports = self._releases.reports(row)
         target = self._surveys.published(row).target
-        audits: dict[str, dict[str, Any]] = {}
+        audits: dict[str, JsonMembers] = {}
         for job in self._jobs.newest_of(row, AUDITS):
             if job.state == DONE and job.parameters not in audits:
                 result = json.loads(b"".join(self._jobs.result(job)))

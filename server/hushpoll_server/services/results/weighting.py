@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_analysis.records.clear_groups import ClearGroups
 from hushpoll_analysis.survey_design.design import CheckedDesign, SurveyDesign, checked
@@ -42,7 +42,7 @@ class Weighting:
         *,
         confidence: float,
         may_export: bool,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Estimate shares of the population; several attributes of a design need the records.
 
         Without `may_export` there are margins alone, of groups in clear that may be seen.

@@ -9,14 +9,16 @@ import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.surveys.surveys import Publication, SurveyService, timestamp
 from hushpoll_server.store.editing.drafts import DraftRow, DraftStore
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.text import TITLE_LENGTH, check_name, printable
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.documents import DraftDocument, DraftSummary
 
 _RESOLVED: Final = frozenset({"epsilon", "parameters", "thresholds"})
 """What publishing adds to a question."""
@@ -34,7 +36,7 @@ class Draft:
     """A draft with its manifest, which is a JSON object and may be no valid one."""
 
     row: DraftRow
-    manifest: dict[str, Any]
+    manifest: JsonObject
 
 
 class Drafts:
@@ -55,7 +57,7 @@ class Drafts:
         self._surveys = surveys
         self._most_bytes = most_bytes
 
-    def add(self, manifest: Mapping[str, Any], *, actor: str) -> Draft:
+    def add(self, manifest: Mapping[str, object], *, actor: str) -> Draft:
         """Keep a new draft.
 
         Parameters
@@ -104,16 +106,15 @@ class Drafts:
         manifest["attributes"] = [_written(attribute) for attribute in manifest["attributes"]]
         return self.add(manifest, actor=actor)
 
-    def describe(self, draft: Draft | DraftRow) -> dict[str, Any]:
+    def describe(self, draft: Draft | DraftRow) -> DraftSummary | DraftDocument:
         """Return a draft, or a line of the list, as the API gives it."""
         row = draft.row if isinstance(draft, Draft) else draft
-        more = {"manifest": draft.manifest} if isinstance(draft, Draft) else {}
-        return {
-            **vars(row),
+        summary: DraftSummary = {
+            **cast("DraftSummary", vars(row)),
             "created_at": timestamp(row.created_at),
             "changed_at": timestamp(row.changed_at),
-            **more,
         }
+        return {**summary, "manifest": draft.manifest} if isinstance(draft, Draft) else summary
 
     def all(self) -> list[DraftRow]:
         """Return every draft, that which was changed last first."""
@@ -138,7 +139,7 @@ class Drafts:
         return Draft(entry[0], json.loads(entry[1]))
 
     def replace(
-        self, draft: Draft, manifest: Mapping[str, Any], *, actor: str, revision: int | None
+        self, draft: Draft, manifest: Mapping[str, object], *, actor: str, revision: int | None
     ) -> Draft:
         """Put another manifest into a draft.
 
@@ -198,7 +199,7 @@ class Drafts:
         self._store.remove(draft.row.id, revision=draft.row.revision)
         return publication
 
-    def _columns(self, manifest: Mapping[str, Any]) -> tuple[dict[str, str], str]:
+    def _columns(self, manifest: Mapping[str, object]) -> tuple[dict[str, str], str]:
         try:
             name = check_name(manifest.get("name"), field="name")
         except InvalidParameter as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
 from hushpoll_analysis.planning.asked_pairs import pair_outlooks
 from hushpoll_analysis.planning.goals import refuse_draws
@@ -15,43 +15,10 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.surveys.plans import Plans
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.documents import ExpectedAudit, LaunchPlan, QuestionPrecision
 
 WIDTH: Final = 0.1
 """Width of an interval that is wanted where none is named: plus or minus five points of 100."""
-
-
-class QuestionPrecision(TypedDict):
-    """How precise the shares of a question will be."""
-
-    name: str
-    categories: int
-    protocol: str | None
-    epsilon: str | None
-    width: float
-    detectable: float | None
-
-
-class ExpectedAudit(TypedDict):
-    """What an audit from the records alone will find; a power is None where it cannot be."""
-
-    attribute: str
-    gap: float
-    powers: dict[str, float | None]
-    sentence: str
-
-
-class LaunchPlan(TypedDict):
-    """What a survey will be able to say; see :func:`launch_plan`."""
-
-    n: int
-    confidence: float
-    power: float
-    wanted: float
-    questions: list[QuestionPrecision]
-    verdict: Mapping[str, Any]
-    together: Mapping[str, Any] | None
-    pairs: list[Mapping[str, Any]]
-    audit: ExpectedAudit | None
 
 
 def launch_plan(

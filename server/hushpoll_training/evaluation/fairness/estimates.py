@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from hushpoll_analysis.auditing.report import Withheld
 from hushpoll_analysis.metrics.group_counts import GroupCounts
 from hushpoll_analysis.metrics.intervals import level_of_each, spread_limits
 from hushpoll_shared.group_metrics import METRICS, GroupMetric, Rate
+from hushpoll_training.evaluation.documents import LimitsDocument, NumberDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Bounds:
     lower: float
     upper: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> LimitsDocument:
         """Return the limits as JSON, which has no infinity: null where there is no bound."""
         return {"lower": self.lower, "upper": self.upper if math.isfinite(self.upper) else None}
 
@@ -50,13 +50,16 @@ class GroupEstimate:
     closed_form: Bounds
     bootstrap: Bounds | Withheld
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> NumberDocument:
         """Return the estimate as JSON."""
+        bootstrap = self.bootstrap
         return {
             "value": self.value,
             "standard_error": self.standard_error,
             "closed_form": self.closed_form.to_dict(),
-            "bootstrap": self.bootstrap.to_dict(),
+            "bootstrap": LimitsDocument(withheld=bootstrap.code, reason=bootstrap.reason)
+            if isinstance(bootstrap, Withheld)
+            else bootstrap.to_dict(),
         }
 
 
@@ -79,7 +82,7 @@ class Spread:
     lowest: str
     highest: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> NumberDocument:
         """Return the spread as JSON."""
         return {
             "value": self.value,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy.typing as npt
 
@@ -13,12 +13,30 @@ from hushpoll_analysis.metrics.group_counts import GroupCounts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import METRICS, RATES
 from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_training.evaluation.documents import (
+    ComparisonDocument,
+    GroupDocument,
+    NumberDocument,
+    ReportDocument,
+)
 from hushpoll_training.evaluation.fairness.estimates import GroupEstimate, Spread, spreads
 from hushpoll_training.evaluation.fairness.measured import Measured
 from hushpoll_training.evaluation.fairness.partition import Partition
 
 SMALLEST: Final = 30
 RESAMPLES: Final = 2_000
+
+
+def numbers(
+    given: Mapping[str, GroupEstimate | Spread | Withheld],
+) -> dict[str, NumberDocument]:
+    """Return numbers by name as JSON; one that is withheld has its reason in place of a value."""
+    return {
+        name: NumberDocument(withheld=one.code, reason=one.reason)
+        if isinstance(one, Withheld)
+        else one.to_dict()
+        for name, one in given.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +48,9 @@ class Group:
     positives: int
     rates: Mapping[str, GroupEstimate | Withheld]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> GroupDocument:
         """Return the group as JSON."""
-        rates = {name: estimate.to_dict() for name, estimate in self.rates.items()}
+        rates = numbers(self.rates)
         return {"group": self.name, "n": self.n, "positives": self.positives, "rates": rates}
 
 
@@ -43,9 +61,9 @@ class Comparison:
     group: str
     metrics: Mapping[str, GroupEstimate | Withheld]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ComparisonDocument:
         """Return the comparison as JSON."""
-        metrics = {name: estimate.to_dict() for name, estimate in self.metrics.items()}
+        metrics = numbers(self.metrics)
         return {"group": self.group, "metrics": metrics}
 
 
@@ -94,7 +112,7 @@ class FairnessReport:
         spread = self.spreads.values() if len(self.groups) > 2 else ()
         return max(1, sum(not isinstance(number, Withheld) for number in (*shown, *spread)))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ReportDocument:
         """Return the report as JSON."""
         return {
             "kind": "fairness report",
@@ -110,7 +128,7 @@ class FairnessReport:
             "too_small": list(self.too_small),
             "groups": [group.to_dict() for group in self.groups],
             "comparisons": [compared.to_dict() for compared in self.comparisons],
-            "spreads": {name: spread.to_dict() for name, spread in self.spreads.items()},
+            "spreads": numbers(self.spreads),
         }
 
 

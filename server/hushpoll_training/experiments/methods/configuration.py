@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
 from hushpoll_training.data.coded import attribute_name
 from hushpoll_training.datasets.clear.registry import ClearSource, read_source
@@ -50,7 +51,7 @@ class MethodsExperiment:
     methods: tuple[Method, ...]
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> MethodsExperiment:
+    def from_dict(cls, given: Mapping[str, object]) -> MethodsExperiment:
         """Check a configuration.
 
         Raises
@@ -93,7 +94,7 @@ class MethodsExperiment:
         """Return the learner of each method."""
         return tuple(method.recipe.learner for method in self.methods)
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> JsonMembers:
         """Return what results depend on, as JSON; the data counts by content, not by path."""
         return {
             "name": self.name,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.datasets.clear.rows import ClearRows
 from hushpoll_training.experiments.methods.configuration import MethodsExperiment
 from hushpoll_training.experiments.methods.run import publish, run_trial
@@ -42,7 +42,7 @@ class MethodGrid:
                 publish(self.experiment, rows, method)
         return rows
 
-    def describe(self, data: ClearRows) -> dict[str, Any]:
+    def describe(self, data: ClearRows) -> JsonMembers:
         """Return what results depend on."""
         used: dict[str, str] = {}
         for learner in self.learners():
@@ -56,6 +56,6 @@ class MethodGrid:
             "versions": used,
         }
 
-    def run(self, data: ClearRows, cell: Trial) -> dict[str, Any]:
+    def run(self, data: ClearRows, cell: Trial) -> JsonMembers:
         """Run one cell."""
         return run_trial(self.experiment, data, cell)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from hushpoll_protocols import PROTOCOLS, format_epsilon, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
@@ -61,7 +62,7 @@ class Method:
         local = (self.protocol, self.split, self.local_epsilon)
         return Trial(self.name, *local, epsilon, delta, accountant, seed)
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> JsonMembers:
         """Return what results depend on, as JSON."""
         return {
             "name": self.name,
@@ -162,15 +163,10 @@ def _expanded(item: object) -> Iterator[Method]:
         raise InvalidParameter(f"method {name}: {error}", field="methods") from None
 
 
-def _combinations(name: str, item: Mapping[str, Any]) -> Iterator[Method]:
+def _combinations(name: str, item: Mapping[str, object]) -> Iterator[Method]:
     learner = fields.choice(item.get("learner"), "learner", LEARNERS)
     encoding = fields.choice(item.get("encoding") or DEFAULT_ENCODING, "encoding", ENCODINGS)
-    params, grid = item.get("params") or {}, item.get("grid") or {}
-    for key, value in (("params", params), ("grid", grid)):
-        if not isinstance(value, Mapping):
-            raise InvalidParameter(
-                f"{key} is {show(value)}; it must map names of parameters to values", field=key
-            )
+    params, grid = _by_parameter(item, "params"), _by_parameter(item, "grid")
     noiseless = item.get("noiseless", False)
     if not isinstance(noiseless, bool):
         raise InvalidParameter(
@@ -190,7 +186,16 @@ def _combinations(name: str, item: Mapping[str, Any]) -> Iterator[Method]:
             )  # fmt: skip
 
 
-def _perturbations(item: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _by_parameter(item: Mapping[str, object], key: str) -> Mapping[str, Any]:
+    values = item.get(key) or {}
+    if not isinstance(values, Mapping):
+        raise InvalidParameter(
+            f"{key} is {show(values)}; it must map names of parameters to values", field=key
+        )
+    return values
+
+
+def _perturbations(item: Mapping[str, object]) -> Iterator[tuple[str, str, str]]:
     given = [key for key in ("protocol", "split", "epsilon") if item.get(key) is not None]
     if not given:
         yield NONE, NONE, ENDLESS

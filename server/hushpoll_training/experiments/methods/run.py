@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_training.data.coded import describe_codes
@@ -43,7 +43,7 @@ Scores = npt.NDArray[np.float64]
 Certificates = dict[str, dict[str, float]]
 
 
-def run_trial(experiment: MethodsExperiment, rows: ClearRows, trial: Trial) -> dict[str, Any]:
+def run_trial(experiment: MethodsExperiment, rows: ClearRows, trial: Trial) -> JsonMembers:
     """Run one cell with one thread.
 
     Returns
@@ -166,7 +166,7 @@ def _perturbed(
     return model.scores(take(codes, test))
 
 
-def _measured(rows: ClearRows, test: Rows, scores: Scores) -> Mapping[str, Any]:
+def _measured(rows: ClearRows, test: Rows, scores: Scores) -> JsonObject:
     group = rows.codes[rows.protected][test]
     side = np.where(group > 1, NEITHER, group)
     predicted, label = (scores > THRESHOLD).astype(np.int64), rows.codes[rows.target][test]

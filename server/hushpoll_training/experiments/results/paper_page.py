@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_training.experiments.methods.run import METRICS
 from hushpoll_training.experiments.results.paper import (
     Beside,
@@ -68,7 +69,7 @@ def methods_page(
     ours: MethodSummaries,
     *,
     tables: Mapping[str, Sequence[Beside]],
-    description: Mapping[str, Any],
+    description: JsonObject,
     made_by: Sequence[str],
     notes: str,
 ) -> str:

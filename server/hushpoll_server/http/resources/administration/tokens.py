@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
@@ -26,6 +25,7 @@ from hushpoll_server.http.models.common import SurveyPath
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.services.surveys.access import IssuedToken
 from hushpoll_server.services.surveys.surveys import timestamp
+from hushpoll_shared.wire.documents import NewToken
 
 api = APIBlueprint("tokens", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="tokens")])
 
@@ -140,7 +140,7 @@ def revoke_token(path: TokenPath) -> Response:
     return Response(status=204)
 
 
-def _issued(issued: IssuedToken, scopes: Iterable[str]) -> dict[str, Any]:
+def _issued(issued: IssuedToken, scopes: Iterable[str]) -> NewToken:
     return {
         "token": issued.token,
         "id": issued.id,

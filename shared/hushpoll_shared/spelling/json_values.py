@@ -1,0 +1,20 @@
+"""The types of values that JSON can hold, for documents whose members are not known beforehand.
+
+A document of a known form is a frozen dataclass, or a ``TypedDict`` where it is read as it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, Union
+
+JsonValue: TypeAlias = Union[
+    bool, int, float, str, "Sequence[JsonValue]", "Mapping[str, JsonValue]", None
+]
+"""A value of JSON; reading further into it takes a check of what it is."""
+
+JsonObject: TypeAlias = Mapping[str, JsonValue]
+"""An object of JSON, to read."""
+
+JsonMembers: TypeAlias = dict[str, JsonValue]
+"""An object of JSON in the making; its members' own members are not changed any more."""
