@@ -28,6 +28,7 @@ from hushpoll_server.http.resources import (
     origins,
     plans,
     queries,
+    regressions,
     survey_reports,
     surveys,
     weighting,
@@ -55,6 +56,7 @@ BLUEPRINTS: Final = (
     jobs.api,
     models.api,
     audits.api,
+    regressions.api,
     survey_reports.api,
 )
 METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
