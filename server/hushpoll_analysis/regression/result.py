@@ -146,7 +146,7 @@ class Regression:
     @property
     def verdict(self) -> dict[str, Any]:
         """Whether so many records can tell the slopes, decided before the outcome is looked at."""
-        slopes = [one for one in self.coefficients if _is_slope(one)]
+        slopes = [one for one in self.coefficients if _is_slope(one) and self.odds]
         noisy = [one for one in slopes if _expected(one) > NOISY]
         says = TOO_NOISY if slopes and len(noisy) == len(slopes) else INFORMATIVE
         needed = max((self.n * (_expected(one) / NOISY) ** 2 for one in noisy), default=None)

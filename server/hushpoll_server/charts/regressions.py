@@ -25,6 +25,8 @@ LABEL_CHARACTERS: Final = 40
 # An odds ratio has no largest value: beyond these the picture is cut, and the table goes on.
 FARTHEST: Final = 4.0
 _TICKS: Final = tuple(one * ten for ten in (0.01, 0.1, 1, 10) for one in (1, 2, 5))
+_FINE: Final = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 2.5, 3)
+_MOST_TICKS: Final = 8
 
 
 def slopes_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -145,25 +147,24 @@ def _layers(low: float, high: float, *, ratios: bool) -> list[Specification]:
     axis: dict[str, object] = {"tickCount": 5, "format": "~g", "labelFlush": True}
     if ratios:
         scale["type"] = "log"
-        axis["values"] = [one for one in _TICKS if ends[0] <= one <= ends[1]]
+        fine, coarse = (
+            [one for one in ticks if ends[0] <= one <= ends[1]] for ticks in (_FINE, _TICKS)
+        )
+        axis["values"] = fine if len(coarse) < 4 and len(fine) <= _MOST_TICKS else coarse
     x = {"type": "quantitative", "title": None, "scale": scale, "axis": axis}
     arrow = {"type": "text", "fontSize": 13, "color": "var(--accent)", "font": "monospace"}
+    name: dict[str, object] = {"type": "text", "align": "left", "dy": -13, "fontSize": 12}
+    name |= {"font": MEASURED, "color": "var(--ink)"}
+    named = {"x": {"value": 0}, "text": {"field": "label"}}
+    halo = {**name, "color": "var(--ground)", "stroke": "var(--ground)", "strokeWidth": 5}
     return [
         {
             "mark": {"type": "rule", "color": "var(--ink)", "strokeDash": [5, 4]},
             "encoding": {"x": {"datum": 1 if ratios else 0, **x}, "y": None},
         },
-        {
-            "mark": {
-                "type": "text",
-                "align": "left",
-                "dy": -13,
-                "fontSize": 12,
-                "font": MEASURED,
-                "color": "var(--ink)",
-            },
-            "encoding": {"x": {"value": 0}, "text": {"field": "label"}},
-        },
+        # the line of no difference stands behind the names
+        {"mark": halo, "encoding": named},
+        {"mark": name, "encoding": named},
         {
             "mark": {"type": "rule", "color": "var(--accent)", "strokeWidth": 3, "yOffset": 6},
             "encoding": {"x": {"field": "from", **x}, "x2": {"field": "to"}},
