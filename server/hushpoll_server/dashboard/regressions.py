@@ -58,7 +58,7 @@ def regressions(name: str, version: int) -> Response:
     """List the regressions of a version; an analyst has a form to ask for one."""
     row = reached(name, version, Role.READER)
     parts = services()
-    found = [_without_what_is_withheld(row, one) for one in parts.regressions.history(row)]
+    found = shown_of(row)
     parts.actions.looked(member().actor, "regressions", row.name, row.version)
     asks = member().may(row.name, Role.ANALYST)
     return page(
@@ -173,6 +173,11 @@ def _why_withheld(row: VersionRow, names: list[str], n: int) -> str | None:
     if groups is None:
         return None
     return groups.why_not_kept(names, complete=n == parts.releases.reports(row))
+
+
+def shown_of(row: VersionRow) -> list[dict[str, Any]]:
+    """Return the regressions of a version, without findings that the user may not see."""
+    return [_without_what_is_withheld(row, one) for one in services().regressions.history(row)]
 
 
 def _without_what_is_withheld(row: VersionRow, entry: dict[str, Any]) -> dict[str, Any]:

@@ -84,6 +84,10 @@ def test_analyst_asks_reads_downloads_and_deletes(filled, visit):
     assert "Delete this regression" in page
     lines = analyst.get(f"{address}/chart.csv").text.splitlines()
     assert len([line for line in lines if line.startswith('"gender')]) == 1
+    report = "/surveys/work/versions/1/report"
+    ticked = f'name="regression" value="{job["id"]}" checked'
+    assert ticked in analyst.get(f"{report}?regression={job['id']}").text
+    assert 'name="regression"' not in reader.get(report).text
     assert analyst.get(f"{address}/chart.svg").text.startswith("<svg")
     # a reader without the right to export sees no groups in clear before the end of collection
     for path in (address, f"{address}/chart.csv"):
