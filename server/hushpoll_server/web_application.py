@@ -28,6 +28,7 @@ from hushpoll_server.http.resources import (
     origins,
     plans,
     queries,
+    regressions,
     survey_reports,
     surveys,
     weighting,
@@ -56,6 +57,7 @@ BLUEPRINTS: Final = (
     jobs.api,
     models.api,
     audits.api,
+    regressions.api,
     survey_reports.api,
 )
 METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})

@@ -22,6 +22,7 @@ PAGES = [
         DOCS / "explanation" / f"{name}.md"
         for name in ("which-epsilon", "which-protocol", "questions-together")
     ),
+    DOCS / "how-to" / "regress.md",
 ]
 SNIPPETS = [
     pytest.param(match["code"], match["output"], id=f"{page.stem}-{number}")

@@ -26,6 +26,7 @@ NO_USER = "/api/v1/users/nobody"
 NO_JOB = "/api/v1/jobs/" + "0" * 32
 NO_MODEL = "/api/v1/models/" + "0" * 32
 NO_AUDIT = "/api/v1/audits/" + "0" * 32
+NO_REGRESSION = "/api/v1/regressions/" + "0" * 32
 NO_DRAFT = "/api/v1/drafts/" + "0" * 16
 NOT_A_DRAFT: dict[str, Any] = {"json": {"x": 1}}
 
@@ -109,6 +110,11 @@ ROUTES = [
             ("GET", "/surveys/work/versions/1/models/compare.csv", "compare_file"),
             ("GET", "/surveys/work/versions/1/models/0", "model_card"),
             ("POST", "/surveys/work/versions/1/models/0/delete", "delete_model"),
+            ("GET", "/surveys/work/versions/1/regressions", "regressions"),
+            ("POST", "/surveys/work/versions/1/regressions", "ask_for_regression"),
+            ("GET", "/surveys/work/versions/1/regressions/0", "regression"),
+            ("GET", "/surveys/work/versions/1/regressions/0/chart.csv", "regression_file"),
+            ("POST", "/surveys/work/versions/1/regressions/0/delete", "delete_regression"),
             ("GET", "/surveys/work/versions/1/fairness", "fairness"),
             ("POST", "/surveys/work/versions/1/fairness", "ask_for_audit"),
             ("GET", "/surveys/work/versions/1/fairness/0", "audit"),
@@ -213,6 +219,8 @@ ROUTES = [
     Route("models.delete_model", "DELETE", NO_MODEL, "train", 404),
     Route("audits.list_audits", "GET", f"{VERSION}/audits", "read", 200),
     Route("audits.delete_audit", "DELETE", NO_AUDIT, "train", 404),
+    Route("regressions.list_regressions", "GET", f"{VERSION}/regressions", "read", 200),
+    Route("regressions.delete_regression", "DELETE", NO_REGRESSION, "read", 404),
     Route("jobs.fairness", "POST", f"{VERSION}/jobs/fairness", "train", 422, {"json": {"x": 1}}),
     Route("jobs.shape", "POST", f"{VERSION}/jobs/shape", "read", 422, {"json": {"x": 1}}),
     Route("jobs.report", "POST", f"{VERSION}/jobs/report", "read", 422, {"json": {"x": 1}}),

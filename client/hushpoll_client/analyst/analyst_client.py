@@ -10,6 +10,7 @@ from hushpoll_client.analyst.drafts import DraftCalls
 from hushpoll_client.analyst.jobs import JobCalls
 from hushpoll_client.analyst.models import ModelCalls
 from hushpoll_client.analyst.ordered import OrderedCalls
+from hushpoll_client.analyst.regressions import RegressionCalls
 from hushpoll_client.analyst.relations import RelationCalls
 from hushpoll_client.analyst.reports import ReportCalls
 from hushpoll_client.analyst.results import ResultCalls
@@ -27,6 +28,7 @@ class AnalystClient(
     JobCalls,
     ModelCalls,
     AuditCalls,
+    RegressionCalls,
 ):
     """Bearer-token access to a server.
 

@@ -27,6 +27,7 @@ class ReportCalls(Calls):
         confidence: float | None = None,
         fairness: bool = True,
         results: Sequence[Query[Any]] = (),
+        regressions: Sequence[str] = (),
     ) -> int:
         """Fetch a report of the last release piece by piece.
 
@@ -50,6 +51,8 @@ class ReportCalls(Calls):
             Whether finished audits are shown.
         results : sequence of Query
             What else is shown; none that compares two versions.
+        regressions : sequence of str
+            Ids of kept regressions that are shown.
 
         Returns
         -------
@@ -64,6 +67,7 @@ class ReportCalls(Calls):
             "confidence": None if confidence is None else str(confidence),
             "fairness": "true" if fairness else "false",
             "results": ",".join(query.address() for query in results) or None,
+            "regressions": ",".join(regressions) or None,
         }
         used = {field: value for field, value in params.items() if value is not None}
         path = (*version_path(name, version), "report")

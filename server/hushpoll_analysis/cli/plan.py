@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     "change:age=0.05, lead:age=0.05 (of one category over another), lead-width:age=0.05, "
     "mean:age=2 (width of the interval of the mean). Of two: gap:smokes/gender=0.1 (of a share "
     "of smokes between two groups of gender), association:smokes/gender=0.2 (phi), "
-    "mean-gap:age/gender=2. Of an audit: audit:SPD=0.1. ? as VALUE asks which can be had. May be "
+    "mean-gap:age/gender=2. Of a regression: slope:smokes~gender+age=0.5 (in logits, of gender, "
+    "with age held fixed). Of an audit: audit:SPD=0.1. ? as VALUE asks which can be had. May be "
     "repeated.",
 )
 @click.option(
@@ -58,8 +59,8 @@ if TYPE_CHECKING:
 @click.option(
     "--group",
     type=float,
-    help="With --want difference, gap or mean-gap: the smaller group's share of the respondents.  "
-    "[default: halves for difference, else all groups alike]",
+    help="With --want difference, gap, mean-gap or slope: the smaller group's share of the "
+    "respondents.  [default: halves for difference, else all groups alike]",
 )
 @click.option("--epsilon", help="With --want: in place of the draft's.")
 @click.option(

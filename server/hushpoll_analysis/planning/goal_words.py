@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from hushpoll_analysis.planning.goals import Goal
 from hushpoll_shared.group_metrics import METRICS
 
@@ -35,6 +37,8 @@ def what(goal: Goal) -> str:
             return f"a gap{value} from {_share(goal)} between {_groups(goal)}"
         case "mean-gap":
             return f"a gap{value} between the means of {_asked(goal)} in {_groups(goal)}"
+        case "slope":
+            return _slope(goal)
         case "association":
             first, second = goal.names
             return f"an association{value} (phi) between {first} and {second}"
@@ -42,6 +46,15 @@ def what(goal: Goal) -> str:
             ratio = METRICS[goal.subject].combination == "ratio"
             of_rates = " (as the difference of the two rates, not their ratio)" if ratio else ""
             return f"a disparity{value} in {goal.subject}{of_rates}"
+
+
+def _slope(goal: Goal) -> str:
+    outcome, predictor, *held = goal.names
+    size = ""
+    if goal.value is not None:
+        size = f" of {goal.value:g} (odds {math.exp(goal.value):.3g} times as high)"
+    fixed = "" if not held else f", with {' and '.join(held)} held fixed,"
+    return f"a slope{size} of {outcome} on {predictor}{fixed}"
 
 
 def _groups(goal: Goal) -> str:

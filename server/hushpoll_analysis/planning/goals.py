@@ -4,8 +4,9 @@ Of one question: an interval of a share or of a mean no wider than wanted, a dif
 between two groups of respondents that are told apart in clear, a change of it between two versions,
 a lead of one category over another, an interval of a lead no wider than wanted. Of two questions,
 either of which may be perturbed: a gap of a share or of a mean between the groups of the other one,
-or an association. Or an audit that finds a disparity. Intervals are met by their mean width, the
-others by the chance to find what is wanted (:mod:`hushpoll_analysis.planning.outcomes`).
+or an association. Of two or more: a slope of one on another, the others held fixed. Or an audit
+that finds a disparity. Intervals are met by their mean width, the others by the chance to find what
+is wanted (:mod:`hushpoll_analysis.planning.outcomes`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, Final, Literal, get_args
 from hushpoll_analysis.ordered.scales import scale_of
 from hushpoll_analysis.planning.blocks.follow_ups import answers_of, part_asked, sizes_of_cells
 from hushpoll_analysis.planning.expected_means import Means
+from hushpoll_analysis.planning.expected_slopes import LARGEST, Slope, check_slope
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import CONFIDENCES
@@ -37,6 +39,7 @@ Kind = Literal[
     "association",
     "mean",
     "mean-gap",
+    "slope",
     "audit",
 ]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -46,7 +49,9 @@ PAIRS: Final = ("gap", "association", "mean-gap")
 """Goals of two questions, written OF/GIVEN."""
 MEANS: Final = ("mean", "mean-gap")
 """Goals whose value is in the unit of a scale."""
-GROUPED: Final = ("difference", "gap", "mean-gap")
+SLOPE: Final = "slope"
+"""Goal of a regression, written OUTCOME~PREDICTOR or OUTCOME~PREDICTOR+HELD+HELD."""
+GROUPED: Final = ("difference", "gap", "mean-gap", SLOPE)
 DRAWN: Final = ("audit", *LEADS, "gap", *MEANS)
 """Goals whose outcome is counted over drawn surveys."""
 
@@ -64,13 +69,16 @@ class Goal:
         one of the same attribute; lead-width: mean width of its interval. gap: of a category's
         share between two categories of another attribute; association: of two attributes, found by
         the test of independence. mean: mean width of the interval of a scale's mean; mean-gap: of
-        means between two categories of another attribute. audit: difference of the rates of a group
-        metric in an audit from the records.
+        means between two categories of another attribute. slope: of a logit, in logits, of one
+        attribute on another while others are held fixed, found by its regression. audit: difference
+        of the rates of a group metric in an audit from the records.
     subject : str
-        The attribute; OF/GIVEN for two, such as ``smokes/gender``; the group metric of an audit.
+        The attribute; OF/GIVEN for two, such as ``smokes/gender``; OUTCOME~PREDICTOR+HELD for a
+        slope; the group metric of an audit.
     value : float or None
         What is wanted: in the unit of the scale for means, phi for an association, and otherwise a
-        share in (0, 1]; None to ask which can be had.
+        share in (0, 1]; of a slope logits, the logarithm of an odds ratio; None to ask which can be
+        had.
     share : float or None
         The category's share, in the larger group or the first version; the share of the category
         that is behind, or of both where the width of their interval is wanted; in (0, 1). None for
@@ -124,6 +132,18 @@ class Goal:
             raise InvalidParameter(
                 f"{self} is of no group metric; name one of {', '.join(METRICS)}", field="want"
             )
+        if self.kind == SLOPE and not all(self.names[1:]):
+            raise InvalidParameter(
+                f"{self} names no predictor; write OUTCOME~PREDICTOR, and +NAME for each that is "
+                "held fixed, such as slope:smokes~gender+age",
+                field="want",
+            )
+        if self.kind == SLOPE and self.value is not None and self.value > LARGEST:
+            raise InvalidParameter(
+                f"{self} wants a slope of {self.value:g}; give logits, at most {LARGEST:g}: 0.5 "
+                "multiplies the odds by 1.65",
+                field="want",
+            )
         if self.kind in PAIRS and self.subject.count("/") != 1:
             raise InvalidParameter(
                 f"{self} names no two questions; write OF/GIVEN, such as {self.kind}:smokes/gender",
@@ -133,7 +153,7 @@ class Goal:
     def _check_value(self) -> None:
         value, share = self.value, self.share
         # how large means and associations can be depends on the survey
-        open_ended = self.kind in MEANS or self.kind == "association"
+        open_ended = self.kind in (*MEANS, "association", SLOPE)
         if value is not None and not (0 < value < math.inf and (open_ended or value <= 1)):
             what = "a number above 0" if open_ended else "a share in (0, 1], such as 0.05"
             raise InvalidParameter(
@@ -161,6 +181,9 @@ class Goal:
         """The attributes that it is about: one, two, or none for an audit."""
         if self.kind == "audit":
             return ()
+        if self.kind == SLOPE:
+            outcome, _, predictors = self.subject.partition("~")
+            return (outcome, *predictors.split("+"))
         return tuple(self.subject.split("/")) if self.kind in PAIRS else (self.subject,)
 
     @classmethod
@@ -190,7 +213,8 @@ class Goal:
                 f"want is {text!r}; give KIND:SUBJECT=VALUE, such as width:age=0.02, "
                 "difference:age=0.05, change:age=0.05, lead:age=0.05, lead-width:age=0.05, "
                 "gap:smokes/gender=0.1, association:smokes/gender=0.2, mean:age=2, "
-                "mean-gap:age/gender=2 or audit:SPD=0.1, or ? as VALUE",
+                "mean-gap:age/gender=2, slope:smokes~gender+age=0.5 or audit:SPD=0.1, or ? as "
+                "VALUE",
                 field="want",
             )
         # a kind that does not exist is refused with the names of those that do
@@ -254,6 +278,9 @@ def check_goals(goals: Sequence[Goal], published: Published) -> None:
         seen[what] = goal.value
         if goal.kind == "audit":
             _check_audit(goal, published)
+            continue
+        if goal.kind == SLOPE:
+            check_slope(slope_of(goal, published, goal.value or 0.0), str(goal))
             continue
         attributes = [published.attribute(name) for name in goal.names]
         if goal.kind in PAIRS:
@@ -337,7 +364,8 @@ def resolved(goal: Goal, published: Published) -> Goal:
     if attributes[0].ask_if is not None and goal.kind != "association":
         goal = replace(goal, asked=part_asked(published, attributes[0].name))
     if goal.kind in GROUPED and goal.group is None:
-        goal = replace(goal, group=0.5 if goal.kind == "difference" else 1 / attributes[-1].k)
+        whose = attributes[1] if goal.kind == SLOPE else attributes[-1]
+        goal = replace(goal, group=0.5 if goal.kind == "difference" else 1 / whose.k)
     if goal.share is not None or (goal.kind == "lead" and goal.value is None):
         return goal
     if goal.kind in LEADS:
@@ -349,6 +377,21 @@ def resolved(goal: Goal, published: Published) -> Goal:
     if goal.kind == "gap" and goal.value is not None:
         even = min(even, 1 - goal.value)
     return replace(goal, share=even)
+
+
+def slope_of(goal: Goal, published: Published, value: float, *, in_clear: bool = False) -> Slope:
+    """Return the slope that a goal is about, of a size in logits."""
+    outcome, *predictors = goal.names
+    return Slope(
+        published.digest,
+        outcome,
+        tuple(predictors),
+        value,
+        0.5 if goal.share is None else goal.share,
+        0.5 if goal.group is None else goal.group,
+        in_clear,
+        published=published,
+    )
 
 
 def share_behind(goal: Goal, attribute: PublishedAttribute, lead: float) -> float:

@@ -32,7 +32,8 @@ from hushpoll_analysis.planning.expected_means import (
     mean_gap_power,
 )
 from hushpoll_analysis.planning.expected_pairs import Groups, association_power, gap_power
-from hushpoll_analysis.planning.goals import Goal, Kind, resolved, share_behind
+from hushpoll_analysis.planning.expected_slopes import LARGEST, slope_power
+from hushpoll_analysis.planning.goals import SLOPE, Goal, Kind, resolved, share_behind, slope_of
 from hushpoll_analysis.planning.needed import POWER
 from hushpoll_analysis.planning.power import AuditAssumptions, smallest_gap
 from hushpoll_protocols import FrequencyOracle
@@ -91,6 +92,8 @@ def outcome(
     if goal.kind == "audit":
         return _audit(goal, published, n, given, surveys)
     goal = resolved(goal, published)
+    if goal.kind == SLOPE:
+        return _slope(goal, published, n, in_clear=in_clear)
     attributes = [published.attribute(name) for name in goal.names]
     cells = sizes_of_cells(published, *goal.names) if len(goal.names) == 2 else None
     asked = Asked(
@@ -261,6 +264,17 @@ _OUTCOMES: Final[Mapping[Kind, Callable[[Asked], Outcome]]] = {
     "mean": _mean,
     "mean-gap": _mean_gap,
 }
+
+
+def _slope(goal: Goal, published: Published, n: int, *, in_clear: bool) -> Outcome:
+    def power(value: float) -> float:
+        slope = slope_of(goal, published, value, in_clear=in_clear)
+        return slope_power(slope, n, goal.confidence)
+
+    if goal.value is not None:
+        found = power(goal.value)
+        return Outcome(found >= POWER, found)
+    return Outcome(True, smallest_found(power, LARGEST, POWER))
 
 
 def _audit(

@@ -9,6 +9,7 @@ three digits. Where no epsilon does, the verdict says whether sampling alone is 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -242,8 +243,8 @@ def verdicts(
 def _of_options(goal: Goal, published: Published) -> Goal:
     """Return a goal about a select-all as one about its first option: all have the same law."""
     first = {select.name: select.attributes[0] for select in published.selects}
-    names = goal.subject.split("/")
-    return replace(goal, subject="/".join(first.get(name, name) for name in names))
+    names = re.split("([/~+])", goal.subject)
+    return replace(goal, subject="".join(first.get(name, name) for name in names))
 
 
 def _side_by_side(

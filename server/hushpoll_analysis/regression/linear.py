@@ -103,6 +103,8 @@ def fit_linear(
         plain=_plain(formula, answers) if plain and perturbed else (),
         notes=(),
         residual=equations.residual,
+        predictors=formula.predictors,
+        columns=design.columns,
     )
 
 

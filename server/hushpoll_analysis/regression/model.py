@@ -142,6 +142,8 @@ def fit(
         plain=_plain(read, answers, chosen) if plain and perturbed else (),
         notes=tuple(_notes(model, maximum, known, sample)),
         averages=averages,
+        predictors=read.predictors,
+        columns=model.design.columns,
     )
 
 

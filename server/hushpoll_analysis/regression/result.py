@@ -9,11 +9,19 @@ from typing import Final
 
 from hushpoll_analysis.regression.effects import Averages, Chance, predicted
 from hushpoll_analysis.regression.inference import NOISY, Coefficient, Test
+from hushpoll_analysis.regression.sentences import (
+    LARGEST_ODDS,
+    Slopes,
+    compared,
+    named_factors,
+    rounded_up,
+)
+from hushpoll_analysis.regression.terms.coding import Column
 from hushpoll_shared.querying.verdict import INFORMATIVE, TOO_NOISY
 from hushpoll_shared.spelling.json_values import JsonMembers
 
-LARGEST_ODDS: Final = 700.0
-"""Largest logarithm whose exponential is a number."""
+MOST_ADJUSTED: Final = 12
+"""Answers of a predictor, up to which chances are computed as if all people had given each."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,8 @@ class Regression:
         Of the outcome, the reference first; none of a linear outcome.
     n, dropped : int
         Rows that were used, and that were left out because a value is missing.
+    predictors : tuple of str
+        The attributes right of the tilde.
     perturbed : tuple of str
         The randomised questions among its columns.
     log_likelihood : float or None
@@ -87,6 +97,8 @@ class Regression:
         Standard deviation of a linear outcome about what is predicted, by its moments.
     averages : Averages or None
         What :meth:`predicted` computes with.
+    columns : tuple of Column
+        Of the design, which say what each slope compares.
     """
 
     formula: str
@@ -111,6 +123,21 @@ class Regression:
     notes: tuple[str, ...]
     residual: float | None = None
     averages: Averages | None = None
+    predictors: tuple[str, ...] = ()
+    columns: tuple[Column, ...] = ()
+
+    @property
+    def slopes(self) -> Slopes:
+        """The slopes, and what is said of them."""
+        return Slopes(
+            family=self.family,
+            outcome=self.outcome,
+            categories=self.categories,
+            columns=self.columns,
+            coefficients=self.coefficients,
+            confidence=self.confidence,
+            n=self.n,
+        )
 
     @property
     def odds(self) -> bool:
@@ -120,7 +147,7 @@ class Regression:
     @property
     def verdict(self) -> JsonMembers:
         """Whether so many records can tell the slopes, decided before the outcome is looked at."""
-        slopes = [one for one in self.coefficients if _is_slope(one)]
+        slopes = [one for one in self.coefficients if _is_slope(one) and self.odds]
         noisy = [one for one in slopes if _expected(one) > NOISY]
         says = TOO_NOISY if slopes and len(noisy) == len(slopes) else INFORMATIVE
         needed = max((self.n * (_expected(one) / NOISY) ** 2 for one in noisy), default=None)
@@ -139,12 +166,12 @@ class Regression:
                 f"Too noisy to tell: the expected standard error is above {NOISY:g} for {named}."
             )
             if needed is not None and math.isfinite(needed):
-                sentence += f" About {_rounded_up(needed):,} rows would tell all slopes."
+                sentence += f" About {rounded_up(needed):,} rows would tell all slopes."
         finite = needed is not None and math.isfinite(needed)
         return {
             "says": says,
             "sentence": sentence,
-            "respondents": _rounded_up(needed) if needed is not None and finite else None,
+            "respondents": rounded_up(needed) if needed is not None and finite else None,
             "too_noisy": [one.name for one in noisy],
         }
 
@@ -160,43 +187,28 @@ class Regression:
             return []
         return predicted(self.averages, values, confidence=self.confidence)
 
+    def adjusted(self) -> list[dict[str, str | float]]:
+        """Return average chances if all rows had each answer of each predictor with categories.
+
+        Of predictors with at most `MOST_ADJUSTED` answers, one at a time; empty of a linear
+        outcome.
+        """
+        return [
+            {"predictor": name, "value": level, **chance.to_dict()}
+            for name, levels in named_factors(self.columns).items()
+            if len(levels) <= MOST_ADJUSTED
+            for level in levels
+            for chance in self.predicted({name: level})
+        ]
+
     def sentences(self) -> list[str]:
         """Return what the slopes say, other things equal, in words."""
-        if not self.odds:
-            return []
-        found = []
-        for one in self.coefficients:
-            if not _is_slope(one) or one.estimate is None:
-                continue
-            if self.family == "ordered":
-                subject = f"a higher category of {self.outcome}"
-            else:
-                of = one.category or self.categories[1]
-                against = "" if len(self.categories) == 2 else f" rather than {self.categories[0]}"
-                subject = f"{self.outcome} = {of}{against}"
-            column = one.name.partition(": ")[2] if one.category else one.name
-            what = f"with {column}" if "[" in column else f"for one more of {column}"
-            found.append(
-                f"Other things equal, the odds of {subject} are {_times(one.estimate)} times as "
-                f"large {what}: {self._interval(one)}."
-            )
-        return found
-
-    def _interval(self, one: Coefficient) -> str:
-        confidence = f"{100 * self.confidence:g} % interval"
-        if one.lower is None and one.upper is None:
-            return f"the {confidence} has no end, so nothing is known"
-        if one.lower is None and one.upper is not None:
-            return f"{confidence} up to {_times(one.upper)}, without a lower end"
-        if one.upper is None and one.lower is not None:
-            return f"{confidence} from {_times(one.lower)}, without an upper end"
-        assert one.lower is not None  # noqa: S101
-        assert one.upper is not None  # noqa: S101
-        return f"{confidence} {_times(one.lower)} to {_times(one.upper)}"
+        return self.slopes.sentences()
 
     def to_dict(self) -> JsonMembers:
         """Return the result as ``--json`` gives it."""
         plain = {one.name: one for one in self.plain}
+        columns = {one.name: column for one, column in self.slopes.each()}
         return {
             "verdict": self.verdict,
             "formula": self.formula,
@@ -208,6 +220,7 @@ class Regression:
             },
             "n": self.n,
             "dropped": self.dropped,
+            "predictors": list(self.predictors),
             "perturbed": list(self.perturbed),
             "log_likelihood": self.log_likelihood,
             "residual": self.residual,
@@ -224,6 +237,10 @@ class Regression:
                     **asdict(one),
                     "odds_ratio": _odds(one) if self.odds else None,
                     "plain": None if one.name not in plain else asdict(plain[one.name]),
+                    "compares": [
+                        asdict(part)
+                        for part in (compared(columns[one.name]) if one.name in columns else ())
+                    ],
                 }
                 for one in self.coefficients
             ],
@@ -231,6 +248,7 @@ class Regression:
             "predictors_model": [asdict(one) for one in self.mixing],
             "tests": [asdict(one) for one in self.tests],
             "marginal_effects": [one.to_dict() for one in self.effects],
+            "adjusted": self.adjusted() if self.effects else [],
             "plain_is_wrong": self.plain_sentence,
             "notes": list(self.notes),
         }
@@ -264,11 +282,6 @@ def _expected(one: Coefficient) -> float:
     return math.inf if one.expected_standard_error is None else one.expected_standard_error
 
 
-def _rounded_up(number: float) -> int:
-    digits: int = 10 ** max(len(str(math.ceil(number))) - 2, 0)
-    return math.ceil(number / digits) * digits
-
-
 def _odds(one: Coefficient) -> dict[str, float | None] | None:
     if not _is_slope(one):
         return None
@@ -281,7 +294,3 @@ def _odds(one: Coefficient) -> dict[str, float | None] | None:
 
 def _exponential(value: float | None) -> float | None:
     return None if value is None or value > LARGEST_ODDS else math.exp(value)
-
-
-def _times(value: float) -> str:
-    return f"{math.exp(min(value, LARGEST_ODDS)):.3g}"

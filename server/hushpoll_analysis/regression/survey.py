@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
+import math
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.records.laws import refuse_draw
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.regression.answers import (
     Answers,
@@ -14,9 +19,164 @@ from hushpoll_analysis.regression.answers import (
     Unit,
     patterns_of,
 )
-from hushpoll_analysis.regression.terms.formulas import Formula, read_formula
+from hushpoll_analysis.regression.outcomes import LINEAR, LOGIT
+from hushpoll_analysis.regression.terms.design import MOST_COMBINATIONS
+from hushpoll_analysis.regression.terms.formulas import (
+    FIELD,
+    Formula,
+    is_scored,
+    read_formula,
+)
 from hushpoll_protocols.epsilon import is_decimal
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+
+
+def checked_formula(
+    published: Published, formula: str | Formula, *, family: str | None = None
+) -> Formula:
+    """Return a formula that a survey's records can answer, before any record is read.
+
+    Raises
+    ------
+    InvalidParameter
+        For a formula that cannot be read; an attribute or a reference that the survey does not
+        have, with the nearest name; a family that the outcome cannot have; a question whose records
+        this statistic cannot read, with what to ask instead; too many combinations of answers to
+        perturbed predictors.
+    """
+    read = read_formula(formula) if isinstance(formula, str) else formula
+    attributes = {name: _attribute(published, name) for name in read.variables}
+    for attribute in attributes.values():
+        _refuse_unreadable(published, attribute)
+    outcome = read.outcome.variables[0]
+    if _is_rounded(attributes[outcome]) and read.outcome.tree is None:
+        raise InvalidParameter(
+            f"{outcome} is a number that is randomised: records have an anchor beside the number "
+            f"in its place, whose mean alone is known; write score({outcome}) for the outcome",
+            field=FIELD,
+        )
+    for name in read.predictors:
+        if _is_rounded(attributes[name]):
+            raise InvalidParameter(
+                f"{name} is a number that is randomised: records have an anchor beside the number "
+                "in its place, which would bias slopes; ask it with categories, or take it as the "
+                f"outcome, score({name})",
+                field=FIELD,
+            )
+    if outcome in read.predictors:
+        raise InvalidParameter(
+            f"{outcome} stands left and right of the tilde (~); leave it out on one side",
+            field=FIELD,
+        )
+    for factor in (read.outcome, *(factor for term in read.terms for factor in term)):
+        if factor.reference is not None:
+            _check_reference(attributes[factor.variables[0]], factor.reference)
+    _check_family(attributes[outcome], read, family)
+    _check_combinations(published, outcome, [attributes[name] for name in read.predictors])
+    return read
+
+
+def _attribute(published: Published, name: str) -> PublishedAttribute:
+    names = [one.name for one in published.attributes]
+    if name in names:
+        return published.attribute(name)
+    raise InvalidParameter(
+        f"the formula names {show(name)}, which is no attribute of {published.name}"
+        f"{nearest(name, names)}",
+        field=FIELD,
+    )
+
+
+def _check_family(outcome: PublishedAttribute, read: Formula, family: str | None) -> None:
+    if family == LOGIT and len(outcome.domain) != 2 and read.outcome.tree is None:
+        raise InvalidParameter(
+            f"{outcome.name} has {len(outcome.domain)} answers, and a logit takes 2; give the "
+            "family multinomial or ordered",
+            field="family",
+        )
+    numbers = all(map(is_decimal, outcome.domain))
+    if family == LINEAR and read.outcome.tree is None and not numbers:
+        raise InvalidParameter(
+            f"{outcome.name} has answers that are no numbers, and the family linear takes numbers; "
+            "give the family logit, multinomial or ordered",
+            field="family",
+        )
+
+
+def _check_reference(attribute: PublishedAttribute, reference: str) -> None:
+    if reference not in attribute.domain:
+        raise InvalidParameter(
+            f"C({attribute.name}) names the reference {show(reference)}, which is no category of "
+            f"{attribute.name}{nearest(reference, attribute.domain)}",
+            field=FIELD,
+        )
+
+
+def nearest(given: str, known: Sequence[str]) -> str:
+    """Return the remedy for a name that does not exist: the nearest one, or all of them."""
+    close = difflib.get_close_matches(given, known, n=1)
+    if not close:
+        folded = {name.casefold(): name for name in known}
+        close = difflib.get_close_matches(given.casefold(), folded, n=1)
+        close = [folded[name] for name in close]
+    listed = ", ".join(known[:20]) + (" ..." if len(known) > 20 else "")
+    if close:
+        return f"; did you mean {show(close[0])}? There are {listed}"
+    return f"; give one of {listed}"
+
+
+def _refuse_unreadable(published: Published, attribute: PublishedAttribute) -> None:
+    try:
+        refuse_draw(attribute)
+    except InvalidParameter as error:
+        raise InvalidParameter(str(error), field=FIELD) from None
+    block, oracle = _block_of(published, attribute), attribute.oracle
+    if block and oracle is not None and math.prod(one.k for one in block) != oracle.k:
+        others = ", ".join(one.name for one in block if one is not attribute)
+        raise InvalidParameter(
+            f"{attribute.name} is in a block with {others}, of which one is a follow-up; this "
+            "version fits no regressions with such blocks. Ask for differences or cross-tables of "
+            "them, which it has",
+            field=FIELD,
+        )
+
+
+def _is_rounded(attribute: PublishedAttribute) -> bool:
+    return attribute.oracle is not None and attribute.rounded
+
+
+def _block_of(
+    published: Published, attribute: PublishedAttribute
+) -> list[PublishedAttribute] | None:
+    if attribute.oracle is None or attribute.block is None:
+        return None
+    return [one for one in published.attributes if one.block == attribute.block]
+
+
+def _check_combinations(
+    published: Published, outcome: str, predictors: Sequence[PublishedAttribute]
+) -> None:
+    units: dict[str, int] = {}
+    named = [*predictors, published.attribute(outcome)]
+    for attribute in named:
+        block = _block_of(published, attribute)
+        alone = attribute.oracle is None or (block is None and attribute.name == outcome)
+        if alone:
+            continue
+        rest = [one for one in block or [attribute] if one.name != outcome]
+        units[attribute.block or attribute.name] = math.prod(one.k for one in rest)
+    total = math.prod(units.values())
+    if total > MOST_COMBINATIONS:
+        listed = ", ".join(f"{name} ({size})" for name, size in units.items())
+        raise InvalidParameter(
+            f"the perturbed predictors have {total:,} combinations of answers: {listed}; a "
+            f"regression takes {MOST_COMBINATIONS}: leave a predictor out, or ask it with fewer "
+            "categories",
+            field=FIELD,
+        )
 
 
 def answers_of(
@@ -42,14 +202,14 @@ def answers_of(
     Raises
     ------
     InvalidParameter
-        For an attribute that the survey does not have, other weights than one for each record, or a
-        weight that is not positive.
+        As :func:`checked_formula`; for other weights than one for each record, or a weight that is
+        not positive.
     """
-    read = read_formula(formula) if isinstance(formula, str) else formula
+    read = checked_formula(records.published, formula)
     clear: dict[str, Numbers | Categories] = {}
     units: dict[str, Unit] = {}
     for name in read.variables:
-        attribute = records.published.attribute(name, field="formula")
+        attribute = records.published.attribute(name)
         if attribute.oracle is not None:
             field = next(
                 field for field in records.published.layout.fields if name in field.questions
@@ -58,7 +218,7 @@ def answers_of(
                 units[field.name] = _unit(records, field.name)
             continue
         codes, domain = records.codes(name), attribute.domain
-        if len(domain) > 2 and all(is_decimal(category) for category in domain):
+        if is_scored(domain):
             clear[name] = Numbers(name, np.array([float(one) for one in domain])[codes])
         else:
             clear[name] = Categories(name, codes, domain)

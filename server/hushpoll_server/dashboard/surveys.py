@@ -52,6 +52,7 @@ ABOUT_GROUPS: Final = (
     "estimates",
     "cross-tables",
     "comparison",
+    "regressions",
     "results",
     "report",
     "fairness",

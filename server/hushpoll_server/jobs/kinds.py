@@ -7,17 +7,18 @@ OpenAPI documents them, and a function that returns the result's file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hushpoll_analysis.multiplicity.dependencies import check_pairs, outcomes_of_pairs
 from hushpoll_analysis.poisoning.report_shape import report_shape
-from hushpoll_analysis.regression.terms.formulas import read_formula
+from hushpoll_analysis.regression.survey import answers_of, checked_formula, nearest
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_analysis.relations.three_way import chosen_attributes
 from hushpoll_analysis.results import in_domain, result_about
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_analysis.survey_design.several import check_outcomes, weighted_shares_of_several
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.jobs import training
 from hushpoll_server.jobs.design_parameters import WeightParameters
 from hushpoll_server.jobs.parameters import (
@@ -35,11 +36,13 @@ from hushpoll_server.jobs.parameters import (
 )
 from hushpoll_server.jobs.progress import OnStep, Step, counted
 from hushpoll_server.jobs.result import Result, json_result
+from hushpoll_server.services.results.regressions import summary_of
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.queries.dependencies import Dependencies
+from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.wire.job_kinds import SCOPE_OF_KIND
 
@@ -144,11 +147,10 @@ def regress(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say
     """Ask a worker for a regression of one attribute on others, perturbed or in clear.
 
     Maximum likelihood on the exact law of every record: which answers depend on which, other things
-    equal. To fetch the result, a token needs the scope `read`.
+    equal. The result is kept until it is deleted. To fetch it, a token needs the scope `read`.
     """
     # numba and scipy are loaded where a regression is fitted, and nowhere else
     from hushpoll_analysis.regression.model import fit
-    from hushpoll_analysis.regression.survey import answers_of
 
     options = dict(parameters)
     formula, values = options.pop("formula"), options.pop("at", {})
@@ -161,7 +163,9 @@ def regress(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say
     chances = [chance.to_dict() for chance in found.predicted(values)] if values else []
     heading = {"verdict": document["verdict"], **parts.analysis.heading(row, release)}
     whole = {**heading, **document, "predicted": chances}
-    return json_result("regress", row, whole)
+    variables = checked_formula(records.published, formula).variables
+    card = summary_of(whole, variables, parts.releases.describe(row))
+    return replace(json_result("regress", row, whole), card=card)
 
 
 def report(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
@@ -213,9 +217,16 @@ def _check_dependencies(
 
 
 def _check_regress(parts: Services, row: VersionRow, parameters: RegressParameters) -> None:
-    published = parts.surveys.published(row)
-    for name in read_formula(parameters.formula).variables:
-        published.attribute(name, field="formula")
+    read = checked_formula(
+        parts.surveys.published(row), parameters.formula, family=parameters.family
+    )
+    for name in parameters.at or {}:
+        if name not in read.predictors:
+            raise InvalidParameter(
+                f"at names {show(name)}, which is no predictor of the formula"
+                f"{nearest(name, read.predictors)}",
+                field="at",
+            )
     parts.analysis.require_records(row)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hushpoll_analysis.poisoning.report_shape import ALPHA
-from hushpoll_server.reports.choices import MOST_CROSS_TABLES, MOST_RESULTS
+from hushpoll_server.reports.choices import MOST_CROSS_TABLES, MOST_REGRESSIONS, MOST_RESULTS
 from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.group_metrics import (
     CONFIDENCE,
@@ -258,6 +258,11 @@ class ReportParameters(ReportChoices):
         max_length=MOST_RESULTS,
         description="What else is shown: the name of a statistic's route and, after a question "
         "mark, its parameters as an address has them.",
+    )
+    regressions: list[Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]] = Field(
+        default_factory=list,
+        max_length=MOST_REGRESSIONS,
+        description="Ids of kept regressions; `GET .../regressions` lists them.",
     )
     format: Literal["html", "pdf", "bundle"] = Field(
         "html",

@@ -23,8 +23,8 @@ class Result:
     blocks : iterator of bytes
         The file, in order; consumed once.
     card : mapping or None
-        Of a model, its card; of an audit, its summary. It is kept beside the file, and both until
-        they are deleted.
+        Of a model, its card; of an audit or a regression, its summary. It is kept beside the file,
+        and both until they are deleted.
     """
 
     file_name: str

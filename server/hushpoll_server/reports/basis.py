@@ -49,7 +49,8 @@ class Basis:
         How many records support two categories; of what is shown.
     facts : mapping
         JSON: ``state``, ``release``, ``released_at``, ``opens``, ``closes``, ``duplicate`` and
-        ``rejected`` reports, ``audits``, and ``made_with``, versions by program.
+        ``rejected`` reports, ``audits``, ``regressions`` where some are chosen, and ``made_with``,
+        versions by program.
     """
 
     published: Published

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -21,8 +22,12 @@ ESTIMATORS: Final = tuple(
 
 MOST_RESULTS: Final = 20
 MOST_CROSS_TABLES: Final = 20
+MOST_REGRESSIONS: Final = 10
 MOST_CELLS: Final = 1 << 17
 """Of all cross-tables of a report together; a bundle has a line for each."""
+
+
+_ID: Final = re.compile("[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +48,8 @@ class Choices:
         Whether finished audits are shown.
     results : tuple of Query
         What else is shown: each with a section of its own.
+    regressions : tuple of str
+        Ids of the jobs of kept regressions that are shown.
     """
 
     attributes: tuple[str, ...]
@@ -51,6 +58,7 @@ class Choices:
     confidence: float = 0.95
     fairness: bool = True
     results: tuple[Query[Any], ...] = ()
+    regressions: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -63,6 +71,7 @@ class Choices:
         confidence: float = 0.95,
         fairness: bool = True,
         results: Sequence[str] = (),
+        regressions: Sequence[str] = (),
     ) -> Choices:
         """Return choices that a survey can answer; no attributes stand for all of them.
 
@@ -72,8 +81,8 @@ class Choices:
         ------
         InvalidParameter
             For an unknown attribute or estimator, a confidence outside its interval, the same
-            attribute twice in a cross-table, more cross-tables, cells or results than a report
-            has, or a result that no report has.
+            attribute twice in a cross-table, more cross-tables, cells, results or regressions
+            than a report has, or a result that no report has.
         """
         for name in attributes:
             published.attribute(name, field="attributes")
@@ -100,12 +109,13 @@ class Choices:
             confidence=confidence,
             fairness=fairness,
             results=_queries(results),
+            regressions=_ids(regressions),
         )
 
     @property
     def figures(self) -> int:
         """How many charts the report has."""
-        return len(self.attributes) + len(self.cross_tables)
+        return len(self.attributes) + len(self.cross_tables) + len(self.regressions)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the choices as JSON."""
@@ -118,12 +128,32 @@ class Choices:
         }
         if self.results:
             document["results"] = [query.address() for query in self.results]
+        if self.regressions:
+            document["regressions"] = list(self.regressions)
         return document
 
     @classmethod
     def from_dict(cls, published: Published, document: Mapping[str, Any]) -> Choices:
         """Return the choices that `to_dict` gave; raises as `of`, and TypeError."""
         return cls.of(published, **document)
+
+
+def _ids(regressions: Sequence[str]) -> tuple[str, ...]:
+    ids = tuple(dict.fromkeys(regressions))
+    if len(ids) > MOST_REGRESSIONS:
+        raise InvalidParameter(
+            f"regressions has {len(ids)} entries; a report shows at most {MOST_REGRESSIONS}: "
+            "choose fewer",
+            field="regressions",
+        )
+    for one in ids:
+        if _ID.fullmatch(one) is None:
+            raise InvalidParameter(
+                f"regressions has {show(one[:40])}, which is no id of a regression; take one from "
+                "the list of regressions",
+                field="regressions",
+            )
+    return ids
 
 
 def _queries(addresses: Sequence[str]) -> tuple[Query[Any], ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hushpoll_server.charts.fairness import fairness_chart
+from hushpoll_server.charts.regressions import regression_chart, slopes_of
 from hushpoll_server.charts.rows import Metric, Specification
 from hushpoll_server.charts.specifications import (
     LIGHT,
@@ -125,6 +126,9 @@ def _charts(
         document = audit["result"]
         table = table_of("fairness", {**about, **document})
         yield f"audit-{number}", audit_chart(document), table
+    for number, document in enumerate(results.get("regressions", ()), start=1):
+        chart = regression_chart(document) if slopes_of(document) else None
+        yield f"regression-{number}", chart, table_of("regression", {**about, **document})
     for query, found in zip(basis.choices.results, results.get("results", ()), strict=True):
         yield query.name, None, table_of(query.file_name, {**about, **found["result"]})
 

@@ -77,6 +77,12 @@ def _limits(basis: Basis, results: Mapping[str, Any]) -> Iterator[str]:
             "that there is none; “cannot conclude” says that the reports cannot tell."
         )
 
+    if results.get("regressions"):
+        yield (
+            "A regression says which answers go together, other things equal that are in it. It "
+            "says nothing of what causes what, and nothing of what is not in it."
+        )
+
 
 def _wide(estimates: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     for attribute in estimates["attributes"]:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from hushpoll_analysis.html import style_sheet
 from hushpoll_protocols import format_epsilon
+from hushpoll_server.charts.regressions import finding_of, slopes_of
 from hushpoll_server.charts.specifications import MOST_CELLS_A_SIDE
 from hushpoll_server.reports.basis import Basis
 from hushpoll_server.reports.figures import Figure
@@ -28,7 +29,7 @@ from hushpoll_shared.querying.possible import CUT, cut_words, shown_share
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.shown import cut_notes, shown_sections
-from hushpoll_shared.querying.verdict import part_is_noisy
+from hushpoll_shared.querying.verdict import TOO_NOISY, part_is_noisy
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.tables.top_rows import top_rows
 
@@ -81,6 +82,8 @@ def page_of(
     questions_end = len(basis.choices.attributes)
     crosses_end = questions_end + len(basis.choices.cross_tables)
     audits_end = crosses_end + len(results["audits"])
+    regressions = results.get("regressions", ())
+    regressions_end = audits_end + len(regressions)
     questions = [
         _question(basis, results, attribute, *figure)
         for attribute, figure in zip(
@@ -126,9 +129,15 @@ def page_of(
                     results["audits"], together[crosses_end:audits_end], strict=True
                 )
             ],
+            regressions=[
+                {**_regression(document), "key": figure.key, "chart": figure.chart, "svg": svg}
+                for document, (figure, svg) in zip(
+                    regressions, together[audits_end:regressions_end], strict=True
+                )
+            ],
             others=[
                 _other(query, result, figure, for_print=for_print)
-                for (query, result), figure in zip(shown, figures[audits_end:], strict=True)
+                for (query, result), figure in zip(shown, figures[regressions_end:], strict=True)
             ],
             limits=limits_of(basis, results),
             most=MOST_CELLS_A_SIDE,
@@ -230,6 +239,19 @@ def _audit(audit: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _regression(document: Mapping[str, Any]) -> dict[str, Any]:
+    labels = {one["name"]: one["label"] for one in slopes_of(document)}
+    return {
+        **document,
+        "finding": finding_of(document),
+        "noisy": document["verdict"]["says"] == TOO_NOISY,
+        "rows": [
+            {**one, "label": labels.get(one["name"], one["name"])}
+            for one in document["coefficients"]
+        ],
+    }
+
+
 def _metrics(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for name, number in metrics.items():
         # A later release may have found a metric that this one does not know.
@@ -256,6 +278,8 @@ def _command(basis: Basis) -> str:
         words += ["--cross", f"{a},{b}"]
     for query in choices.results:
         words += ["--result", shlex.quote(query.address())]
+    for one in choices.regressions:
+        words += ["--regression", one]
     words += ["--estimator", choices.estimator, "--confidence", f"{choices.confidence:g}"]
     words += [] if choices.fairness else ["--no-fairness"]
     return " ".join([*words, "--out", f"{published.name}.html"])

@@ -31,7 +31,8 @@ def results_of(basis: Basis) -> dict[str, Any]:
         ``estimates`` of the questions, as the API's route of that name has them; ``ordered`` and
         ``answered`` by question, where its labels are numbers and where not everybody answers, of
         the unbiased estimator alone; ``cross_tables``; ``audits`` as their jobs gave them; where
-        there are some, ``results``, each with the address of its ``query``.
+        there are some, ``results``, each with the address of its ``query``, and ``regressions`` as
+        their jobs gave them.
     """
     published, choices = basis.shown, basis.choices
     confidence = choices.confidence
@@ -78,4 +79,6 @@ def results_of(basis: Basis) -> dict[str, Any]:
             {"query": query.address(), "result": result_of(query, source).to_dict()}
             for query in choices.results
         ]
+    if choices.regressions:
+        found["regressions"] = basis.facts["regressions"]
     return found

@@ -21,6 +21,7 @@ from hushpoll_server.services.results.models import Models
 from hushpoll_server.services.results.overviews import Overviews
 from hushpoll_server.services.results.public_results import PublicResults
 from hushpoll_server.services.results.quality import Quality
+from hushpoll_server.services.results.regressions import Regressions
 from hushpoll_server.services.results.releases import Releases
 from hushpoll_server.services.results.survey_reports import SurveyReports
 from hushpoll_server.services.results.weighting import Weighting
@@ -109,6 +110,7 @@ class Services(DeviceServices):
         model_store = ModelStore(self.database)
         self.models = Models(model_store, self.job_store, self.jobs, self.surveys)
         self.audits = Audits(model_store, self.jobs)
+        self.regressions = Regressions(model_store, self.jobs)
         self.quality = Quality(
             surveys=self.surveys,
             releases=self.releases,

@@ -37,6 +37,11 @@ def regression_text(document: Document) -> str:
             "\n" + _wrapped("Average marginal effects on the chance"),
             _chances(document["marginal_effects"], confidence),
         ]
+    if document.get("adjusted"):
+        parts += [
+            "\n" + _wrapped("Average chances if all respondents gave the same answer"),
+            _chances(document["adjusted"], confidence),
+        ]
     if document["predictors_model"]:
         parts.append(
             "\n"

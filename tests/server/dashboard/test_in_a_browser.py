@@ -43,6 +43,8 @@ PAGES = [
     f"{WORK}/models",
     f"{LOAN}/models",
     f"{LOAN}/models?learner=functional-mechanism",
+    f"{WORK}/regressions",
+    f"{ODD}/regressions",
     f"{WORK}/fairness",
     f"{LOAN}/fairness",
     f"{LOAN}/fairness?groups=education",
@@ -209,6 +211,30 @@ def test_missing_page_is_in_the_dashboard_s_style(open_page):
     expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
     page.get_by_role("link", name="Back to the surveys").click()
     expect(page.get_by_role("heading", name="Surveys", exact=True)).to_be_visible()
+
+
+def test_analyst_fits_a_regression_and_reads_it_on_a_phone(server, open_page):
+    page = open_page(f"{LOAN}/regressions", viewport={"width": 360, "height": 800})
+    sign_in(page, "analyst")
+    page.get_by_label("gender").first.check()
+    page.get_by_role("button", name="Fit the regression").click()
+    expect(page.get_by_text("queued")).to_have_count(1)
+    server.work()  # the page is not loaded again by the reader
+    expect(page.get_by_text("No job waits or runs.")).to_be_visible()
+    page.get_by_role("link", name="Read the regression").click()
+    expect(page.locator("[data-verdict]")).to_be_visible()
+    # folded where the noise happens to be large
+    page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+    picture = page.locator("figure svg[role=img]")
+    expect(picture).to_have_count(1)
+    box = picture.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 360
+    pages = {"light": violations(page)}
+    assert page.evaluate(WIDER) <= 0
+    page.emulate_media(color_scheme="dark")
+    pages["dark"] = violations(page, COLOURS)
+    assert pages == {"light": [], "dark": []}
 
 
 def test_analyst_trains_watches_it_end_compares_and_reads_the_card(server, open_page):

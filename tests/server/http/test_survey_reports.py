@@ -159,6 +159,39 @@ def test_report_shows_the_audit_that_was_finished(site):
     assert "Groups by" not in site.get(f"{VERSION}/report?fairness=false").text
 
 
+def test_report_shows_the_regressions_that_are_chosen(site):
+    published = site.publish()
+    for gender in ("Male", "Female"):
+        for income in ("rich", "poor"):
+            site.fill(published, 30, gender=gender, income=income)
+    site.seal()
+    job = site.add_job("regress", {"formula": "income ~ gender"})
+    unfinished = site.get(f"{VERSION}/report?regressions={job}")
+    assert site.problem(unfinished) == (422, "invalid-request", "regressions")
+    site.run_jobs()
+    found = site.job_result(job).json
+    assert "Regressions" not in site.get(f"{VERSION}/report").text
+    bundle = site.get(f"{VERSION}/report?format=bundle&regressions={job}").data
+    with remade(bundle) as made:
+        assert made.different == ()
+        page = made.file("html").decode()
+    assert '<h2 id="regressions">Regressions</h2>' in page
+    assert all(words in page for words in found["sentences"])
+    assert "Chart of regression 1" in page
+    assert "plain (wrong)" in page
+    assert f"--regression {job}" in page
+    assert "It says nothing of what causes what" in page
+    assert page == site.get(f"{VERSION}/report?regressions={job}").text
+    with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
+        assert b'"gender[T.Male]"' in archive.read("tables/06-regression-1.csv")
+    body = {"format": "bundle", "regressions": [job]}
+    assert site.run_job("report", body) == bundle
+    refused = site.get(f"{VERSION}/report?regressions=x")
+    assert site.problem(refused) == (422, "invalid-request", "regressions")
+    # public results do not take any
+    assert site.post(PUBLIC, json={"regressions": [job]}).status_code == 422
+
+
 def test_audit_is_shown_only_with_all_questions_that_it_is_about(site):
     """Guards: results of two questions were published with the audit of two others."""
     published = site.publish()

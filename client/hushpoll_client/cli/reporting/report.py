@@ -105,6 +105,13 @@ def chosen_tables(crosses: Iterable[str]) -> list[list[str]]:
     metavar="NAME?PARAMETER=VALUE&...",
     help="Also show this result: a statistic by its name in addresses, with its parameters.",
 )
+@click.option(
+    "--regression",
+    "regressions",
+    multiple=True,
+    metavar="ID",
+    help="Also show this kept regression; the dashboard and GET .../regressions list them.",
+)
 @choice_options
 @timeout_option("Seconds to wait for a worker, which makes a report of many questions.")
 @optional_url_option
@@ -169,7 +176,10 @@ def _fetch(
         **{key: shown[key] for key in ("estimator", "confidence") if shown[key] is not None},
     }
     results = [query_at(address, "--result") for address in shown["results"]]
+    if shown["regressions"]:
+        asked["regressions"] = list(shown["regressions"])
     figures = len(asked["attributes"] or published.attributes) + len(asked["cross_tables"])
+    figures += len(shown["regressions"])
     with replacing(path) as file:
         if figures <= MOST_FIGURES_AT_ONCE:
             client.report(name, version, file.write, results=results, **asked)

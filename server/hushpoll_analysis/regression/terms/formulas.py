@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_protocols.epsilon import is_decimal
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.spelling.text import show
 
@@ -132,6 +133,11 @@ class Formula:
         return tuple(dict.fromkeys((*self.outcome.variables, *self.predictors)))
 
 
+def is_scored(domain: Sequence[str]) -> bool:
+    """Whether answers are read as numbers: three or more that all are spelt as numbers."""
+    return len(domain) > 2 and all(map(is_decimal, domain))
+
+
 def term_name(term: tuple[Factor, ...]) -> str:
     """Return a term as a message names it."""
     return ":".join(factor.text for factor in term) or "Intercept"
@@ -236,6 +242,8 @@ def _categories(tree: ast.Call, expression: str, quoted: Mapping[str, str], text
         else:
             assert isinstance(value, ast.Constant)  # noqa: S101  (known says so)
             reference = str(value.value)
+            for stand_in, inside in reversed(quoted.items()):
+                reference = reference.replace(stand_in, f"`{inside}`")
     if name is None:
         raise _refused(text, f"{show(expression)} is not C(column) or C(column, ref='category')")
     return Factor(expression, (name,), None, True, reference)

@@ -20,6 +20,7 @@ from hushpoll_server.dashboard.frame import (
     private,
     see,
 )
+from hushpoll_server.dashboard.regressions import shown_of
 from hushpoll_server.dashboard.results import ESTIMATORS
 from hushpoll_server.dashboard.surveys import NOTHING_YET, may_export, of_survey, reached, seen
 from hushpoll_server.errors import Refused
@@ -87,6 +88,8 @@ def report(name: str, version: int) -> Response:
         },
         chosen=chosen,
         results=_results(request.args.getlist("result")),
+        regressions=[one for one in shown_of(row) if one["regression"]],
+        ticked=request.args.getlist("regression"),
         asked=bool(request.args),
         estimators=ESTIMATORS,
         confidences=CONFIDENCES,
@@ -116,7 +119,13 @@ def report_file(name: str, version: int) -> Response:
         )
     results = request.args.getlist("result")
     chosen, export = _chosen(request.args), may_export(row)
-    choices = parts.survey_reports.choices(row, may_export=export, **chosen, results=results)
+    choices = parts.survey_reports.choices(
+        row,
+        may_export=export,
+        **chosen,
+        results=results,
+        regressions=request.args.getlist("regression"),
+    )
     file = parts.survey_reports.file(row, choices, form, may_export=export)
     parts.actions.looked(member().actor, "report", row.name, row.version)
     answer = finished(Response(file.body, mimetype=file.media_type))

@@ -24,18 +24,19 @@ class GoalBody(Strict):
         "of one category over another of the same attribute; mean width of the interval of a lead; "
         "gap of a share between two categories of another attribute; association of two "
         "attributes; mean width of the interval of a mean; gap of means between two categories "
-        "of another attribute; audit that finds a disparity from the records alone."
+        "of another attribute; slope of a logit, of one attribute on another; audit that finds a "
+        "disparity from the records alone."
     )
     subject: str = Field(
-        description="The attribute; OF/GIVEN for a gap, an association or a mean-gap; the group "
-        "metric of an audit."
+        description="The attribute; OF/GIVEN for a gap, an association or a mean-gap; "
+        "OUTCOME~PREDICTOR+HELD for a slope; the group metric of an audit."
     )
     value: float | None = Field(
         None,
         gt=0,
         allow_inf_nan=False,
         description="What is wanted; null asks which can be had. In the unit of the scale for a "
-        "mean and a mean-gap, phi for an association, otherwise in (0, 1].",
+        "mean and a mean-gap, phi for an association, logits for a slope, otherwise in (0, 1].",
     )
     share: float | None = Field(
         None,
@@ -49,7 +50,7 @@ class GoalBody(Strict):
         gt=0,
         le=0.5,
         description="The smaller group's share of the respondents; by default 0.5 of a difference, "
-        "and of a gap or a mean-gap as much as the others'.",
+        "and of a gap, a mean-gap or a slope as much as the others'.",
     )
     confidence: float = Field(
         0.95,

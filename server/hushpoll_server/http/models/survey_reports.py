@@ -41,6 +41,13 @@ class ReportQuery(Strict):
         "compares two versions is in no report.",
     )
 
+    regressions: str = Field(
+        "",
+        max_length=400,
+        description="Ids of kept regressions, with commas between them; `GET .../regressions` "
+        "lists them.",
+    )
+
     format: Literal["html", "pdf", "bundle"] = Field(
         "html",
         description="`html` and `pdf` are one file to read and to print. `bundle` is a ZIP with "
@@ -57,6 +64,7 @@ class ReportQuery(Strict):
             "confidence": self.confidence,
             "fairness": self.fairness,
             "results": _words(self.results, ","),
+            "regressions": _words(self.regressions, ","),
         }
 
 

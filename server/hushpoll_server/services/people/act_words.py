@@ -25,6 +25,7 @@ _JOBS: Final = {
 _VIEWS: Final = {
     **{query.name: query.looked_at for query in all_queries().values()},
     "audits": "the fairness audits",
+    "regressions": "the regressions",
     "counts": "the numbers of reports",
     "joint-tables": "a table of several questions",
     "models": "the models",
@@ -46,6 +47,7 @@ ACT_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "deleted-draft": "deleted a draft",
         "deleted-model": "deleted a model",
         "deleted-records": "deleted a survey's records",
+        "deleted-regression": "deleted a regression",
         "exported": "exported records",
         "issued-respondent-tokens": "issued tokens for respondents",
         "issued-token": "issued an API token",

@@ -93,8 +93,8 @@ class Jobs:
         if job is None:
             raise Refused(
                 "not-found",
-                f"there is no job {job_id!r}; a result is kept for some days, a model or an "
-                "audit until it is deleted: ask for the job again",
+                f"there is no job {job_id!r}; a result is kept for some days, a model, "
+                "an audit or a regression until it is deleted: ask for the job again",
                 field="job_id",
             )
         return job

@@ -38,6 +38,7 @@ from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 
 AUDITS: Final = "fairness"
 MOST_AUDITS: Final = 3
+REGRESSIONS: Final = "regress"
 RETRY_AFTER_SECONDS: Final = 5
 
 
@@ -249,9 +250,41 @@ class SurveyReports:
                 "vl-convert-python": version("vl-convert-python"),
             },
         }
+        if choices.regressions:
+            facts["regressions"] = self._regressions(row, choices, groups)
         # As a bundle's reader has it, so that the same page is made of both.
         read: JsonMembers = parse_json(canonical_json(facts))
         return read
+
+    def _regressions(
+        self, row: VersionRow, choices: Choices, groups: ClearGroups | None
+    ) -> list[dict[str, Any]]:
+        """Return kept regressions that were chosen, in the order of their ids as given.
+
+        Raises
+        ------
+        InvalidParameter
+            Of an id that is no finished regression of the version.
+        Refused
+            ``forbidden``: one is about groups in clear that the reader may not see.
+        """
+        jobs = {job.id: job for job in self._jobs.newest_of(row, REGRESSIONS) if job.state == DONE}
+        found = []
+        for one in choices.regressions:
+            if one not in jobs:
+                raise InvalidParameter(
+                    f"regressions has {one}, which is no finished regression of version "
+                    f"{row.version} of {row.name}; take one from the list of regressions",
+                    field="regressions",
+                )
+            result = json.loads(b"".join(self._jobs.result(jobs[one])))
+            names = {result["outcome"]["name"], *result.get("predictors", ())}
+            complete = result["n"] == self._releases.reports(row)
+            withheld = groups and groups.why_not_kept(names, complete=complete)
+            if withheld:
+                raise Refused("forbidden", withheld)
+            found.append(result)
+        return found
 
     def _audits(
         self, row: VersionRow, choices: Choices, groups: ClearGroups | None

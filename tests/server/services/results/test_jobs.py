@@ -112,7 +112,7 @@ def test_a_waiting_job_is_cancelled_by_its_own_token_or_an_administrator(site):
     assert cancel(site, kept, owner).json["state"] == "done"
     answer = cancel(site, "0" * 32, owner)
     assert site.problem(answer)[:2] == (404, "not-found")
-    assert "a model or an audit until it is deleted" in answer.json["detail"]
+    assert "a model, an audit or a regression until it is deleted" in answer.json["detail"]
     site.clock.advance(1)
     assert site.services.job_store.forget(before=site.services.surveys.now()) == 3
 

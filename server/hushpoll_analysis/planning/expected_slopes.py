@@ -1,0 +1,247 @@
+"""The power to find a slope of a regression, by the information that one record has on average.
+
+A survey with n respondents has a standard error of sqrt(v / n), v the slope's place in the inverse
+of the expected information of one record, at the slope that is wanted. Information is the mean of
+the products of the scores, which have mean zero. It is averaged over drawn records, with a fixed
+seed, of the very likelihood that the regression maximises: outcome and predictors may be perturbed,
+in blocks or in clear. The test is Wald's, two-sided.
+
+Taken is: predictors are independent of each other, the categories of each are alike but for the
+smaller group, the outcome's second answer has the wanted share where the predictor has its first
+answer (or, of a number, its mean), and all other slopes are 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.planning.expected_leads import SEED
+from hushpoll_analysis.regression.answers import (
+    Answers,
+    Categories,
+    Numbers,
+    Question,
+    Unit,
+    patterns_of,
+)
+from hushpoll_analysis.regression.outcomes import LOGIT, family_of
+from hushpoll_analysis.regression.survey import checked_formula
+from hushpoll_analysis.regression.terms.design import Design, design_of
+from hushpoll_analysis.regression.terms.formulas import Formula, is_scored
+from hushpoll_analysis.regression.terms.writing import formula_of
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_protocols.kernels import perturb
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
+
+Array = npt.NDArray[np.float64]
+Codes = Mapping[str, npt.NDArray[np.int64]]
+
+RECORDS: Final = 20_000
+"""Drawn, over which the information is averaged."""
+LARGEST: Final = 3.0
+"""Slope, in logits: odds 20 times as high. Beyond it chances are so near 0 and 1 that noise hides
+how large it is."""
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A slope of a logit, and the people who will be asked.
+
+    Attributes
+    ----------
+    digest : str
+        Of the survey; it and the following say what the information depends on.
+    outcome : str
+        An attribute with two answers.
+    predictors : tuple of str
+        The one whose slope it is, and those that are held fixed.
+    value : float
+        In logits: of the predictor's second answer beside its first, or of one more of a number.
+    share : float
+        Of the outcome's second answer, where the predictor has its first one; in (0, 1).
+    group : float
+        Part of the respondents with the predictor's second answer, in (0, 1).
+    in_clear : bool
+        Whether answers are taken as unperturbed.
+    published : Published
+        The survey.
+    """
+
+    digest: str
+    outcome: str
+    predictors: tuple[str, ...]
+    value: float
+    share: float
+    group: float
+    in_clear: bool = False
+    published: Published = field(compare=False, kw_only=True)
+
+    def formula(self) -> Formula:
+        """Return the formula of the regression.
+
+        Raises
+        ------
+        InvalidParameter
+            If the survey has no such regression; see
+            :func:`hushpoll_analysis.regression.survey.checked_formula`.
+        """
+        text = formula_of(self.published, self.outcome, self.predictors, family=LOGIT)
+        return checked_formula(self.published, text, family=LOGIT)
+
+
+def slope_power(slope: Slope, n: int, confidence: float) -> float:
+    """Return the chance that the interval of a slope leaves out 0.
+
+    Parameters
+    ----------
+    slope : Slope
+        The slope.
+    n : int
+        Respondents, at least 1.
+    confidence : float
+        Of the interval, in (0, 1).
+    """
+    z, distance = normal_quantile(confidence), abs(slope.value) / _error_of_one(slope) * n**0.5
+    return _normal(distance - z) + _normal(-distance - z)
+
+
+@lru_cache(maxsize=256)
+def _error_of_one(slope: Slope) -> float:
+    """Return the standard error of a slope times the root of the number of respondents."""
+    # numba and scipy are loaded where a likelihood is computed, and nowhere else
+    from hushpoll_analysis.regression.likelihood import Likelihood
+
+    formula = slope.formula()
+    rng = np.random.default_rng(SEED)
+    attributes = {name: slope.published.attribute(name) for name in formula.variables}
+    shares = {name: _shares(slope, attributes[name]) for name in slope.predictors}
+    codes = {name: rng.choice(len(p), RECORDS, p=p) for name, p in shares.items()}
+    number, middle = _scores(attributes[slope.predictors[0]], shares[slope.predictors[0]])
+    base = math.log(slope.share / (1 - slope.share)) - slope.value * middle
+    eta = base + slope.value * number[codes[slope.predictors[0]]]
+    codes[slope.outcome] = (rng.random(RECORDS) < 1 / (1 + np.exp(-eta))).astype(np.int64)
+    answers = _answers(slope, codes, rng)
+    design = design_of(formula, answers)
+    domain = attributes[slope.outcome].domain
+    family = family_of(LOGIT, domain, design.columns)
+    unit = answers.unit_of(slope.outcome)
+    outcome = codes[slope.outcome] if unit is None else unit
+    likelihood = Likelihood(design, family, answers, outcome, slope.outcome, np.arange(2))
+    place = _place(design, slope.predictors[0])
+    truth = np.zeros(likelihood.size)
+    truth[next(at for at, column in enumerate(design.columns) if not column.parts)] = base
+    truth[place] = slope.value
+    truth[likelihood.outcome_size :] = _mixing(design, slope, shares)
+    crossed = likelihood.at(truth, derivatives=1, crossed=True).crossed
+    assert crossed is not None  # noqa: S101  (it was asked for)
+    size = np.sqrt(np.diag(crossed))
+    if not (size > 0).all():
+        return math.inf
+    scaled = np.linalg.pinv(crossed / np.outer(size, size), hermitian=True)
+    return math.sqrt(scaled[place, place] * RECORDS) / float(size[place])
+
+
+def _shares(slope: Slope, attribute: PublishedAttribute) -> Array:
+    k = attribute.k
+    shares = np.full(k, 1 / k)
+    if attribute.name == slope.predictors[0] and not is_scored(attribute.domain):
+        shares = np.full(k, (1 - slope.group) / (k - 1))
+        shares[1] = slope.group
+    return shares
+
+
+def _scores(attribute: PublishedAttribute, shares: Array) -> tuple[Array, float]:
+    """Return the number of each answer, and which of them the outcome's share is of."""
+    if is_scored(attribute.domain):
+        numbers = np.array([float(text) for text in attribute.domain])
+        return numbers, float(shares @ numbers)
+    return np.eye(1, attribute.k, 1)[0], 0.0
+
+
+def _answers(slope: Slope, codes: Codes, rng: np.random.Generator) -> Answers:
+    """Return drawn rows with these answers; of other questions of a block, even ones."""
+    published = slope.published
+    clear: dict[str, Numbers | Categories] = {}
+    units: dict[str, Unit] = {}
+    for name, drawn in codes.items():
+        attribute = published.attribute(name)
+        oracle = None if slope.in_clear else attribute.oracle
+        if oracle is None:
+            numbers = is_scored(attribute.domain)
+            clear[name] = (
+                Numbers(name, np.array([float(text) for text in attribute.domain])[drawn])
+                if numbers and name != slope.outcome
+                else Categories(name, drawn, attribute.domain)
+            )
+            continue
+        own = attribute.block or name
+        if own in units:
+            continue
+        questions = [one for one in published.attributes if one is attribute or one.block == own]
+        value = np.zeros(RECORDS, np.int64)
+        for one in questions:
+            code = codes[one.name] if one.name in codes else rng.integers(0, one.k, RECORDS)
+            value = value * one.k + code
+        patterns, places = patterns_of(oracle, perturb(oracle, value, rng))
+        asked = tuple(Question(one.name, one.domain) for one in questions)
+        units[own] = Unit(own, asked, patterns, places)
+    return Answers(RECORDS, clear, tuple(units.values()))
+
+
+def _place(design: Design, predictor: str) -> int:
+    """Return the first column of a predictor: its number, or the dummy of its second answer."""
+    return next(
+        place
+        for place, column in enumerate(design.columns)
+        if any(predictor in coded.factor.variables for coded, _ in column.parts)
+    )
+
+
+def _mixing(design: Design, slope: Slope, shares: Mapping[str, Array]) -> Array:
+    """Return the parameters of perturbed predictors that depend on nothing."""
+    hidden = design.hidden
+    chance = np.ones(hidden.combinations)
+    for name, codes in hidden.codes.items():
+        attribute = slope.published.attribute(name)
+        even = np.full(attribute.k, 1 / attribute.k)
+        chance = chance * shares.get(name, even)[codes.astype(np.int64)]
+    found = np.zeros((hidden.combinations - 1, design.z.shape[1]))
+    if found.size:
+        found[:, 0] = np.log(chance[1:] / chance[0])
+    return found.ravel()
+
+
+def _normal(x: float) -> float:
+    return 0.5 * math.erfc(-x / math.sqrt(2))
+
+
+def check_slope(slope: Slope, named: str) -> None:
+    """Refuse a slope that the survey has no regression for.
+
+    Raises
+    ------
+    InvalidParameter
+        With the field ``want``.
+    """
+    try:
+        for name in (slope.outcome, *slope.predictors):
+            slope.published.attribute(name)
+        attribute = slope.published.attribute(slope.outcome)
+        if attribute.k != 2:
+            raise InvalidParameter(
+                f"{attribute.name} has {attribute.k} answers; a slope is planned of an outcome "
+                "with two: want an association or a mean-gap",
+                field="want",
+            )
+        slope.formula()
+    except InvalidParameter as error:
+        raise InvalidParameter(f"{named}: {error}", field="want") from None

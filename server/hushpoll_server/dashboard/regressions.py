@@ -1,0 +1,254 @@
+"""Regression: choose an outcome and predictors, watch the job, read what was found, delete."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from flask import Response, request, url_for
+
+from hushpoll_analysis.regression.survey import checked_formula
+from hushpoll_analysis.regression.terms.formulas import is_scored
+from hushpoll_analysis.regression.terms.writing import formula_of
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.charts.regressions import finding_of, regression_chart, slopes_of
+from hushpoll_server.dashboard.figures import download, inline
+from hushpoll_server.dashboard.forms.asking import ask_for
+from hushpoll_server.dashboard.forms.refusing import comes_back
+from hushpoll_server.dashboard.frame import (
+    CONFIDENCES,
+    dashboard,
+    member,
+    number_in,
+    page,
+    private,
+    see,
+)
+from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.services.people.roles import Role
+from hushpoll_server.services.surveys.access import Grant
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.store.jobs import QUEUED, RUNNING, JobRow
+from hushpoll_shared.querying.verdict import TOO_NOISY
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.tables.statistics import table_of
+
+SURVEY: Final = "/surveys/<name>/versions/<int:version>"
+MOST_REFERENCES: Final = 30
+"""Answers of a question that has a field to choose the one that others are compared with."""
+FAMILIES: Final = {
+    "": "by the outcome: odds of yes and no or of several answers, means of numbers",
+    "ordered": "ordered answers: odds of a higher one",
+    "multinomial": "several answers without an order: odds of each beside the first",
+    "logit": "two answers: odds of the second",
+    "linear": "numbers: means",
+}
+KINDS: Final = {
+    "logit": "odds of two answers (logit)",
+    "multinomial": "odds of each answer beside the first (multinomial logit)",
+    "ordered": "odds of a higher answer (proportional odds)",
+    "linear": "means of a number (linear)",
+}
+
+
+@dashboard.get(f"{SURVEY}/regressions")
+@private
+def regressions(name: str, version: int) -> Response:
+    """List the regressions of a version; an analyst has a form to ask for one."""
+    row = reached(name, version, Role.READER)
+    parts = services()
+    found = shown_of(row)
+    parts.actions.looked(member().actor, "regressions", row.name, row.version)
+    asks = member().may(row.name, Role.ANALYST)
+    return page(
+        "regressions.html",
+        **of_survey(row, "regressions"),
+        regressions=found,
+        goes_on=sum(one["job"]["state"] in (QUEUED, RUNNING) for one in found),
+        form=_form(row) if asks else None,
+    )
+
+
+@dashboard.post(f"{SURVEY}/regressions")
+@private
+@comes_back(regressions)
+def ask_for_regression(name: str, version: int) -> Response:
+    """Ask for a regression, which a worker fits."""
+    row = reached(name, version, Role.ANALYST)
+    ask_for(row, "regress", _chosen(row))
+    return see(url_for("dashboard.regressions", name=name, version=version))
+
+
+@dashboard.get(f"{SURVEY}/regressions/<regression_id>")
+@private
+def regression(name: str, version: int, regression_id: str) -> Response:
+    """Show what a regression found: sentences first, then picture, chances and table."""
+    row = reached(name, version, Role.READER)
+    parts = services()
+    job, answer = _shown(row, regression_id)
+    parts.actions.looked(member().actor, "regressions", row.name, row.version)
+    slopes = slopes_of(answer)
+    chart = regression_chart(answer) if slopes else None
+    published = parts.surveys.published(row)
+    named = [answer["outcome"]["name"], *_predictors(answer)]
+    questions = {
+        one.name: one.question
+        for one in published.attributes
+        if one.name in named and one.question and one.question != one.name
+    }
+    return page(
+        "regression.html",
+        **of_survey(row, "regressions"),
+        job=parts.jobs.describe(job),
+        answer=answer,
+        finding=finding_of(answer),
+        predictors=_predictors(answer),
+        questions=questions,
+        slopes={one["name"]: one["label"] for one in slopes},
+        noisy=answer["verdict"]["says"] == TOO_NOISY,
+        kinds=KINDS,
+        chart=chart,
+        svg=None if chart is None else inline(chart, "shows"),
+    )
+
+
+@dashboard.get(f"{SURVEY}/regressions/<regression_id>/chart.<form>")
+@private
+def regression_file(name: str, version: int, regression_id: str, form: str) -> Response:
+    """Return the picture of a regression, or all its coefficients, as a file."""
+    row = reached(name, version, Role.READER)
+    parts = services()
+    job, answer = _shown(row, regression_id)
+    parts.actions.record(
+        member().actor, "fetched-regress", survey=row.name, version=row.version, subject=job.id
+    )
+    file_name = f"{row.name}-{row.version}-regression-{job.id[:8]}"
+    published, table = parts.surveys.published(row), table_of("regression", answer)
+    return download(form, file_name, regression_chart(answer), table, published)
+
+
+@dashboard.post(f"{SURVEY}/regressions/<regression_id>/delete")
+@private
+def delete_regression(name: str, version: int, regression_id: str) -> Response:
+    """Delete a regression that has ended: the user's own, or any if the user is an admin of it."""
+    row = reached(name, version, Role.ANALYST)
+    job = _of_version(row, regression_id)
+    parts = services()
+    scopes = {"admin"} if member().may(row.name, Role.ADMIN) else {"read"}
+    parts.regressions.delete(job, Grant(member().id, frozenset(scopes)))
+    parts.actions.record(
+        member().actor, "deleted-regression", survey=row.name, version=row.version, subject=job.id
+    )
+    return see(url_for("dashboard.regressions", name=name, version=version))
+
+
+def _of_version(row: VersionRow, regression_id: str) -> JobRow:
+    """Return a regression; one of another version or survey is not found."""
+    job = services().regressions.find(regression_id)
+    if job.version_id != row.id:
+        raise Refused("not-found", f"there is no regression {regression_id[:32]!r} of this version")
+    return job
+
+
+def _shown(row: VersionRow, regression_id: str) -> tuple[JobRow, dict[str, Any]]:
+    """Return a regression and what it found, where the user may see it."""
+    job = _of_version(row, regression_id)
+    answer = services().regressions.result(job)
+    withheld = _why_withheld(row, [answer["outcome"]["name"], *_predictors(answer)], answer["n"])
+    if withheld:
+        raise Refused("forbidden", withheld)
+    return job, answer
+
+
+def _predictors(answer: dict[str, Any]) -> list[str]:
+    """Return the attributes right of the tilde; of an answer of an earlier release, its terms."""
+    return list(answer.get("predictors") or ())
+
+
+def _why_withheld(row: VersionRow, names: list[str], n: int) -> str | None:
+    """Return why a regression of these attributes is not shown to the user."""
+    parts = services()
+    groups = parts.analysis.seen(row, may_export=may_export(row))
+    if groups is None:
+        return None
+    return groups.why_not_kept(names, complete=n == parts.releases.reports(row))
+
+
+def shown_of(row: VersionRow) -> list[dict[str, Any]]:
+    """Return the regressions of a version, without findings that the user may not see."""
+    return [_without_what_is_withheld(row, one) for one in services().regressions.history(row)]
+
+
+def _without_what_is_withheld(row: VersionRow, entry: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry of the list, without findings that the user may not see."""
+    found = entry["regression"]
+    withheld = found and _why_withheld(row, [found["outcome"], *found["predictors"]], found["n"])
+    return {**entry, "regression": None if withheld else found, "withheld": withheld}
+
+
+def _form(row: VersionRow) -> dict[str, Any]:
+    """Return what the form needs: questions by their texts, and their answers."""
+    published = services().surveys.published(row)
+    return {
+        "questions": [_question(one) for one in published.attributes],
+        "target": "" if published.target is None else published.target.name,
+        "families": FAMILIES,
+        "confidences": CONFIDENCES,
+    }
+
+
+def _question(attribute: PublishedAttribute) -> dict[str, Any]:
+    number = is_scored(attribute.domain)
+    kind = "a number" if number else f"{len(attribute.domain)} answers"
+    return {
+        "name": attribute.name,
+        "text": attribute.question or attribute.name,
+        "about": f"{'in clear' if attribute.oracle is None else 'randomised'}, {kind}",
+        "number": number,
+        "answers": attribute.domain if len(attribute.domain) <= MOST_REFERENCES else (),
+    }
+
+
+def _chosen(row: VersionRow) -> dict[str, Any]:
+    """Return what the form asks for, as a request of the API says it."""
+    form = request.form
+    chosen: dict[str, Any] = {}
+    if form.get("family"):
+        chosen["family"] = form["family"]
+    for name in ("robust", "saturated"):
+        if form.get(name):
+            chosen[name] = True
+    if text := form.get("confidence", ""):
+        chosen["confidence"] = number_in("confidence", text, float)
+    typed = form.get("formula", "").strip()
+    return {"formula": typed or _written(row, chosen.get("family")), **chosen}
+
+
+def _written(row: VersionRow, family: str | None) -> str:
+    """Return the formula of what was chosen; a refusal names the field of the choice."""
+    form, published = request.form, services().surveys.published(row)
+    outcome, predictors = form.get("outcome", ""), form.getlist("predictors")
+    references = {
+        name: reference
+        for name in predictors
+        if (reference := form.get(f"reference-{name}")) is not None and reference != ""
+    }
+    both = form.get("interaction", ""), form.get("interacts_with", "")
+    formula = formula_of(
+        published,
+        outcome,
+        predictors,
+        references=references,
+        interaction=both if any(both) else None,
+        family=family,
+    )
+    try:
+        checked_formula(published, formula, family=family)
+    except InvalidParameter as error:
+        field = error.field
+        if field == "formula":
+            own = str(error).startswith((f"{outcome} ", f"the outcome {outcome} "))
+            field = "outcome" if own else "predictors"
+        raise Refused("invalid-request", str(error), field=field) from None
+    return formula

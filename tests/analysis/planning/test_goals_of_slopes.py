@@ -1,0 +1,152 @@
+"""Goals of a regression's slope: what is predicted, what is said, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hushpoll_analysis.planning.expected_slopes import Slope, slope_power
+from hushpoll_analysis.planning.goals import Goal
+from hushpoll_analysis.planning.verdicts import verdicts
+from hushpoll_analysis.records.records import Records
+from hushpoll_analysis.regression.model import fit
+from hushpoll_analysis.regression.survey import answers_of
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared import Manifest
+from hushpoll_shared.wire.batch import encode_many
+
+
+def draft(epsilon="4", protocol="SS", **more):
+    return Manifest.from_dict(
+        {
+            "name": "s",
+            "version": 1,
+            "title": "S",
+            "epsilon": epsilon,
+            "protocol": protocol,
+            "attributes": [
+                {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]},
+                {"name": "gender", "role": "sensitive", "categories": ["F", "M"]},
+                {"name": "area", "role": "plain", "categories": ["town", "land", "coast"]},
+                {"name": "age", "role": "plain", "range": [1, 6]},
+            ],
+            **more,
+        }
+    )
+
+
+def power_of(published, n, value=0.6, *, predictors=("gender", "area"), in_clear=False, share=0.3):
+    slope = Slope(
+        published.digest, "smokes", predictors, value, share, 0.4, in_clear, published=published
+    )
+    return slope_power(slope, n, 0.95)
+
+
+def simulated(published, n, value, rng, *, share=0.3):
+    """A survey with a slope of gender, and what its regression says of it."""
+    codes = {
+        "gender": rng.choice(2, n, p=[0.6, 0.4]),
+        "area": rng.integers(0, 3, n),
+        "age": rng.integers(0, 6, n),
+    }
+    eta = math.log(share / (1 - share)) + value * codes["gender"]
+    codes["smokes"] = (rng.random(n) < 1 / (1 + np.exp(-eta))).astype(int)
+    records = Records(published, encode_many(published, codes, rng))
+    formula = "smokes ~ gender + area"
+    found = fit(formula, answers_of(records, formula), plain=False, effects=False)
+    return next(one for one in found.coefficients if one.name == "gender[T.M]")
+
+
+def test_power_in_clear_is_that_of_the_four_counts():
+    published, n, value = draft().resolve(), 1000, 0.5
+    yes = [0.3, 1 / (1 + math.exp(-math.log(0.3 / 0.7) - value))]
+    variance = sum(
+        1 / (n * part * p) + 1 / (n * part * (1 - p))
+        for part, p in zip((0.6, 0.4), yes, strict=True)
+    )
+    distance = value / math.sqrt(variance)
+    wanted = 0.5 * math.erfc(-(distance - 1.96) / math.sqrt(2))
+    found = power_of(published, n, value, predictors=("gender",), in_clear=True)
+    assert found == pytest.approx(wanted, abs=0.01)
+
+
+@pytest.mark.parametrize(("epsilon", "protocol"), [("4", "GRR"), ("6", "OUE")])
+def test_predicted_error_is_that_of_a_large_simulated_survey(epsilon, protocol):
+    published, n = draft(epsilon, protocol).resolve(), 20_000
+    one = simulated(published, n, 0.6, np.random.default_rng(8))
+    power = power_of(published, n // 10)
+    distance = 0.6 / (one.standard_error * math.sqrt(10))
+    wanted = 0.5 * math.erfc(-(distance - 1.96) / math.sqrt(2))
+    assert power == pytest.approx(wanted, abs=0.03)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("epsilon", "protocol", "n", "value"),
+    [
+        ("4", "GRR", 1500, 0.6),
+        ("4", "SS", 4000, 0.6),
+        ("6", "OUE", 2500, 0.6),
+        ("3", "GRR", 3000, 1),
+    ],
+)
+def test_predicted_power_is_that_of_simulated_surveys(epsilon, protocol, n, value):
+    published, rng = draft(epsilon, protocol).resolve(), np.random.default_rng(3)
+    surveys = 1000
+    found = [simulated(published, n, value, rng) for _ in range(surveys)]
+    share = np.mean([one.p_value is not None and one.p_value < 0.05 for one in found])
+    assert share == pytest.approx(power_of(published, n, value), abs=0.03 + 3 * 0.5 / surveys**0.5)
+
+
+def told(want, n=None, **more):
+    (one,) = verdicts(draft(), [Goal.parse(want, **more)], n=n)["goals"]
+    return one
+
+
+def test_needed_respondents_and_epsilon_are_enough_and_fewer_are_not():
+    want = "slope:smokes~gender+area=0.5"
+    needed = told(want)["n_needed"]
+    assert f"takes {needed:,} respondents" in told(want)["sentence"]
+    assert told(want, n=needed)["answer"] == "yes"
+    assert told(want, n=round(0.97 * needed))["answer"] == "no"
+    few = told(want, n=needed // 2)
+    assert (
+        "a slope of 0.5 (odds 1.65 times as high) of smokes on gender, with area"
+        in (few["sentence"])
+    )
+    again = verdicts(draft(few["epsilon_needed"]), [Goal.parse(want)], n=needed // 2)
+    assert again["answer"] == "yes"
+
+
+def test_smallest_slope_that_is_found_has_the_power():
+    one = told("slope:smokes~gender=?", n=4000)
+    value = one["predicted"]
+    assert told(f"slope:smokes~gender={value * 1.01:.4f}", n=4000)["answer"] == "yes"
+    assert told(f"slope:smokes~gender={value * 0.99:.4f}", n=4000)["answer"] == "no"
+
+
+def test_number_is_planned_by_one_more_and_blocks_as_one_value():
+    assert told("slope:smokes~age=0.2", n=3000)["predicted"] > 0.5
+    together = [{"name": "both", "attributes": ["smokes", "gender"], "protocol": "GRR"}]
+    manifest = draft(together=together)
+    (one,) = verdicts(manifest, [Goal.parse("slope:smokes~gender=0.5")], n=3000)["goals"]
+    alone = told("slope:smokes~gender=0.5", n=3000)["predicted"]
+    assert one["predicted"] > alone
+
+
+@pytest.mark.parametrize(
+    ("want", "words"),
+    [
+        ("slope:smokes=0.5", "names no predictor"),
+        ("slope:smokes~=0.5", "names no predictor"),
+        ("slope:area~gender=0.5", "area has 3 answers"),
+        ("slope:smokes~shoes=0.5", "'shoes' is no attribute"),
+        ("slope:smokes~smokes=0.5", "leave it out on one side"),
+        ("slope:smokes~gender=4", "give logits, at most 3"),
+    ],
+)
+def test_slope_that_is_none_is_refused(want, words):
+    with pytest.raises(InvalidParameter) as caught:
+        told(want, n=100)
+    assert caught.value.field == "want"
+    assert words in str(caught.value)
