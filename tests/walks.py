@@ -30,6 +30,8 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ACTIVATE = ". .venv/bin/activate"
 SERVER = "127.0.0.1:8000"
 MARK = "walked so far"
+QUESTION = "[data-select], [data-attribute]:not([data-kind=option])"
+"""A question of the hosted page; the options of a select-all are one."""
 
 
 def readme() -> str:
@@ -155,10 +157,14 @@ def answer(page: Page, address: str) -> None:
     # The form is there before its script: the button works once the page has checked the survey.
     review = page.get_by_role("button", name="See what would be sent")
     page.locator("#survey-form:not([hidden])").wait_for()
-    for group in page.locator("#survey-form [data-attribute]").all():
+    for group in page.locator(f"#survey-form :is({QUESTION})").all():
         radios, menus = group.get_by_role("radio"), group.get_by_role("combobox")
-        numbers = group.get_by_role("spinbutton")
-        if radios.count():
+        numbers, boxes = group.get_by_role("spinbutton"), group.get_by_role("checkbox")
+        if not group.is_visible():  # a follow-up that is not asked
+            continue
+        if boxes.count():
+            boxes.first.check()
+        elif radios.count():
             radios.first.check()
         elif menus.count():
             menus.first.select_option(index=1)
