@@ -201,7 +201,7 @@ def test_both_together_have_every_command_and_the_browser_s_modules(built, tmp_p
         "        getattr(import_module(module), attribute)\n"
         "from hushpoll_server.pages.assets import ENTRY, assets\n"
         "assert assets().files[ENTRY].body\n"
-        "from hushpoll_client.samples import sample_manifest\n"
+        "from hushpoll_shared.samples import sample_manifest\n"
         "assert sample_manifest()\n"
         "tool = resources.files('hushpoll_client_js') / 'tools' / 'draw.js'\n"
         "print(tool, tool.is_file())",

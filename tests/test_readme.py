@@ -71,10 +71,10 @@ def test_blocks_of_the_start_pages_run_as_they_are_pasted(
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     for line in (
-        "work-and-health version 1 is published",
+        "life-and-health version 1 is published",
         "5000 sent = 5000 accepted + 0 duplicate + 0 rejected + 0 pending",
-        "work-and-health version 1, 5000 reports",
-        "5000 records of work-and-health version 1 in survey.records",
+        "life-and-health version 1, 5000 reports",
+        "5000 records of life-and-health version 1 in survey.records",
     ):
         assert line in done.stdout
 

@@ -1,6 +1,7 @@
 """A newcomer walks to the first answered survey by the README alone, with what is installed.
 
-The blocks that lead to a fairness table are run by `tests/test_readme.py` and `tests/fleet/demo`;
+A user walks from an empty dashboard to the results of a survey with a question of each kind. The
+blocks that lead to a fairness table are run by `tests/test_readme.py` and `tests/fleet/demo`;
 `scripts/walks` walks both ways from a bare Python.
 """
 
@@ -13,3 +14,18 @@ def test_the_readme_leads_to_a_survey_that_is_answered_in_a_browser(capsys):
     seconds = walks.walk_to_an_answer(installed=True)
     with capsys.disabled():
         print(f"\nto the first survey answered in a browser: {seconds:.0f} s")
+
+
+def test_the_dashboard_leads_to_results_of_a_questionnaire_that_cover_the_truth(capsys):
+    seconds = walks.walk_a_questionnaire(installed=True)
+    with capsys.disabled():
+        print(f"\nto the results of a questionnaire: {seconds:.0f} s")
+    found = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in found] == [
+        *("Cannabis", "Cocaine", "Other", "Few", "Many", "mean"),
+        *(
+            f"violence {hit}, gender {gender}"
+            for hit in ("No", "Yes")
+            for gender in ("Female", "Male")
+        ),
+    ]

@@ -1,10 +1,11 @@
-"""Walks a newcomer's two ways by the README alone, and says how long each takes.
+"""Walks a newcomer's ways by the README and the dashboard, and says how long each takes.
 
 `fairness` goes from a checkout to a fairness table, by the README's first command. `answer` goes
 from a checkout to the first survey that is answered in a browser, by what the start page for
-teams says about
-installing, its block up to publishing, and the address that stands there. With `--installed`
-nothing is installed: the walks use the environment that runs this module.
+teams says about installing, its block up to publishing, and the address that stands there.
+`questionnaire` goes from a server to the results of a survey with a question of each kind, which is
+written on the dashboard. With `--installed` nothing is installed: the walks use the environment
+that runs this module.
 """
 
 from __future__ import annotations
@@ -18,18 +19,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from ports import free_port
+from questionnaire_walk import PASSWORD, walk
 
 ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ACTIVATE = ". .venv/bin/activate"
 SERVER = "127.0.0.1:8000"
 MARK = "walked so far"
+QUESTION = "[data-select], [data-attribute]:not([data-kind=option])"
+"""A question of the hosted page; the options of a select-all are one."""
 
 
 def readme() -> str:
@@ -113,40 +118,52 @@ def walk_to_an_answer(*, installed: bool) -> float:
     port = free_port()
     if not installed:
         lines = [installing(), ACTIVATE, *lines]
-    # No port of others is used; the shell stays while the page is answered, and its server with it.
-    script = "\n".join(["set -euo pipefail", *lines, f"echo {MARK}", "wait"])
-    script = script.replace(SERVER, f"127.0.0.1:{port}")
+    lines = [line.replace(SERVER, f"127.0.0.1:{port}") for line in lines]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         place = Path(folder) if installed else checkout(Path(folder))
         began = time.monotonic()
-        shell = subprocess.Popen(
-            ["bash", "-c", script],
-            cwd=place,
-            env=environment(port, installed=installed),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        said = []
-        try:
-            for line in shell.stdout:
-                said.append(line)
-                if line.strip() == MARK:
-                    break
-            else:
-                raise SystemExit("a block of the start page failed:\n" + "".join(said)[-4000:])
-            browser = playwright.chromium.launch(
-                executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"),
-                args=["--no-sandbox"],
-            )
+        with (
+            staying(lines, place, environment(port, installed=installed)),
+            chromium(playwright) as browser,
+        ):
             answer(browser.new_page(), address.replace(SERVER, f"127.0.0.1:{port}"))
-            seconds = time.monotonic() - began
-            browser.close()
-        finally:
-            os.killpg(shell.pid, signal.SIGTERM)
-            shell.communicate()
-    return seconds
+            return time.monotonic() - began
+
+
+@contextmanager
+def staying(lines: list[str], place: Path, env: dict[str, str]) -> Iterator[None]:
+    """Run lines in a shell that stays, and its server with it, until the end."""
+    script = "\n".join(["set -euo pipefail", *lines, f"echo {MARK}", "wait"])
+    shell = subprocess.Popen(
+        ["bash", "-c", script],
+        cwd=place,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    said = []
+    try:
+        for line in shell.stdout:
+            said.append(line)
+            if line.strip() == MARK:
+                break
+        else:
+            raise SystemExit("a block of the start page failed:\n" + "".join(said)[-4000:])
+        yield
+    finally:
+        os.killpg(shell.pid, signal.SIGTERM)
+        shell.communicate()
+
+
+@contextmanager
+def chromium(playwright: Playwright) -> Iterator[Browser]:
+    browser = playwright.chromium.launch(
+        executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=["--no-sandbox"]
+    )
+    yield browser
+    browser.close()
 
 
 def answer(page: Page, address: str) -> None:
@@ -155,10 +172,14 @@ def answer(page: Page, address: str) -> None:
     # The form is there before its script: the button works once the page has checked the survey.
     review = page.get_by_role("button", name="See what would be sent")
     page.locator("#survey-form:not([hidden])").wait_for()
-    for group in page.locator("#survey-form [data-attribute]").all():
+    for group in page.locator(f"#survey-form :is({QUESTION})").all():
         radios, menus = group.get_by_role("radio"), group.get_by_role("combobox")
-        numbers = group.get_by_role("spinbutton")
-        if radios.count():
+        numbers, boxes = group.get_by_role("spinbutton"), group.get_by_role("checkbox")
+        if not group.is_visible():  # a follow-up that is not asked
+            continue
+        if boxes.count():
+            boxes.first.check()
+        elif radios.count():
             radios.first.check()
         elif menus.count():
             menus.first.select_option(index=1)
@@ -169,15 +190,47 @@ def answer(page: Page, address: str) -> None:
     page.get_by_role("heading", name="Your answers have arrived").wait_for()
 
 
+def walk_a_questionnaire(*, installed: bool, respondents: int = 5000) -> float:
+    """Return the seconds from a checkout to what a survey of every kind of question tells."""
+    port = free_port()
+    lines = [] if installed else [installing(), ACTIVATE]
+    lines += [
+        "hushpoll serve --admin-token-file admin-token &",
+        "until [ -s admin-token ]; do sleep 0.1; done",
+        f"echo {PASSWORD!r} > password; chmod 600 password",
+        "hushpoll user add ada --role '*=admin' --password-file password",
+    ]
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        place = Path(folder) if installed else checkout(Path(folder))
+        began = time.monotonic()
+        with staying(lines, place, environment(port, installed=installed)):
+            found = environment(port, installed=installed)
+            if not installed:
+                found["PATH"] = f"{place / '.venv' / 'bin'}{os.pathsep}{found['PATH']}"
+            url = f"http://127.0.0.1:{port}"
+            found |= {
+                "HUSHPOLL_URL": url,
+                "HUSHPOLL_TOKEN": (place / "admin-token").read_text(encoding="utf-8").strip(),
+            }
+            with chromium(playwright) as browser:
+                for line in walk(browser, url, place, found, respondents):
+                    print(line)
+        return time.monotonic() - began
+
+
 WALKS: dict[str, tuple[str, Callable[..., float]]] = {
     "answer": ("to the first survey answered in a browser", walk_to_an_answer),
     "fairness": ("to a fairness table", walk_to_fairness),
+    "questionnaire": (
+        "to the results of a questionnaire that the dashboard made",
+        walk_a_questionnaire,
+    ),
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("walks", nargs="*", metavar="WALK", help=f"of {', '.join(WALKS)}; both")
+    parser.add_argument("walks", nargs="*", metavar="WALK", help=f"of {', '.join(WALKS)}; all")
     parser.add_argument("--installed", action="store_true", help="install nothing")
     given = parser.parse_args()
     for name in given.walks or WALKS:

@@ -35,6 +35,8 @@ from hushpoll_shared.queries.simultaneous_estimates import Simultaneous
 from hushpoll_shared.queries.simultaneous_means import SimultaneousMeans
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
+from hushpoll_shared.survey.option_texts import named_attributes, option_labels
+from hushpoll_shared.survey.published import Published
 
 R = TypeVar("R", bound=Result)
 
@@ -150,7 +152,17 @@ def result_within(query: Query[R], source: Source, before: Source | None = None)
     result: Any = found.result() if isinstance(found, Found) else found
     if result.verdict is None:
         result = add_verdict(result, (query, *sources), from_expected(maths))
-    return result_about(query, result)  # type: ignore[no-any-return]  # Query[R] has results of R
+    told = with_options(query, result, source.published)
+    return result_about(query, told)  # type: ignore[no-any-return]  # Query[R] has results of R
+
+
+def with_options(query: Query[Any], result: R, published: Published) -> R:
+    """Return a result that says what the options say that it is about."""
+    if result.has_options or not published.selects:
+        return result
+    labels, asked = option_labels(published), named_attributes(published, query.names())
+    about = {name: text for name, text in labels.items() if not asked or name in asked}
+    return replace(result, options=about) if about else result
 
 
 def result_about(query: Query[Any], result: R) -> R:

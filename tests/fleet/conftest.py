@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_client.samples import sample_manifest
 from hushpoll_fleet.demo.processes import Server
+from hushpoll_shared.samples import demo_manifest
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.yaml_reader import parse_yaml
 
@@ -32,8 +32,8 @@ def analyst(real_server) -> Iterator[AnalystClient]:
 
 @pytest.fixture
 def draft() -> dict:
-    """The sample survey under a name of its own."""
-    return parse_yaml(sample_manifest().encode()) | {"name": f"sample-{next(NUMBERS)}"}
+    """The survey of the demo under a name of its own."""
+    return parse_yaml(demo_manifest().encode()) | {"name": f"sample-{next(NUMBERS)}"}
 
 
 @pytest.fixture

@@ -18,7 +18,12 @@ from hushpoll_client.cli.options import (
     version_option,
 )
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
-from hushpoll_shared.cli.estimates_text import attribute_entries, read_again, shape_text
+from hushpoll_shared.cli.estimates_text import (
+    attribute_entries,
+    names_of_entry,
+    read_again,
+    shape_text,
+)
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.statistic_commands import ESTIMATES
 from hushpoll_shared.cli.terminal import emit, progress, waiting
@@ -52,16 +57,21 @@ def estimate(
     with waiting(f"estimates of {name}"):
         answer = client.estimates(name, version, **asked)
     entries = attribute_entries(answer)
-    names = [entry.get("name") for entry in entries]
+    called = [names_of_entry(entry) for entry in entries]
     for attribute in attributes:
-        if attribute not in names:
+        if not any(attribute in names for names in called):
+            questions = dict.fromkeys(names[-1] for names in called)
             raise InvalidParameter(
                 f"--attribute is {attribute!r}, which survey {name!r} does not ask; its attributes "
-                f"are {', '.join(map(str, names))}",
+                f"are {', '.join(map(str, questions))}",
                 field="attribute",
             )
     if attributes:
-        answer["attributes"] = [entry for entry in entries if entry.get("name") in attributes]
+        answer["attributes"] = [
+            entry
+            for entry, names in zip(entries, called, strict=True)
+            if not {*attributes}.isdisjoint(names)
+        ]
     read_again(answer)
 
     def test_shape() -> None:

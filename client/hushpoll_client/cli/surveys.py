@@ -21,7 +21,6 @@ from hushpoll_client.cli.options import (
     version_option,
 )
 from hushpoll_client.device.preview import build_preview
-from hushpoll_client.samples import sample_manifest
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.out_file import out_option, replacing
@@ -32,6 +31,7 @@ from hushpoll_shared.cli.terminal import (
     progress,
     reports_errors,
 )
+from hushpoll_shared.samples import sample_manifest
 from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.survey.protection import Level, weak_protection
 from hushpoll_shared.survey.published import Published

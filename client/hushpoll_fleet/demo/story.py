@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from hushpoll_client.samples import SAMPLE_FILE, sample_manifest
 from hushpoll_fleet.demo.processes import Server, run_command, run_json
 from hushpoll_fleet.demo.tables import comparison, estimates_table, training_table
 from hushpoll_fleet.population.population import Population
+from hushpoll_shared.samples import DEMO_FILE, demo_manifest
 from hushpoll_shared.survey.manifest import Manifest, load_manifest
 
 SHOWN: Final = "health"
-"""Attribute of the sample survey whose categories are compared with the truth."""
+"""Attribute of the demo's survey whose categories are compared with the truth."""
 
 PANEL: Final = 3000
 """People who give their answers in clear, to test the models on."""
@@ -56,8 +56,8 @@ def tell(
     CommandFailed
         If a command fails; its message has gone to standard error.
     """
-    (directory / SAMPLE_FILE).write_text(sample_manifest(), encoding="utf-8")
-    manifest = load_manifest(directory / SAMPLE_FILE)
+    (directory / DEMO_FILE).write_text(demo_manifest(), encoding="utf-8")
+    manifest = load_manifest(directory / DEMO_FILE)
     server = Server(directory, options=("--log-level", "warning"))
     say("Start a collecting server with a fresh database, on this machine only:")
     say(f"$ cd {shlex.quote(str(directory))}")
@@ -100,11 +100,11 @@ def _play(
     say: Callable[[str], None],
 ) -> dict[str, Any]:
     name = manifest.name
-    published = run("Publish the survey; devices pin its digest:", "survey", "publish", SAMPLE_FILE)
+    published = run("Publish the survey; devices pin its digest:", "survey", "publish", DEMO_FILE)
     say(f"  digest {published['digest']}")
     account = run(
         "Let people answer: each pins the survey, randomises its answers once, and sends them:",
-        *("simulate", "--manifest", SAMPLE_FILE, "--respondents", str(respondents)),
+        *("simulate", "--manifest", DEMO_FILE, "--respondents", str(respondents)),
         *("--seed", str(seed), "--write-answers", "answers.csv"),
     )
     say(
@@ -117,7 +117,7 @@ def _play(
     run("Take the records out for training:", "export", name, "--out", "survey.records")
     run(
         "Draw other people, who agreed to give their answers in clear, to test on:",
-        *("simulate", "--manifest", SAMPLE_FILE, "--respondents", str(PANEL)),
+        *("simulate", "--manifest", DEMO_FILE, "--respondents", str(PANEL)),
         *("--seed", str(seed + 1), "--dry-run", "--write-answers", "panel.csv"),
     )
     training = run(

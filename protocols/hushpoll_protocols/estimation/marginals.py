@@ -46,8 +46,39 @@ class CountMoments:
     third_elsewhere: Fraction
 
 
+class _OfOracle:
+    """What the law of sets of values has from that of the values."""
+
+    oracle: FrequencyOracle
+
+    @property
+    def name(self) -> str:
+        """Name of the protocol."""
+        return self.oracle.name
+
+    @property
+    def epsilon(self) -> Decimal:
+        """What the whole record is charged."""
+        return self.oracle.epsilon
+
+    @property
+    def support_size(self) -> int | None:
+        """Size of the support of every record, or None where it varies."""
+        return self.oracle.support_size
+
+    @property
+    def support_variance(self) -> Fraction:
+        """Variance of the size of the support."""
+        return self.oracle.support_variance
+
+    @property
+    def counts_one(self) -> bool:
+        """Whether S_A is 0 or 1 always, an indicator."""
+        return self.oracle.support_size == 1
+
+
 @dataclass(frozen=True)
-class Marginal:
+class Marginal(_OfOracle):
     """The law of how many values of each set a record supports.
 
     Parameters
@@ -70,16 +101,6 @@ class Marginal:
             )
 
     @property
-    def name(self) -> str:
-        """Name of the protocol."""
-        return self.oracle.name
-
-    @property
-    def epsilon(self) -> Decimal:
-        """What the whole record is charged."""
-        return self.oracle.epsilon
-
-    @property
     def k(self) -> int:
         """Number of sets."""
         return self.oracle.k // self.members
@@ -93,21 +114,6 @@ class Marginal:
     def q(self) -> Fraction:
         """Expected S_A where the truth is elsewhere."""
         return self.members * self.oracle.q
-
-    @property
-    def support_size(self) -> int | None:
-        """Size of the support of every record, or None where it varies."""
-        return self.oracle.support_size
-
-    @property
-    def support_variance(self) -> Fraction:
-        """Variance of the size of the support."""
-        return self.oracle.support_variance
-
-    @property
-    def counts_one(self) -> bool:
-        """Whether S_A is 0 or 1 always, an indicator."""
-        return self.oracle.support_size == 1
 
     @cached_property
     def covariances(self) -> IndicatorCovariances:
@@ -152,7 +158,7 @@ class Marginal:
 
 
 @dataclass(frozen=True)
-class UnevenSets:
+class UnevenSets(_OfOracle):
     """The law of how many values of each set a record supports, the sets being of any sizes.
 
     They divide the domain, as the answers to a question do whose follow-up is in its block, where
@@ -182,31 +188,6 @@ class UnevenSets:
     def k(self) -> int:
         """Number of sets."""
         return len(self.sizes)
-
-    @property
-    def name(self) -> str:
-        """Name of the protocol."""
-        return self.oracle.name
-
-    @property
-    def epsilon(self) -> Decimal:
-        """What the whole record is charged."""
-        return self.oracle.epsilon
-
-    @property
-    def support_size(self) -> int | None:
-        """Size of the support of every record, or None where it varies."""
-        return self.oracle.support_size
-
-    @property
-    def support_variance(self) -> Fraction:
-        """Variance of the size of the support."""
-        return self.oracle.support_variance
-
-    @property
-    def counts_one(self) -> bool:
-        """Whether S_A is 0 or 1 always, an indicator."""
-        return self.oracle.support_size == 1
 
     @property
     def members(self) -> int:

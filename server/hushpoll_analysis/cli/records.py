@@ -20,6 +20,7 @@ from hushpoll_shared.cli.statistic_commands import ESTIMATES, JOINT_TABLE, Stati
 from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
 from hushpoll_shared.queries.estimates import Estimates as Query
 from hushpoll_shared.querying.result import Result
+from hushpoll_shared.survey.option_texts import named_attributes
 from hushpoll_shared.tables.guarantee import guarantee
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -77,7 +78,7 @@ def estimate(
 
     The same as hushpoll estimate shows of a survey on a server.
     """
-    for name in attributes:
+    for name in named_attributes(records.published, attributes):
         records.published.attribute(name)
     query = Query.read(asked)
     found = estimated(query, in_domain(query, OfRecords(records)))

@@ -9,7 +9,7 @@ attribute in clear has Wilson's interval for a proportion, a perturbed one that 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
@@ -33,13 +33,14 @@ from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import UNBIASED
 from hushpoll_shared.queries.estimates import AttributeEstimates as AttributeRow
-from hushpoll_shared.queries.estimates import EstimatedShares
+from hushpoll_shared.queries.estimates import EstimatedShares, OptionOf
 from hushpoll_shared.queries.estimates import Estimates as Query
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.rows import CategoryEstimate
 from hushpoll_shared.querying.verdict import Reach, Verdict, reach_of_share
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.option_texts import epsilon_of_options, named_attributes, text_of
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
 
@@ -71,6 +72,8 @@ class AttributeEstimate(Tabular):
         None for another estimator, where it depends on the other reports.
     drawn : bool
         Whether it is a question of a draw, so that `n` of the reports answer it.
+    option : OptionOf or None
+        Which option of a select-all it is; None of a question of its own.
     """
 
     statistic_name: ClassVar[str] = "estimates"
@@ -89,6 +92,7 @@ class AttributeEstimate(Tabular):
     upper: npt.NDArray[np.float64] | None
     poisoning: Influence | None
     drawn: bool = False
+    option: OptionOf | None = None
 
     def row(self) -> AttributeRow:
         """Return the estimate as a part of a result; an absent interval is None."""
@@ -109,6 +113,7 @@ class AttributeEstimate(Tabular):
             ),
             poisoning=None if self.poisoning is None else self.poisoning.row(),
             n=self.n if self.drawn else None,
+            option=self.option,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,14 +141,20 @@ class Estimates(Found, list[AttributeEstimate]):
     reports: int = 0
 
     def of(self, names: Collection[str], published: Published) -> Estimates:
-        """Return those of some attributes, at least one, with the verdict on these."""
-        chosen = Estimates(one for one in self if one.name in names)
+        """Return those of some attributes, at least one, with the verdict on these.
+
+        The name of a select-all stands for its options.
+        """
+        wanted = named_attributes(published, names)
+        for name in wanted:
+            published.attribute(name)
+        chosen = Estimates(one for one in self if one.name in wanted)
         return _judged(chosen, published, self.reports)
 
     def result(self, *, shape: bool = False) -> EstimatedShares:
         """Return the estimates; `shape` says whether the test of the shape stands beside them."""
         first = self[0]
-        shown = sum(len(estimate.categories) for estimate in self)
+        shown = sum(1 if one.option is not None else len(one.categories) for one in self)
         return EstimatedShares(
             verdict=self.verdict,
             n=self.reports or first.n,
@@ -231,12 +242,29 @@ def frequencies_from_counts(
     """
     require_rows(counts.n)
     terms_of(estimator)
+    options = _options(published)
     found = Estimates(
-        _estimate(_data(published, counts, attribute, confidence, records), estimator)
+        replace(
+            _estimate(_data(published, counts, attribute, confidence, records), estimator),
+            option=options.get(attribute.name),
+        )
         for attribute in published.attributes
         if only is None or attribute.name in only
     )
     return _judged(found, published, counts.n)
+
+
+def _options(published: Published) -> dict[str, OptionOf]:
+    """Return which options of select-alls a survey's attributes are, by name."""
+    return {
+        name: OptionOf(
+            question=select.name,
+            text=text_of(published, name),
+            epsilon=epsilon_of_options(published, select),
+        )
+        for select in published.selects
+        for name in select.attributes
+    }
 
 
 def _data(

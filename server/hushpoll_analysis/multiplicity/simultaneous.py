@@ -58,6 +58,7 @@ from hushpoll_shared.queries.simultaneous_estimates import Simultaneous as Query
 from hushpoll_shared.querying.rows import CategoryEstimate
 from hushpoll_shared.querying.verdict import Reach, Verdict, reach_of_share
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.option_texts import named_attributes
 from hushpoll_shared.survey.published import Published
 
 Array = npt.NDArray[np.float64]
@@ -240,12 +241,13 @@ def chosen_attributes(
         raise InvalidParameter(
             f"method is {method!r}; it must be one of {', '.join(METHODS)}", field="method"
         )
-    for name in only or ():
+    wanted = named_attributes(published, only or ())
+    for name in wanted:
         published.attribute(name)
     return [
         attribute
         for attribute in published.attributes
-        if only is None or attribute.name in set(only)
+        if only is None or attribute.name in set(wanted)
     ]
 
 

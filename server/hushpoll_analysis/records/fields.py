@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -36,12 +35,17 @@ def _questions(field: Field) -> set[str]:
 
 
 def categories_of(published: Published, field: Field) -> Iterator[str]:
-    """Yield the categories of a field; of a block the answers to its questions, in their order."""
+    """Yield the categories of a field; of a block the answers to its questions, in their order.
+
+    Combinations that a follow-up or the limits of a select-all make impossible are none of them.
+    """
     if field.block is None or field.block.alone:
         yield from published.attribute(field.name).domain
         return
-    for answers in product(*(question.domain for question in field.block.questions)):
-        yield " & ".join(answers)
+    domains = [question.domain for question in field.block.questions]
+    for combination in range(field.block.k):
+        codes = field.block.part(combination)
+        yield " & ".join(domain[code] for domain, code in zip(domains, codes, strict=True))
 
 
 def over_others(support: npt.NDArray[Any], block: Block, names: Sequence[str]) -> npt.NDArray[Any]:

@@ -43,8 +43,6 @@ from hushpoll_server.dashboard.relating.subgroups import (
 from hushpoll_server.dashboard.select_alls import (
     gathered,
     labels_of,
-    option_labels_of,
-    options_of,
     questions_of,
 )
 from hushpoll_server.dashboard.surveys import (
@@ -72,6 +70,7 @@ from hushpoll_shared.querying.result import Result, Section
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_shared.survey.option_texts import option_labels, options_of
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.statistics import table_of
@@ -252,7 +251,7 @@ def cross_tables(name: str, version: int) -> Response:
         "share": choice("share", SHARES),
         "confidence": choice("confidence", CONFIDENCES, "0.95"),
     }
-    titles = option_labels_of(published)
+    titles = option_labels(published)
     frame = of_survey(row, "cross-tables") | {"chosen": chosen, "names": names, **_CHOICES}
     frame |= {"titles": titles, "sides": [(name, titles.get(name, name)) for name in names]}
     if a == b:

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
-from hushpoll_shared.survey.protection import total_epsilon
+from hushpoll_shared.survey.option_texts import epsilon_of_options, option_labels
 from hushpoll_shared.survey.published import Published
-
-
-def option_labels_of(published: Published) -> dict[str, str]:
-    """Return what the options of select-alls are called on a page: by question and text."""
-    return {
-        name: f"{select.name}: {published.attribute(name).question or name}"
-        for select in published.selects
-        for name in select.attributes
-    }
 
 
 def labels_of(published: Published) -> dict[str, str]:
     """Return what each attribute is called on a page: by its question, an option as above."""
     texts = {one.name: one.question or one.name for one in published.attributes}
-    return texts | option_labels_of(published)
+    return texts | option_labels(published)
 
 
 def questions_of(published: Published) -> dict[str, str]:
@@ -36,11 +26,6 @@ def questions_of(published: Published) -> dict[str, str]:
         else:
             questions[select.name] = select.question or select.name
     return questions
-
-
-def options_of(published: Published, name: str) -> tuple[str, ...]:
-    """Return the options of the select-all of this name; of another question its own name."""
-    return next((one.attributes for one in published.selects if one.name == name), (name,))
 
 
 def gathered(entries: Sequence[Mapping[str, Any]], published: Published) -> list[dict[str, Any]]:
@@ -70,18 +55,7 @@ def gathered(entries: Sequence[Mapping[str, Any]], published: Published) -> list
         if select.name in found:
             found[select.name]["categories"].append(line)
         else:
-            epsilon = _epsilon(published, select.attributes)
-            more = {"name": select.name, "epsilon": epsilon, "categories": [line]}
+            epsilon = epsilon_of_options(published, select)
+            more = {"name": select.name, "epsilon": epsilon, "categories": [line], "option": None}
             found[select.name] = {**entry, **more}
     return list(found.values())
-
-
-def _epsilon(published: Published, options: Sequence[str]) -> str | None:
-    """Return what all options together are charged."""
-    blocks = {
-        block.name: block.oracle.epsilon
-        for name in options
-        if (block := published.block_of(name)) is not None
-    }
-    total: Decimal = total_epsilon(blocks.values())
-    return f"{total.normalize():f}" if blocks else None

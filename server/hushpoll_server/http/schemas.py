@@ -72,10 +72,12 @@ def _members(kind: type) -> dict[str, Any]:
         for one in fields(kind)
         if one.name != "about"  # which is `VersionResult`, or a member of the comparison
     }
-    if issubclass(kind, Result):  # only an answer about a domain has it
-        told = members.pop("where")[1]
+    if issubclass(kind, Result):  # only an answer about a domain, or about options, has them
+        told, options = members.pop("where")[1], members.pop("options")[1]
         del members["small_groups"]  # who has a token may export
         members["where"] = (Where, Field(default=None, description=told.description))
+        texts = Field(default=None, description=options.description)
+        members["options"] = (dict[str, str], texts)
     return members
 
 

@@ -13,6 +13,7 @@ from hushpoll_shared.estimators import CONFIDENCES, ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.registry import query_at
 from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.option_texts import named_attributes
 from hushpoll_shared.survey.published import Published
 
 ESTIMATORS: Final = tuple(
@@ -84,6 +85,7 @@ class Choices:
             attribute twice in a cross-table, more cross-tables, cells, results or regressions
             than a report has, or a result that no report has.
         """
+        attributes = named_attributes(published, attributes)
         for name in attributes:
             published.attribute(name, field="attributes")
         if estimator not in ESTIMATORS:

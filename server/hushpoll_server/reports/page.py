@@ -31,6 +31,7 @@ from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.shown import cut_notes, shown_sections
 from hushpoll_shared.querying.verdict import TOO_NOISY, part_is_noisy
 from hushpoll_shared.survey.budget import Split
+from hushpoll_shared.survey.option_texts import asked_text
 from hushpoll_shared.tables.top_rows import top_rows
 
 COLUMNS: Final = 6
@@ -167,7 +168,7 @@ def _question(
     return {
         "key": figure.key,
         "attribute": attribute,
-        "question": basis.published.attribute(name).question or name,
+        "question": asked_text(basis.published, name),
         "chart": figure.chart,
         "svg": svg,
         "noisy": part_is_noisy(results["estimates"]["verdict"], name),

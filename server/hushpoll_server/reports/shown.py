@@ -38,7 +38,12 @@ def html_of_result(
             "verdict": None if result.verdict is None else result.verdict.sentence,
             "folded_words": rows_too_noisy,
             "sections": sections,
-            "notes": [*result.notes(), *cut, *(result.small_groups or ())],
+            "notes": [
+                *result.notes(),
+                *cut,
+                *result.said_of_options(),
+                *(result.small_groups or ()),
+            ],
             "heading": f"h{level}",
             "key": key,
             "for_print": for_print,

@@ -10,7 +10,7 @@ from typing import Any
 
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
-from hushpoll_shared.queries.estimates import Estimates
+from hushpoll_shared.queries.estimates import Estimates, shown_rows
 from hushpoll_shared.querying.result_text import text_of_query
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.text import printable
@@ -52,8 +52,7 @@ def read_again(answer: dict[str, Any]) -> None:
     confidence = answer.get("confidence")
     if _without_interval(answer) or not isinstance(confidence, float) or not 0 < confidence < 1:
         return
-    lists = (attribute.get("categories") for attribute in attribute_entries(answer))
-    shown = sum(len(rows) for rows in lists if isinstance(rows, list))
+    shown = shown_rows(attribute_entries(answer))
     answer["intervals"] = how_to_read(shown, confidence, shape="shape" in answer)
 
 
@@ -63,6 +62,13 @@ def attribute_entries(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     if not isinstance(entries, list):
         return []
     return [entry for entry in entries if isinstance(entry, dict)]
+
+
+def names_of_entry(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what an attribute may be asked for by: its name, and that of its select-all, last."""
+    option = entry.get("option")
+    names = (entry.get("name"), option.get("question") if isinstance(option, Mapping) else None)
+    return tuple(name for name in names if isinstance(name, str))
 
 
 def estimates_and_shape(answer: Mapping[str, Any]) -> str:

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import groupby
+from typing import Any, ClassVar, Literal
 
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.querying.possible import SHARES
 from hushpoll_shared.querying.query import Query, asked, confidence
 from hushpoll_shared.querying.result import Result, Section, told
 from hushpoll_shared.querying.rows import FREQUENCY, CategoryEstimate, Poisoning
+from hushpoll_shared.survey.selects import SELECTED
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OptionOf:
+    """Which option of a select-all an attribute is."""
+
+    question: str = told("Name of the select-all.")
+    text: str = told("What the option says.")
+    epsilon: str | None = told("Of all its options together; None: sent in clear.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +41,9 @@ class AttributeEstimates:
             "description": "Reports that answer it, where it is in a draw; None: all of them do."
         },
     )
+    option: OptionOf | None = field(
+        default=None, metadata={"description": "Of a select-all; None: a question of its own."}
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +51,7 @@ class EstimatedShares(Result):
     """The estimated distributions of every attribute."""
 
     title: ClassVar[str] = "estimates"
+    has_options: ClassVar[bool] = True
 
     n: int = told("Reports behind the estimates.")
     confidence: float
@@ -47,29 +63,74 @@ class EstimatedShares(Result):
     attributes: tuple[AttributeEstimates, ...]
 
     def sections(self) -> Iterator[Section]:
-        """Yield a section for each attribute."""
+        """Yield a section for each question; a select-all has a row for each option."""
         terms = ESTIMATOR_TERMS.get(self.estimator)
         bounded = terms is None or terms.no_interval is None
-        for attribute in self.attributes:
+        for _, several in groupby(self.attributes, _question_of):
+            attributes = tuple(several)
+            attribute, option = attributes[0], attributes[0].option
+            rows, name, epsilon = attribute.categories, attribute.name, attribute.epsilon
+            part: str | Callable[[CategoryEstimate], str] = name
+            if option is not None:
+                rows = tuple(map(_selected, attributes))
+                name, epsilon = option.question, option.epsilon
+                names = {row.category: one.name for row, one in zip(rows, attributes, strict=True)}
+                part = partial(_part_of, names)
             how = "in clear"
             if attribute.protocol is not None:
-                how = f"{attribute.protocol}, epsilon {attribute.epsilon}"
+                how = f"{attribute.protocol}, epsilon {epsilon}"
+            if option is not None:
+                how = f"select all that apply; {how}"
             if attribute.n is not None:
                 how += f"; {attribute.n:,} reports answer it"
-            fakes = attribute.poisoning
             yield Section(
                 of=CategoryEstimate,
-                rows=attribute.categories,
-                title=f"{attribute.name} ({how})",
-                words={"category": "category"},
+                rows=rows,
+                title=f"{name} ({how})",
+                words={"category" if option is None else "option": "category"},
                 shown=FREQUENCY if bounded else FREQUENCY[:1],
                 labels={"attribute": "", "category": "category"},
-                fixed={"attribute": attribute.name},
+                fixed={"attribute": name},
                 hidden=() if bounded else ("standard_error", "lower", "upper"),
-                below=("" if fakes is None else fakes.sentence(),),
-                part=attribute.name,
+                below=(_fakes(attributes),),
+                part=part,
                 possible=SHARES,
             )
+
+
+def shown_rows(attributes: Iterable[Mapping[str, Any]]) -> int:
+    """Return how many rows are shown of attributes; of an option the share of who selects it."""
+    lists = (
+        one["categories"][:1] if one.get("option") else one["categories"]
+        for one in attributes
+        if isinstance(one.get("categories"), list)
+    )
+    return sum(map(len, lists))
+
+
+def _question_of(attribute: AttributeEstimates) -> str:
+    return attribute.name if attribute.option is None else attribute.option.question
+
+
+def _selected(attribute: AttributeEstimates) -> CategoryEstimate:
+    """Return the share of those who select an option, under its text."""
+    text = attribute.name if attribute.option is None else attribute.option.text
+    (row,) = (one for one in attribute.categories if one.category == SELECTED)
+    return replace(row, category=text)
+
+
+def _part_of(names: Mapping[str, str], row: CategoryEstimate) -> str:
+    return names[row.category]
+
+
+def _fakes(attributes: Sequence[AttributeEstimates]) -> str:
+    """Say what fake reports could do to any of some estimates."""
+    found = [one.poisoning for one in attributes if one.poisoning is not None]
+    if not found:
+        return ""
+    raised = max(one.raised_by for one in found)
+    lowered = max((one.lowered_by for one in found), key=abs)
+    return replace(found[0], raised_by=raised, lowered_by=lowered).sentence()
 
 
 @dataclass(frozen=True, kw_only=True)

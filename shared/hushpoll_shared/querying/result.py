@@ -26,6 +26,9 @@ SMALL_GROUPS: Final = (
     "In words, which groups in clear were merged or left out for a reader who may not export; "
     "absent: none."
 )
+OPTIONS: Final = (
+    "Question and text of the options of select-alls that it is about, by name; absent: of none."
+)
 WHERE: Final = "By attribute, the categories of the reports that it is about; absent: all reports."
 
 
@@ -50,6 +53,15 @@ class OfFile:
     version: int
     digest: str
     inputs: Mapping[str, str]
+
+
+def checked_options(value: object) -> dict[str, str]:
+    """Return the options of a document by name; raises TypeError for what is none."""
+    if not isinstance(value, Mapping) or not all(
+        isinstance(text, str) for item in value.items() for text in item
+    ):
+        raise TypeError(f"options are of type {type(value).__name__}, and not texts by name")
+    return dict(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +150,9 @@ class Result:
     small_groups : tuple of str or None
         Which groups in clear were merged or left out for a reader who may not export, in sentences;
         None: none were.
+    options : mapping of str to str, or None
+        Question and text of the options of select-alls that it is about, by name; None: of none, or
+        its rows have the texts.
     verdict : Verdict or None
         Whether it can tell anything; None of a result that was put together by hand.
     """
@@ -145,11 +160,15 @@ class Result:
     title: ClassVar[str]
     """Of its table, in a few words."""
 
+    has_options: ClassVar[bool] = False
+    """Whether its rows have the texts of options, so that they need not be told beside it."""
+
     about: OfRelease | OfFile | None = None
     where: Where | None = field(default=None, metadata={"description": WHERE})
     small_groups: tuple[str, ...] | None = field(
         default=None, metadata={"description": SMALL_GROUPS}
     )
+    options: Mapping[str, str] | None = field(default=None, metadata={"description": OPTIONS})
     verdict: Verdict | None = field(
         default=None, metadata={"description": "Whether so many reports can tell what is asked."}
     )
@@ -182,6 +201,13 @@ class Result:
         if intervals is not None:
             yield intervals
 
+    def said_of_options(self) -> tuple[str, ...]:
+        """Return a sentence that says what the options say by whose names it is about, or none."""
+        if not self.options:
+            return ()
+        words = (f"{name} is the option “{text}”" for name, text in self.options.items())
+        return (f"{'; '.join(words)}.",)
+
     def methods(self) -> Mapping[str, object]:
         """Return more lines for the sheet of methods of a table file."""
         return {}
@@ -198,6 +224,8 @@ class Result:
             del members["where"]
         if self.small_groups is None:
             del members["small_groups"]
+        if self.options is None:
+            del members["options"]
         return {**self._about(), **members}
 
     @classmethod
@@ -216,11 +244,15 @@ class Result:
             about = OfFile(**read_members(OfFile, document))
         where = checked_where(document["where"]) if "where" in document else None
         small = tuple(document["small_groups"]) if "small_groups" in document else None
+        options = checked_options(document["options"]) if "options" in document else None
         verdict: Verdict | None = None
         if document.get("verdict") is not None:  # results that were kept before have none
             verdict = Verdict(**read_members(Verdict, document["verdict"]))
-        own = read_members(cls, document, without=("about", "where", "small_groups", "verdict"))
-        return cls(about=about, where=where, small_groups=small, verdict=verdict, **own)
+        common = ("about", "where", "small_groups", "options", "verdict")
+        own = read_members(cls, document, without=common)
+        return cls(
+            about=about, where=where, small_groups=small, options=options, verdict=verdict, **own
+        )
 
     def _about(self) -> dict[str, Any]:
         return {} if self.about is None else dict(to_json(self.about))
@@ -243,6 +275,7 @@ class Result:
             **self._named("confidence", "simultaneous", "estimator", "method", "alpha", "rate"),
             **self.methods(),
             "small groups": None if self.small_groups is None else " ".join(self.small_groups),
+            "options": " ".join(self.said_of_options()) or None,
             "how to read it": getattr(self, "intervals", None),
         }
 

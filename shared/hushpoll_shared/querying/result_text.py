@@ -30,7 +30,7 @@ def text_of_result(result: Result) -> str:
     parts.append(result.of_what())
     if result.where is not None:
         parts.append(domain_line(result.where))
-    folded = 0
+    folded, more = 0, (*result.said_of_options(), *(result.small_groups or ()))
     sections = list(shown_sections(result))
     for section in sections:
         folded += len(section.folded)
@@ -39,8 +39,8 @@ def text_of_result(result: Result) -> str:
         if section.lines or not section.folded:
             parts += section.below
     if result.verdict is not None and result.verdict.noisy:
-        return rendered(*parts, *not_shown(folded), *(result.small_groups or ()))
-    notes = (*result.notes(), *cut_notes(sections, folded=False), *(result.small_groups or ()))
+        return rendered(*parts, *not_shown(folded), *more)
+    notes = (*result.notes(), *cut_notes(sections, folded=False), *more)
     return rendered(*parts, *not_shown(folded), *notes)
 
 

@@ -18,11 +18,11 @@ from math import prod
 from typing import Final
 
 from hushpoll_protocols import K_MAX, FrequencyOracle, InvalidParameter
-from hushpoll_shared.spelling.canonical import check_keys
-from hushpoll_shared.spelling.text import check_name, is_name, show
+from hushpoll_shared.spelling.text import check_name, show
 from hushpoll_shared.survey.attributes import Attribute, PublishedAttribute, check_protocol
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.survey.follow_ups import tree_of
+from hushpoll_shared.survey.named_lists import NamedList
 from hushpoll_shared.survey.selects import Selection, subsets
 
 LARGEST_RECORD: Final = 1024
@@ -33,6 +33,16 @@ KEYS: Final = ("name", "attributes", "protocol")
 
 CLAIMS: Final = ("epsilon", "parameters", "thresholds")
 """What a published entry of `together` claims beyond them."""
+
+
+_LIST: Final = NamedList(
+    "together",
+    "a list of blocks, each with a name and the names of its attributes",
+    "correct it, or leave it out",
+    "a mapping with a name and a list of attributes",
+    "attributes",
+    "names of attributes",
+)
 
 
 @dataclass(frozen=True)
@@ -199,36 +209,12 @@ def read_together(value: object, *, published: bool) -> tuple[Together, ...]:
     InvalidParameter
         Naming the field.
     """
-    if value is None:
-        return ()
-    if not isinstance(value, list | tuple) or (published and not value):
-        raise InvalidParameter(
-            f"together is {show(value)}; it is a list of blocks, each with a name and the names "
-            "of its attributes: correct it, or leave it out",
-            field="together",
-        )
-    return tuple(_read_entry(entry, place, published) for place, entry in enumerate(value))
-
-
-def _read_entry(value: object, place: int, published: bool) -> Together:
-    where = f"together[{place}]"
-    if not isinstance(value, Mapping):
-        raise InvalidParameter(
-            f"{where} is {show(value)}; it is a mapping with a name and a list of attributes",
-            field=where,
-        )
-    if is_name(value.get("name")):
-        where = f"together[{value['name']}]"
-    known = frozenset((*KEYS, *CLAIMS) if published else KEYS)
-    check_keys(value, known, (*KEYS, *CLAIMS) if published else KEYS[:2], where=where)
-    check_name(value["name"], field=f"{where}.name")
-    names = value["attributes"]
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        raise InvalidParameter(
-            f"{where}.attributes is {show(names)}; it is a list of names of attributes",
-            field=f"{where}.attributes",
-        )
-    return Together(value["name"], tuple(names), value.get("protocol"))
+    known, needed = ((*KEYS, *CLAIMS),) * 2 if published else (KEYS, KEYS[:2])
+    entries = _LIST.entries(value, known=known, needed=needed, filled=published)
+    return tuple(
+        Together(entry["name"], attributes, entry.get("protocol"))
+        for _, entry, attributes in entries
+    )
 
 
 def check_together(together: Sequence[Together], attributes: Sequence[Attribute]) -> None:

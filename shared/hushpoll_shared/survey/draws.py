@@ -15,12 +15,12 @@ from fractions import Fraction
 from typing import Any, Final
 
 from hushpoll_protocols import EPSILON_MIN, InvalidParameter, format_epsilon
-from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.decimals import PLACES, check_canonical
-from hushpoll_shared.spelling.text import check_name, is_name, show
+from hushpoll_shared.spelling.text import check_name, show
 from hushpoll_shared.survey.attributes import Attribute, PublishedAttribute
 from hushpoll_shared.survey.blocks import Together
 from hushpoll_shared.survey.budget import OPTIMAL, Split, split_budget
+from hushpoll_shared.survey.named_lists import NamedList
 
 KEYS: Final = ("name", "blocks", "answer")
 """Fields of an entry of `draws`."""
@@ -30,6 +30,17 @@ CLAIM: Final = "epsilon"
 
 SHORTHAND: Final = "draw"
 """Name of the draw that `answer` stands for."""
+
+
+_LIST: Final = NamedList(
+    "draws",
+    "a list of draws, each with a name, the names of its blocks and how many of them a device "
+    "answers",
+    "correct it, or leave it out",
+    "a mapping with a name, a list of blocks and answer, the number of them that a device answers",
+    "blocks",
+    "names of blocks, or of perturbed attributes that are in no block",
+)
 
 
 @dataclass(frozen=True)
@@ -78,43 +89,12 @@ def read_draws(value: object, *, published: bool) -> tuple[Draw, ...]:
     InvalidParameter
         Naming the field.
     """
-    if value is None:
-        return ()
-    if not isinstance(value, list | tuple) or (published and not value):
-        raise InvalidParameter(
-            f"draws is {show(value)}; it is a list of draws, each with a name, the names of its "
-            "blocks and how many of them a device answers: correct it, or leave it out",
-            field="draws",
-        )
-    return tuple(_read_entry(entry, place, published) for place, entry in enumerate(value))
-
-
-def _read_entry(value: object, place: int, published: bool) -> Draw:
-    where = f"draws[{place}]"
-    if not isinstance(value, Mapping):
-        raise InvalidParameter(
-            f"{where} is {show(value)}; it is a mapping with a name, a list of blocks and answer, "
-            "the number of them that a device answers",
-            field=where,
-        )
-    if is_name(value.get("name")):
-        where = f"draws[{value['name']}]"
     keys = (*KEYS, CLAIM) if published else KEYS
-    check_keys(value, frozenset(keys), keys, where=where)
-    check_name(value["name"], field=f"{where}.name")
-    blocks, answer = _names(value["blocks"], f"{where}.blocks"), value["answer"]
-    _check_answer(answer, len(blocks), f"{where}.answer")
-    return Draw(value["name"], blocks, answer)
-
-
-def _names(value: object, path: str) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
-        raise InvalidParameter(
-            f"{path} is {show(value)}; it is a list of names of blocks, or of perturbed attributes "
-            "that are in no block",
-            field=path,
-        )
-    return tuple(value)
+    found = []
+    for where, entry, blocks in _LIST.entries(value, known=keys, needed=keys, filled=published):
+        _check_answer(entry["answer"], len(blocks), f"{where}.answer")
+        found.append(Draw(entry["name"], blocks, entry["answer"]))
+    return tuple(found)
 
 
 def _check_answer(value: object, blocks: int, path: str) -> None:
@@ -163,7 +143,7 @@ def expanded(
             "out",
             field="always",
         )
-    kept = () if always is None else _names(always, "always")
+    kept = () if always is None else _LIST.members(always, "always")
     for place, name in enumerate(kept):
         _check_block(name, "always", attributes, sizes)
         if name in kept[:place]:

@@ -48,6 +48,7 @@ from hushpoll_shared.survey.budget import split_budget
 from hushpoll_shared.survey.draws import Draw, check_claims, divide, marked
 from hushpoll_shared.survey.follow_ups import check_follow_ups, read_ask_if, routers_of
 from hushpoll_shared.survey.number import read_number
+from hushpoll_shared.survey.option_texts import said_of_options
 from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.selects import check_selects
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
@@ -408,6 +409,13 @@ class Published(Terms):
         for attribute in self.attributes:
             if attribute.name == name:
                 return attribute
+        for select in self.selects:
+            if select.name == name:
+                raise InvalidParameter(
+                    f"{name} is a select-all, and one attribute is asked for; name one of its "
+                    f"options: {said_of_options(self, select)}",
+                    field=field,
+                )
         raise InvalidParameter(
             f"{show(name)} is no attribute of {self.name}; "
             f"its attributes are {', '.join(attribute.name for attribute in self.attributes)}",

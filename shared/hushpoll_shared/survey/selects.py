@@ -16,16 +16,15 @@ from math import comb
 from typing import TYPE_CHECKING, Any, Final
 
 from hushpoll_protocols import K_MAX, InvalidParameter
-from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.text import (
     NAME_LENGTH,
     QUESTION_LENGTH,
     check_name,
     check_text,
-    is_name,
     show,
 )
 from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.named_lists import NamedList
 
 if TYPE_CHECKING:
     from hushpoll_shared.survey.blocks import Together
@@ -51,6 +50,16 @@ LIMITS: Final = ("at_least", "at_most")
 
 KEYS: Final = ("name", "attributes", "at_least", "at_most", "question")
 """Fields of an entry of `selects` in a published survey; all but the last are there always."""
+
+
+_LIST: Final = NamedList(
+    "selects",
+    "a list of select-all questions",
+    "resolve the manifest again",
+    "a mapping with a name, a list of attributes and the limits",
+    "attributes",
+    "names of attributes",
+)
 
 
 def option_name(name: str, place: int) -> str:
@@ -324,42 +333,25 @@ def read_selects(value: object) -> tuple[Selection, ...]:
     InvalidParameter
         Naming the field, for another form or limits that cannot be.
     """
-    if value is None:
-        return ()
-    if not isinstance(value, list | tuple) or not value:
-        raise InvalidParameter(
-            f"selects is {show(value)}; it is a list of select-all questions: resolve the manifest "
-            "again",
-            field="selects",
-        )
-    return tuple(_read_entry(entry, f"selects[{place}]") for place, entry in enumerate(value))
+    return tuple(
+        _selection(entry, options, where)
+        for where, entry, options in _LIST.entries(value, known=KEYS, needed=KEYS[:-1], filled=True)
+    )
 
 
-def _read_entry(value: object, where: str) -> Selection:
-    if not isinstance(value, Mapping):
-        raise InvalidParameter(f"{where} is {show(value)}; it must be an object", field=where)
-    if is_name(value.get("name")):
-        where = f"selects[{value['name']}]"
-    check_keys(value, frozenset(KEYS), KEYS[:-1], where=where)
-    check_name(value["name"], field=f"{where}.name")
-    names = value["attributes"]
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        raise InvalidParameter(
-            f"{where}.attributes is {show(names)}; it is a list of names of attributes",
-            field=f"{where}.attributes",
-        )
+def _selection(value: Mapping[str, Any], options: tuple[str, ...], where: str) -> Selection:
     for key, least in (("at_least", 0), ("at_most", 1)):
         number = value[key]
-        if type(number) is not int or not least <= number <= len(names):
+        if type(number) is not int or not least <= number <= len(options):
             raise InvalidParameter(
-                f"{where}.{key} is {show(number)}; it is an integer from {least} to {len(names)}",
+                f"{where}.{key} is {show(number)}; it is an integer from {least} to {len(options)}",
                 field=f"{where}.{key}",
             )
-    check_limits(value["at_least"], value["at_most"], len(names), where)
+    check_limits(value["at_least"], value["at_most"], len(options), where)
     if "question" in value:
         check_text(value["question"], field=f"{where}.question", longest=QUESTION_LENGTH)
     return Selection(
-        value["name"], tuple(names), value["at_least"], value["at_most"], value.get("question")
+        value["name"], options, value["at_least"], value["at_most"], value.get("question")
     )
 
 
@@ -472,82 +464,6 @@ def parts_of(selects: Sequence[Selection], sizes: Mapping[str, int]) -> dict[str
         for select in selects
         if all(name in sizes for name in select.attributes)
     }
-
-
-def spread_answers(
-    answers: Mapping[str, Any], selects: Sequence[Selection], texts: Mapping[str, str | None]
-) -> dict[str, Any]:
-    """Return answers with those to select-alls as answers to their options.
-
-    Parameters
-    ----------
-    answers : mapping of str to answer
-        A list of options for a select-all; else `OPTION` for each of its options, as a file of
-        records has them.
-    selects : sequence of Selection
-        All of the survey's.
-    texts : mapping of str to (str or None)
-        The text of each option, by its name.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the question, never an answer: no list, an option that is unknown or named twice, or
-        answers to the question and to its options.
-    """
-    spread = dict(answers)
-    for select in selects:
-        if select.name not in answers:
-            if not any(name in answers for name in select.attributes):
-                raise InvalidParameter(
-                    f"{select.name} has no answer; give a list of its options, "
-                    + (
-                        "which is empty where none applies"
-                        if select.at_least == 0
-                        else f"{select.limits()} of them"
-                    ),
-                    field=select.name,
-                )
-            continue
-        if any(name in answers for name in select.attributes):
-            raise InvalidParameter(
-                f"the answers have {select.name} and some of its options; give the list of options "
-                f"for {select.name} alone",
-                field=select.name,
-            )
-        del spread[select.name]
-        chosen = _chosen(answers[select.name], select, texts)
-        spread |= {name: OPTION[name in chosen] for name in select.attributes}
-    return spread
-
-
-def _chosen(value: object, select: Selection, texts: Mapping[str, str | None]) -> set[str]:
-    from hushpoll_shared.spelling.text import normalized
-
-    if isinstance(value, str | Mapping) or not isinstance(value, list | tuple | set | frozenset):
-        raise InvalidParameter(
-            f"the answer to {select.name} (of type {type(value).__name__}) is no list; give a list "
-            f"of its options, such as [{show(texts[select.attributes[0]])}]",
-            field=select.name,
-        )
-    names = {texts[name]: name for name in select.attributes}
-    chosen: set[str] = set()
-    for one in value:
-        text = str(one) if type(one) is int else one
-        name = names.get(text) if isinstance(text, str) else None
-        if name is None and isinstance(text, str):
-            name = names.get(str(normalized(text)))
-        if name is None or name in chosen:
-            shown = ", ".join(show(texts[other]) for other in select.attributes[:12])
-            fault = "is none of its options" if name is None else "is there twice"
-            raise InvalidParameter(
-                f"the answer to {select.name} has an entry that {fault}; its options are {shown}"
-                + (", ..." if len(select.attributes) > 12 else "")
-                + ": name each at most once",
-                field=select.name,
-            )
-        chosen.add(name)
-    return chosen
 
 
 def check_uses(

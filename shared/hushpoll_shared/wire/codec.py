@@ -31,7 +31,8 @@ from hushpoll_shared.survey.follow_ups import (
     impossible,
     routes_of,
 )
-from hushpoll_shared.survey.selects import Selection, spread_answers
+from hushpoll_shared.survey.selected_answers import spread_answers
+from hushpoll_shared.survey.selects import Selection
 
 Answer = str | int | Collection[str] | None
 """A category, or of a select-all the options that apply."""

@@ -13,11 +13,11 @@ import pytest
 import requests
 import yaml
 
-from hushpoll_client.samples import sample_manifest
 from hushpoll_fleet.demo.processes import Server
 from hushpoll_fleet.demo.story import SHOWN, dashboard_of
 from hushpoll_fleet.demo.tables import comparison, estimates_table, training_table
 from hushpoll_fleet.population.population import Population
+from hushpoll_shared.samples import demo_manifest
 from waiting import LONGEST_SECONDS, wait_until
 
 DEMO = [sys.executable, "-m", "hushpoll_client", "demo"]
@@ -70,7 +70,7 @@ def test_look_gives_a_link_and_a_password_that_open_the_estimates(tmp_path):
     with Server(tmp_path) as server, requests.Session() as session:
         published = session.post(
             f"{server.url}/api/v1/surveys?allow_weak=true",
-            json=yaml.safe_load(sample_manifest()),
+            json=yaml.safe_load(demo_manifest()),
             headers={"Authorization": f"Bearer {server.token}"},
             timeout=LONGEST_SECONDS,
         )
@@ -123,11 +123,11 @@ def test_a_directory_that_holds_something_is_not_used(hushpoll, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["precious"]
 
 
-def test_the_sample_survey_explains_itself(manifest):
+def test_the_survey_of_the_demo_explains_itself(manifest):
     assert SHOWN in {one.name for one in manifest.attributes if one.perturbed}
     assert {one.role for one in manifest.attributes} == {"sensitive", "plain", "target"}
     assert manifest.resolve().layout.record_size == 34
-    assert sample_manifest().startswith("# The sample survey")
+    assert demo_manifest().startswith("# The survey of `hushpoll demo`")
 
 
 def test_the_samples_target_depends_on_the_protected_attribute(manifest):

@@ -13,7 +13,6 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from hushpoll_client.samples import sample_manifest
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.dashboard.drafts.editing import changed
 from hushpoll_server.dashboard.drafts.form import Form, form_of, manifest_of, moment_of
@@ -21,6 +20,7 @@ from hushpoll_server.dashboard.drafts.translation_fields import open_tables
 from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE, TRANSLATED_ATTRIBUTE, TRANSLATION
 from hushpoll_shared.drafts.fields import names
 from hushpoll_shared.drafts.survey_fields import SURVEY
+from hushpoll_shared.samples import sample_manifest
 from hushpoll_shared.spelling.labels import trimmed
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.yaml_reader import parse_yaml

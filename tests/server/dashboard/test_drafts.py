@@ -8,11 +8,11 @@ from html import unescape
 
 import pytest
 
-from hushpoll_client.samples import sample_manifest
 from hushpoll_server.dashboard.drafts import outlook, views
 from hushpoll_server.dashboard.drafts.outlook import outlook_of
 from hushpoll_server.services.surveys import turns
 from hushpoll_shared.drafts.yaml_writer import write_yaml
+from hushpoll_shared.samples import sample_manifest
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.yaml_reader import parse_yaml
 from sample_survey import SURVEYS, make_draft
@@ -431,6 +431,24 @@ def test_a_form_of_another_tool_becomes_a_draft_and_the_page_names_each_question
         assert 'value="kept"' in refused.text
 
 
+def test_a_draft_begins_with_the_sample_s_questions_and_is_published(site, visit):
+    ada = visit("ada", every="editor")
+    assert "With sample questions" in ada.get("/drafts/new").text
+    path = begun(ada, **FIRST, questions="sample")
+    sample = parse_yaml(sample_manifest().encode())
+    assert manifest(site, path) == {**sample, **FIRST, "version": 1}
+    page = ada.get(path)
+    assert "It can be published" in page.text
+    assert "euros" in page.text
+    draft = site.services.drafts.find(path.rpartition("/")[2])
+    published = site.services.drafts.publish(draft, revision=None)
+    survey = site.services.surveys.published(published.row)
+    assert [block.name for block in survey.together] == ["smoking", "awake"]
+    assert [select.name for select in survey.selects] == ["awake"]
+    assert survey.attribute("cigarettes").ask_if is not None
+    assert survey.attribute("rent").number is not None
+
+
 def test_yaml_is_pasted_uploaded_edited_and_keeps_what_a_form_does_not_know(site, visit):
     ada = visit("ada", every="editor")
     file = (io.BytesIO(sample_manifest().encode()), "survey.yaml")
@@ -438,10 +456,10 @@ def test_yaml_is_pasted_uploaded_edited_and_keeps_what_a_form_does_not_know(site
     change(ada, path, **{"s-title": "Changed"})
     kept = manifest(site, path)
     assert kept["title"] == "Changed"
-    assert kept["population"]["income"]["logit"]["intercept"] == -2.6
+    assert kept["population"]["income"]["logit"]["intercept"] == -1.8
     shown = ada.get(f"{path}?as=yaml").text
     assert "title: Changed" in shown
-    assert "intercept: -2.6" in shown
+    assert "intercept: -1.8" in shown
     wrong = {"from": "yaml", "revision": "2", "yaml": "name: [first"}
     refused = ada.send(path, on=path, **wrong)
     assert refused.status_code == 422

@@ -15,7 +15,6 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushpoll_client.samples import sample_manifest
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared import Manifest
 from hushpoll_shared.cli.manifest_commands import check, schema
@@ -29,6 +28,7 @@ from hushpoll_shared.drafts.attribute_fields import (
 from hushpoll_shared.drafts.fields import ManifestField, required
 from hushpoll_shared.drafts.schema import SCHEMA_FILE
 from hushpoll_shared.drafts.survey_fields import BLOCK, DRAW, SURVEY
+from hushpoll_shared.samples import demo_manifest, sample_manifest
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.blocks import Together
 from hushpoll_shared.survey.budget import Split
@@ -101,7 +101,10 @@ def changed(document: dict[str, Any], changes: list[list[Any]]) -> dict[str, Any
 
 def written_manifests() -> dict[str, Any]:
     """Every manifest that the repository shows to its readers, by file."""
-    documents = {"the sample": parse_yaml(sample_manifest().encode())}
+    documents = {
+        "the sample": parse_yaml(sample_manifest().encode()),
+        "the demo's": parse_yaml(demo_manifest().encode()),
+    }
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         for block in YAML_BLOCK.findall(page.read_text(encoding="utf-8")):
             document = parse_yaml(block.encode())
@@ -263,9 +266,9 @@ def test_the_command_checks_a_manifest(tmp_path: Path) -> None:
     path.write_text(sample_manifest(), encoding="utf-8")
     done = CliRunner().invoke(check, [str(path)])
     assert done.exit_code == 0
-    assert done.output.startswith("work-and-health version 1 is a valid manifest of 8 attributes")
+    assert done.output.startswith("life-and-health version 1 is a valid manifest of 13 attributes")
     digest = Manifest.from_dict(parse_yaml(path.read_bytes())).resolve().digest
-    assert done.output.endswith(f"digest: {digest}\n")
+    assert f"digest: {digest}\n" in done.output
     path.write_text(sample_manifest().replace("role: plain", "role: clear"), encoding="utf-8")
     done = CliRunner().invoke(check, [str(path)])
     assert done.exit_code == 1

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushpoll_client.samples import sample_manifest
 from hushpoll_shared.drafts.yaml_writer import write_yaml
+from hushpoll_shared.samples import sample_manifest
 from hushpoll_shared.survey.yaml_reader import parse_yaml
 
 LEAVES = (
@@ -44,4 +44,4 @@ def test_the_sample_is_written_with_short_lists_in_a_line():
     text = write_yaml(document)
     assert "categories: [Female, Male]" in text
     assert parse_yaml(text.encode()) == document
-    assert text.startswith("name: work-and-health\nversion: 1\n")
+    assert text.startswith("name: life-and-health\nversion: 1\n")

@@ -129,3 +129,41 @@ def test_labels_of_a_block_are_learned_from_and_its_other_questions_are_no_featu
     codes = people(2000)
     # in a block of four combinations at epsilon 3 or more, most labels are the truth
     assert (predictions.predicted == codes["job"]).mean() > 0.6
+
+
+def test_a_block_of_a_follow_up_or_of_limits_has_columns_for_what_can_be_answered():
+    published = survey(
+        attributes=[
+            *QUESTIONS,
+            {"name": "dose", "role": "sensitive", "range": [1, 2], "ask_if": {"age": ["2", "3"]}},
+            {
+                "name": "drugs",
+                "role": "sensitive",
+                "categories": ["a", "b", "c"],
+                "select": {"at_most": 1},
+            },
+        ],
+        together=[{"name": "habits", "attributes": ["age", "dose"]}],
+    )
+    rng = np.random.default_rng(1)
+    codes = people(300)
+    drugs = rng.integers(0, 4, 300)
+    codes["dose"] = np.where(codes["age"] > 0, rng.integers(0, 2, 300), 2)
+    codes |= {f"drugs_{place + 1}": (drugs == place).astype(int) for place in range(3)}
+    records = Records(published, encode_many(published, codes, rng))
+    features = create_encoding("indicator").fit(records)
+    habits = ["1 & not asked", *(f"{age} & {dose}" for age in (2, 3) for dose in (1, 2))]
+    chosen = [(), (0,), (1,), (2,)]
+    selections = [
+        " & ".join("selected" if place in one else "not selected" for place in range(3))
+        for one in sorted(chosen, key=lambda one: [place in one for place in range(3)])
+    ]
+    names = [f"habits={one}" for one in habits], [f"drugs={one}" for one in selections]
+    assert [name for name in features.names if name.startswith("habits")] == names[0]
+    assert [name for name in features.names if name.startswith("drugs")] == names[1]
+    table = features.from_records(records).toarray()
+    assert table.shape[1] == len(features.names)
+    held = slice(features.names.index(names[0][0]), features.names.index(names[0][-1]) + 1)
+    field = published.layout.field("habits")
+    assert table[:, held].tolist() == records.indicators_of(field).tolist()
+    assert set(names[0]) < set(records.frame().columns)

@@ -102,6 +102,8 @@ def outlook_of(manifest: Mapping[str, object], form: Form, *, patient: bool = Fa
     for problem in validation.problems:
         name = _field(problem, form)
         words = told(problem, name, form)
+        if words in seen.listed:  # several parts of a question may lack the same
+            continue
         if name is not None:
             seen.faults.setdefault(name, []).append(words.words)
         seen.listed.append(words)

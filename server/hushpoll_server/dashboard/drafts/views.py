@@ -44,6 +44,8 @@ from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.surveys.drafts import Draft
 from hushpoll_shared.drafts.yaml_writer import write_yaml
+from hushpoll_shared.samples import sample_manifest
+from hushpoll_shared.survey.yaml_reader import parse_yaml
 
 NOT_KEPT: Final = frozenset({"draft-changed", "forbidden", "unknown-survey"})
 
@@ -85,7 +87,8 @@ def begin_draft() -> Response:
             manifest = imported.manifest
         else:
             name, title = (request.form.get(key, "").strip() for key in ("name", "title"))
-            manifest = _empty(name or name_of(title), title)
+            begin = _sample if request.form.get("questions") == "sample" else _empty
+            manifest = begin(name or name_of(title), title)
         _require(manifest.get("name"))
         draft = services().drafts.add(manifest, actor=member().actor)
     except HushpollError as error:
@@ -327,6 +330,13 @@ def _empty(name: str, title: str) -> dict[str, object]:
         "attributes": [new_question({})],
     }
     return {key: value for key, value in manifest.items() if value != ""}
+
+
+def _sample(name: str, title: str) -> dict[str, object]:
+    """Return the sample survey under a name and a title of its own."""
+    sample: dict[str, object] = parse_yaml(sample_manifest().encode())
+    own = _empty(name, title)
+    return sample | {key: own[key] for key in ("name", "version", "title") if key in own}
 
 
 def _reached(draft_id: str) -> Draft:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from flask import request
 
+from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_shared.querying.query import Parameter, Query
 from hushpoll_shared.survey.published import Published
 
@@ -132,7 +133,7 @@ def _options(
     if one.spelling is not None:
         return None
     if one.attribute:
-        return [(asked.name, asked.question or asked.name) for asked in published.attributes]
+        return list(labels_of(published).items())
     if one.elsewhere and one.kind is str:
         return [(name, name) for name in surveys]
     for asked in published.attributes:

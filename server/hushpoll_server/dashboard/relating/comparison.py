@@ -27,6 +27,7 @@ from hushpoll_server.dashboard.frame import (
     words_of_refusal,
 )
 from hushpoll_server.dashboard.relating.subgroups import shares_in_groups
+from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_server.dashboard.surveys import NOTHING_YET, answered, asked_of, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -156,7 +157,7 @@ def _chosen(row: VersionRow) -> tuple[dict[str, str], dict[str, Any]]:
         chosen["reference"] = categories[0] if of_another else choice("reference", categories)
         rest = [one for one in categories if one != chosen["reference"]]
         chosen["group"] = rest[0] if of_another else choice("group", categories, rest[0])
-    questions = {one.name: one.question or one.name for one in published.attributes}
+    questions = labels_of(published)
     return chosen, {
         "questions": questions,
         "groups": groups,

@@ -22,6 +22,7 @@ from hushpoll_server.dashboard.frame import (
 )
 from hushpoll_server.dashboard.regressions import shown_of
 from hushpoll_server.dashboard.results import ESTIMATORS
+from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_server.dashboard.surveys import NOTHING_YET, may_export, of_survey, reached, seen
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -82,10 +83,7 @@ def report(name: str, version: int) -> Response:
         **of_survey(row, "report"),
         refusal=refusal,
         not_over=not_over,
-        questions={
-            attribute.name: attribute.question or attribute.name
-            for attribute in published.attributes
-        },
+        questions=labels_of(published),
         chosen=chosen,
         results=_results(request.args.getlist("result")),
         regressions=[one for one in shown_of(row) if one["regression"]],

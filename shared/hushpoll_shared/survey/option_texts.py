@@ -1,0 +1,74 @@
+"""The options of a select-all by their question, and by their texts, where a survey's are named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.protection import total_epsilon
+
+if TYPE_CHECKING:
+    from hushpoll_shared.survey.published import Published
+    from hushpoll_shared.survey.selects import Selection
+
+MOST_SHOWN = 12
+"""Options that a refusal names, at most."""
+
+
+def options_of(published: Published, name: str) -> tuple[str, ...]:
+    """Return the options of the select-all of this name; of another question its own name."""
+    return next((one.attributes for one in published.selects if one.name == name), (name,))
+
+
+def named_attributes(published: Published, names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of attributes, in which a select-all by its name stands for its options."""
+    found = (option for name in names for option in options_of(published, name))
+    return tuple(dict.fromkeys(found))
+
+
+def text_of(published: Published, option: str) -> str:
+    """Return what an option says."""
+    return published.attribute(option).question or option
+
+
+def option_labels(published: Published) -> dict[str, str]:
+    """Return what the options of select-alls are called: by question and text."""
+    return {
+        name: f"{select.name}: {text_of(published, name)}"
+        for select in published.selects
+        for name in select.attributes
+    }
+
+
+def asked_text(published: Published, name: str) -> str:
+    """Return what is asked by an attribute; of an option its text after the question's."""
+    text = text_of(published, name)
+    for select in published.selects:
+        if name in select.attributes:
+            return f"{select.question or select.name} {text}"
+    return text
+
+
+def epsilon_of_options(published: Published, select: Selection) -> str | None:
+    """Return what all options of a select-all together are charged; None: they are in clear."""
+    blocks = {
+        block.name: block.oracle.epsilon
+        for name in select.attributes
+        if (block := published.block_of(name)) is not None
+    }
+    return f"{total_epsilon(blocks.values()).normalize():f}" if blocks else None
+
+
+def said_of_options(published: Published, select: Selection) -> str:
+    """Return the options of a select-all with their texts, as a refusal lists them."""
+    return listed(
+        [(name, text_of(published, name)) for name in select.attributes[:MOST_SHOWN]],
+        len(select.attributes),
+    )
+
+
+def listed(options: Sequence[tuple[str, str]], number: int) -> str:
+    """Return some of so many options as words: the name of each with its text."""
+    words = ", ".join(f"{name} ({show(text)})" for name, text in options)
+    return words if number == len(options) else f"{words} and {number - len(options)} more"
