@@ -44,6 +44,7 @@ PARTS: Final[Mapping[str, Callable[[Published], object]]] = {
 # For other hosts of the SDK; the page does not import them.
 UNUSED = frozenset(
     {
+        "consequences.js",
         "index.js",
         "languages.js",
         "memory_storage.js",
