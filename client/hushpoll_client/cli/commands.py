@@ -237,6 +237,11 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
             ),
         },
     ),
+    "privacy-sheet": Row(
+        "hushpoll_client.cli.reporting.privacy_sheet:privacy_sheet",
+        "cli",
+        "Write two pages on a survey for ethics boards and data-protection officers.",
+    ),
     "report": Row(
         "hushpoll_client.cli.reporting.report:report",
         "cli",
