@@ -237,6 +237,11 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
             ),
         },
     ),
+    "page-digest": Row(
+        "hushpoll_client.cli.page_digest:page_digest",
+        "cli",
+        "Tell whether a hosted page runs the scripts of a release.",
+    ),
     "privacy-sheet": Row(
         "hushpoll_client.cli.reporting.privacy_sheet:privacy_sheet",
         "cli",
