@@ -9,11 +9,11 @@ import re
 import subprocess
 import sys
 import tomllib
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from hushpoll_shared.survey.published_designs import PUBLISHED_DESIGNS
 from ports import free_port
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -110,14 +110,10 @@ def test_every_extra_in_the_table_is_declared(root: Path, folder: str, spelled: 
 def test_designs_beside_epsilon_have_the_figures_of_their_chances(root: Path) -> None:
     """By each design's P(yes is recorded | yes) and P(yes is recorded | no), exactly."""
     page = (root / "docs" / "start" / "ethics-board.md").read_text(encoding="utf-8")
-    designs = {
-        "Warner": (Fraction(7, 10), Fraction(3, 10)),
-        "crosswise": (1 - Fraction(178, 1000), Fraction(178, 1000)),
-        "forced": (Fraction(5, 6), Fraction(1, 6)),
-    }
+    designs = {design.name: (design.of_yes, design.of_no) for design in PUBLISHED_DESIGNS}
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines()]
     for start, (of_yes, of_no) in designs.items():
-        (row,) = [row for row in rows if len(row) == 3 and row[0].startswith(start)]
+        (row,) = [row for row in rows if len(row) == 3 and row[0].casefold().startswith(start)]
         factor = max(of_yes / of_no, (1 - of_no) / (1 - of_yes))
         assert float(row[1]) == round(math.log(factor), 2)
         assert float(row[2]) == round(float(factor), 1)

@@ -70,6 +70,34 @@ def test_publish_fetch_answer(real_server, survey, answers):
         assert client.send(receipt.report).status == "duplicate"
 
 
+def test_pages_of_all_surveys_run_the_scripts_that_are_installed(
+    hushpoll, real_server, analyst, survey, draft
+):
+    draft |= {"name": f"survey-{next(NUMBERS)}", "protected": None}
+    draft["attributes"] = [
+        {"name": "one", "role": "sensitive", "protocol": "GRR", "range": [1, 2]},
+        {"name": "two", "role": "sensitive", "protocol": "GRR", "range": [1, 2]}
+        | {"ask_if": {"one": ["2"]}},
+    ]
+    draft["split"] = "uniform"
+    analyst.publish(draft)
+    digests = set()
+    for name in (survey.name, draft["name"]):
+        code, out, _ = hushpoll(
+            "page-digest", f"{real_server.url}/s/{name}#sha256=0", "--local", "--json"
+        )
+        assert code == 0, out
+        found = json.loads(out)
+        assert found["same"] is True
+        assert found["page"]["files"] > 10
+        digests.add(found["page"]["digest"])
+    assert len(digests) == 1
+    for path, said in (("/s/none", "there is no page"), ("/health", "names no script")):
+        code, _, err = hushpoll("page-digest", f"{real_server.url}{path}")
+        assert code != 0
+        assert said in err
+
+
 def test_the_same_id_with_other_bytes_is_a_conflict(real_server, survey, answers):
     with respondent(real_server, survey) as client:
         report = client.submit(answers).report

@@ -210,6 +210,12 @@ test("the review of ten questions fits two phone screens, and every figure is on
   assert.equal(await figures.isVisible(), false);
   await page.getByText("Each randomised answer by itself").click();
   assert.equal(await figures.isVisible(), true);
+  const operator = page.getByRole("row", { name: "The operator of the server" });
+  assert.equal(await operator.isVisible(), false);
+  await page.getByText("Who can learn what from what is sent").first().click();
+  assert.equal(await operator.getByRole("cell").innerText(), "a hint: odds times 150 at most; with other scripts, your answer");
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
+  assert.deepEqual(await offences(page), []);
   await page.getByText("You answered as follows.").click();
   assert.equal(await page.locator("#review-together dd").first().isVisible(), true);
   assert.deepEqual(said, []);

@@ -8,6 +8,7 @@ import { hex64 } from "../../client/hushpoll_client_js/src/attribute.js";
 import { b64decode, b64encode } from "../../client/hushpoll_client_js/src/base64url.js";
 import { splitBudget } from "../../client/hushpoll_client_js/src/budget.js";
 import { canonicalJson, hex, parseJson } from "../../client/hushpoll_client_js/src/canonical.js";
+import { consequences } from "../../client/hushpoll_client_js/src/consequences.js";
 import { codeAnswers, encode } from "../../client/hushpoll_client_js/src/codec.js";
 import { formatDecimal, parseDecimal, UNIT } from "../../client/hushpoll_client_js/src/decimals.js";
 import { disclosure, REVEALED } from "../../client/hushpoll_client_js/src/disclosure.js";
@@ -28,6 +29,12 @@ import { create } from "../../client/hushpoll_client_js/src/registry.js";
 import { replayBits } from "../../client/hushpoll_client_js/src/replay.js";
 import { parseReport } from "../../client/hushpoll_client_js/src/report_reader.js";
 import { encodeReport } from "../../client/hushpoll_client_js/src/wire.js";
+import * as de from "../../client/hushpoll_client_js/src/words/de.js";
+import * as en from "../../client/hushpoll_client_js/src/words/en.js";
+import * as es from "../../client/hushpoll_client_js/src/words/es.js";
+import * as fr from "../../client/hushpoll_client_js/src/words/fr.js";
+
+const CATALOGUES = { de, en, es, fr };
 
 /** Files by name, without their ending. */
 export const FILES = ["answers", "budgets", "draws", "hashes", "languages", "manifests", "protection", "records", "refusals", "thresholds", "wire"];
@@ -49,6 +56,14 @@ const GROUPS = {
     const units = parts.map((part) => parseDecimal(part, "epsilon"));
     same(units.map(questionLevel), questions);
     same(surveyLevel(units), survey);
+  },
+  "protection.labels": async ({ published, hosted, said }) => {
+    const survey = await readPublished(published);
+    for (const [language, [title, heads, rows, notes]] of Object.entries(said)) {
+      const label = consequences(survey, { catalogue: CATALOGUES[language], hosted });
+      same([label.title, label.heads, label.notes], [title, heads, notes]);
+      same(label.rows.map(({ party, clear, randomised, why }) => [party, clear ?? null, randomised, why]), rows);
+    }
   },
   "protection.factors": ({ epsilon, factor: expected }) => {
     same(factor(parseDecimal(epsilon, "epsilon")), expected);

@@ -34,7 +34,7 @@ for (const language of translations) {
   test(`${language} has the keys, placeholders and literal figures of English`, () => {
     const [own, english] = [catalogues.get(language), catalogues.get("en")];
     assert.equal(own.SCRIPT.language, language);
-    for (const part of ["PAGE", "SCRIPT"]) {
+    for (const part of ["PAGE", "SCRIPT", "LABEL"]) {
       assert.deepEqual(Object.keys(own[part]), Object.keys(english[part]));
       for (const [key, text] of Object.entries(own[part])) {
         assert.deepEqual(placeholders(text), placeholders(english[part][key]), key);

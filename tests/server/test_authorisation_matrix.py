@@ -95,6 +95,7 @@ ROUTES = [
             ("GET", "/surveys/work/versions/1/cross-table.csv", "cross_table_file"),
             ("GET", "/surveys/work/versions/1/report", "report"),
             ("GET", "/surveys/work/versions/1/report-file", "report_file"),
+            ("GET", "/surveys/work/versions/1/privacy-sheet.html", "sheet"),
             ("POST", "/surveys/work/versions/1/public-results", "publish_results"),
             ("POST", "/surveys/work/versions/1/public-results/take-back", "take_results_back"),
             ("GET", "/surveys/work/versions/1/comparison", "comparison"),

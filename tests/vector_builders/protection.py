@@ -17,13 +17,17 @@ from hushpoll_client.device.sentences import (
 )
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.odds import posterior_bounds
+from hushpoll_server.words import catalogues
+from hushpoll_shared.survey.consequences import label_of, say_label
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.protection import question_level, survey_level
 from vector_builders.document import Group, write
 from vector_builders.surveys import (
+    DRAWS,
     FOLLOW_UP_ALONE,
     FOLLOW_UP_CHAIN,
     FOLLOW_UPS,
+    SELECTS,
     TOGETHER,
     WORDED,
     in_one_block,
@@ -102,8 +106,43 @@ def build(folder: Path) -> None:
     write(
         folder / "protection.json",
         "Levels of protection, bounds on beliefs, and the sentences made of them.",
-        [_levels(), _factors(), _posteriors(), _questions(), _previews()],
+        [_levels(), _factors(), _posteriors(), _questions(), _previews(), _labels()],
     )
+
+
+def _labels() -> Group:
+    group = Group(
+        "labels",
+        "Who can learn what, in each language of the page's words.",
+        {
+            "published": "the published form",
+            "hosted": "whether the scripts come from the survey's server",
+            "said": "by language: title, heads, rows (party, in clear, randomised, why), notes",
+        },
+    )
+    one = SURVEYS[0]
+    drafts = (
+        (one, False),
+        (SURVEYS[1] | {"submission": "token", "minimum_batch": 1500}, True),
+        (SURVEYS[2] | {"release": "end"}, True),
+        (one | {"epsilon": "8.1", "release": "immediate", "submission": "token"}, False),
+        (SURVEYS[2] | {"epsilon": "15", "release": "weekly"}, False),
+        (FOLLOW_UP_CHAIN | {"epsilon": "3"}, True),
+        (SELECTS, True),
+        (DRAWS, False),
+    )
+    for number, (draft, hosted) in enumerate(drafts, 1):
+        published = Manifest.from_dict(
+            {"name": f"survey-{number}", "version": 1, "title": f"Survey {number}"} | draft
+        ).resolve()
+        label = label_of(published, hosted=hosted)
+        said = {}
+        for language, words in catalogues().items():
+            text = say_label(label, words.label_texts, language)
+            rows = [[row.party, row.clear, row.randomised, row.why] for row in text.rows]
+            said[language] = [text.title, list(text.heads), rows, list(text.notes)]
+        group.add(published=published.to_dict(), hosted=hosted, said=said)
+    return group
 
 
 def _levels() -> Group:

@@ -19,6 +19,7 @@ from hushpoll_protocols.errors import BudgetExhausted
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_shared.spelling.labels import trimmed
 from hushpoll_shared.spelling.text import printable, printable_lines
+from hushpoll_shared.survey.consequences import label_text
 from hushpoll_shared.survey.follow_ups import asks
 from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.terms import LARGEST_BATCH
@@ -196,6 +197,7 @@ def _ask(
     console.print("\nThis will leave your computer:\n", style="bold")
     preview = printable_lines(str(client.preview(answers, language=language)))
     console.print(preview, markup=False, highlight=False)
+    console.print(f"\n{label_text(published)}", markup=False, highlight=False)
     return answers if _yes("\nRandomise and send it?", console) else None
 
 

@@ -244,6 +244,16 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
             ),
         },
     ),
+    "page-digest": Row(
+        "hushpoll_client.cli.page_digest:page_digest",
+        "cli",
+        "Tell whether a hosted page runs the scripts of a release.",
+    ),
+    "privacy-sheet": Row(
+        "hushpoll_client.cli.reporting.privacy_sheet:privacy_sheet",
+        "cli",
+        "Write two pages on a survey for ethics boards and data-protection officers.",
+    ),
     "report": Row(
         "hushpoll_client.cli.reporting.report:report",
         "cli",

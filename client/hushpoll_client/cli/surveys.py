@@ -31,7 +31,11 @@ from hushpoll_shared.cli.terminal import (
     progress,
     reports_errors,
 )
+<<<<<<< HEAD
 from hushpoll_shared.samples import sample_manifest
+=======
+from hushpoll_shared.survey.consequences import label_text
+>>>>>>> resp
 from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.survey.protection import Level, weak_protection
 from hushpoll_shared.survey.published import Published
@@ -96,7 +100,7 @@ def show(name: str, version: int | None, url: str, as_json: bool) -> None:
     """Show what the survey NAME collects in clear and what it randomises, and how well."""
     with analyst(url, None) as client:
         published = client.show(name, version)
-    emit(published.to_dict(), lambda: str(build_preview(published, None)), as_json=as_json)
+    emit(published.to_dict(), lambda: _told(published), as_json=as_json)
 
 
 @survey.command("list")
@@ -286,9 +290,13 @@ def _published(answer: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _told(published: Published) -> str:
+    return f"{build_preview(published, None)}\n\n{label_text(published)}"
+
+
 def _rehearsed(resolved: Published, allow_weak: bool) -> str:
     warnings = weak_protection(resolved)
-    lines = [str(build_preview(resolved, None))]
+    lines = [_told(resolved)]
     lines += [f"warning: {warning.message}" for warning in warnings]
     if not allow_weak and any(warning.level is Level.HARDLY for warning in warnings):
         lines.append("publishing refuses this survey without --allow-weak")

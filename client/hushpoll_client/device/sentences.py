@@ -13,7 +13,9 @@ from fractions import Fraction
 from typing import Final
 
 from hushpoll_protocols import FrequencyOracle
-from hushpoll_protocols.odds import odds_factor, posterior_bounds
+from hushpoll_protocols.odds import posterior_bounds
+from hushpoll_shared.spelling.spelled_numbers import spelled
+from hushpoll_shared.survey.consequences import factor_number
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.protection import Level, question_level, survey_level, total_epsilon
 
@@ -62,7 +64,6 @@ _SURVEY_WORDS: Final = {
     Level.WEAK: "Protection is weak: what is sent can say a lot about you.",
     Level.HARDLY: "Your answers are hardly protected: treat them as if they were sent as they are.",
 }
-_MILLION: Final = 1_000_000
 _BAR: Final = 30
 
 
@@ -347,16 +348,8 @@ def guess_sentence(
 
 def factor(epsilon: Decimal) -> str:
     """Spell e^epsilon, rounded up: such as 1.5, 20, 3,000 or ``more than a million``."""
-    whole = odds_factor(epsilon)
-    if whole > _MILLION:
-        return "more than a million"
-    if whole > 100:
-        unit = 10 ** (len(str(whole)) - 2)
-        return f"{-(-whole // unit) * unit:,}"
-    if whole > 10:
-        return str(whole)
-    parts = 100 if whole == 2 else 10
-    return f"{odds_factor(epsilon, parts) / parts:g}"
+    number = factor_number(epsilon)
+    return "more than a million" if number is None else spelled(number)
 
 
 def high(thousandths: int) -> str:

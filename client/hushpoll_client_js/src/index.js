@@ -1,6 +1,7 @@
 /** The public names of the SDK; what few need is in `hushpoll/surveyjs`, `hushpoll/memory_storage` and `hushpoll/words/de`. */
 
 /** @typedef {import("./client.js").Options} Options */
+/** @typedef {import("./consequences.js").Label} Label */
 /** @typedef {import("./ledger.js").Limits} Limits */
 /** @typedef {import("./outbox.js").Receipt} Receipt */
 /** @typedef {import("./preview.js").Perturbed} Perturbed */
@@ -10,6 +11,7 @@
 /** @typedef {import("./storage.js").Storage} Storage */
 
 export { SurveyClient } from "./client.js";
+export { consequences } from "./consequences.js";
 export {
   BudgetExhausted,
   ConsentMissing,

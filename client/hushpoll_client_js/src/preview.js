@@ -3,7 +3,7 @@
 import { codeAnswers } from "./codec.js";
 import { formatDecimal } from "./decimals.js";
 import { disclosure } from "./disclosure.js";
-import { WEAK } from "./protection.js";
+import { surveyLevel, WEAK } from "./protection.js";
 import { guessAmong, guessSentence, protectionOfBlock, protectionOfQuestion, protectionOfSurvey, truthSentence } from "./sentences.js";
 import { ENGLISH } from "./words.js";
 
@@ -186,13 +186,35 @@ function notices(published, words) {
 }
 
 /** @param {import("./published.js").Published} published @param {Words} words */
-function ofAll(published, words) {
-  const perturbed = published.fields.filter(({ oracle }) => oracle);
-  return protectionOfSurvey(
-    perturbed.flatMap(({ units, draw }) => (draw ? (draw.at ? [] : [draw.units]) : [units])),
-    words,
-    perturbed.map((field) => reachOf(published, field)),
-  );
+const ofAll = (published, words) => protectionOfSurvey(spentOn(published), words, reaching(published));
+
+/** Epsilon of every block outside draws and of every draw. @param {import("./published.js").Published} published */
+const spentOn = ({ fields }) =>
+  fields.flatMap(({ oracle, units, draw }) => (oracle ? (draw ? (draw.at ? [] : [draw.units]) : [units]) : []));
+
+/** Epsilon of all that tells about each block. @param {import("./published.js").Published} published */
+const reaching = (published) => published.fields.flatMap((field) => (field.oracle ? [reachOf(published, field)] : []));
+
+/**
+ * How strong all that is sent of randomised answers is, and what is sent for one question or block; a select-all is one question, however
+ * its options are randomised.
+ *
+ * @param {import("./published.js").Published} published
+ */
+export function partsOf(published) {
+  const owners = new Map((published.selects ?? []).flatMap((select) => select.attributes.map((option) => [option, select.name])));
+  const [spent, reach] = [spentOn(published), reaching(published)];
+  /** @type {Record<string, bigint>} */
+  const parts = {};
+  published.fields.filter(({ oracle }) => oracle).forEach(({ name }, at) => {
+    const own = owners.get(name) ?? name;
+    parts[own] = (parts[own] ?? 0n) + reach[at];
+  });
+  return {
+    level: surveyLevel(spent, reach),
+    total: spent.reduce((sum, part) => sum + part, 0n),
+    single: Object.values(parts).reduce((most, part) => (part > most ? part : most)),
+  };
 }
 
 /**

@@ -75,7 +75,9 @@ for (const [path, body] of files) {
   mkdirSync(dirname(join(folder, path)), { recursive: true });
   writeFileSync(join(folder, path), body);
 }
-const record = { sources: hashOf(sources()), bundle: hashOf(files) };
+// The digest that `hushpoll page-digest` prints: of the scripts alone, whichever survey's page runs them.
+const scripts = new Map([...files].filter(([path]) => path.endsWith(".js")));
+const record = { sources: hashOf(sources()), bundle: hashOf(files), scripts: hashOf(scripts) };
 const text = `${JSON.stringify(record, null, 2)}\n`;
 if (argv[2] === undefined) writeFileSync(join(PACKAGE, "bundle.json"), text);
 stdout.write(text);

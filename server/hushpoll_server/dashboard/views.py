@@ -22,7 +22,7 @@ from hushpoll_server.dashboard.drafts import views as drafts
 from hushpoll_server.dashboard.frame import dashboard, refused
 from hushpoll_server.dashboard.querying import result_page
 from hushpoll_server.dashboard.relating import comparison, joint_table
-from hushpoll_server.dashboard.reporting import report
+from hushpoll_server.dashboard.reporting import report, sheet
 
 VIEWS: Final = (
     signing,
@@ -39,6 +39,7 @@ VIEWS: Final = (
     fairness,
     quality,
     report,
+    sheet,
     curves,
     jobs,
     drafts,

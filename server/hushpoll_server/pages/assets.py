@@ -7,7 +7,6 @@ them for ever and a new release is never mixed with an old one.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from importlib.resources.abc import Traversable
 from typing import Final
 
 from hushpoll_analysis.html import style_sheet
+from hushpoll_shared.page_scripts import ENTRY, WORKER, hash_of
 from hushpoll_shared.survey.published import Published
 
 MEDIA_TYPES: Mapping[str, str] = {
@@ -25,9 +25,6 @@ MEDIA_TYPES: Mapping[str, str] = {
     "svg": "image/svg+xml",
     "map": "application/json",
 }
-ENTRY = "page/main.js"
-# Registered by its own address, and not a part of the page.
-WORKER = "page/worker.js"
 # Of the dashboard, which loads its modules by itself.
 DASHBOARD = "dashboard/"
 # Modules that the browser SDK imports only where a survey needs them (its features.js), and which
@@ -44,6 +41,7 @@ PARTS: Final[Mapping[str, Callable[[Published], object]]] = {
 # For other hosts of the SDK; the page does not import them.
 UNUSED = frozenset(
     {
+        "consequences.js",
         "index.js",
         "languages.js",
         "memory_storage.js",
@@ -126,7 +124,7 @@ def scripts(sdk: Traversable) -> dict[str, bytes]:
     if record.is_file() and built.is_dir():
         bundle = dict(_files(built))
         hashes = {"sources": hash_of(sources), "bundle": hash_of(bundle)}
-        if json.loads(record.read_bytes()) == hashes:
+        if json.loads(record.read_bytes()).items() >= hashes.items():
             return bundle
     return {
         path: body
@@ -138,14 +136,6 @@ def scripts(sdk: Traversable) -> dict[str, bytes]:
 def _stem(path: str) -> str:
     """Return the name of a module, without the hash that a bundle gives it."""
     return path.rpartition("/")[2].removesuffix(".js").partition("-")[0]
-
-
-def hash_of(files: Mapping[str, bytes]) -> str:
-    """Return one hash of all files, their paths included."""
-    digest = hashlib.sha256()
-    for path, body in sorted(files.items()):
-        digest.update(f"{path}\0{len(body)}\0".encode() + body)
-    return digest.hexdigest()
 
 
 def _files(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, bytes]]:

@@ -20,9 +20,9 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.pages.assets import ENTRY, WORKER, assets
 from hushpoll_server.pages.encodings import encoded
-from hushpoll_server.pages.words import ENGLISH, Words, catalogues, words_for
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.words import ENGLISH, Words, catalogues, words_for
 from hushpoll_shared.spelling.languages import chosen, closest, direction
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
@@ -330,6 +330,7 @@ def rendered(
         direction_of=direction,
         style=style_sheet(),
         questions=questions(published, wording),
+        label=words.said_label(published, hosted=True),
         preview=preview,
         root=root,
         modules=assets().modules(published),

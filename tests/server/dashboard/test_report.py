@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
+
 import pytest
 
 pytestmark = pytest.mark.sqlite
@@ -39,6 +43,25 @@ def test_reader_reports_and_does_not_publish(site, over, visit):
     for query in ("format=docx", "estimator=none", "confidence=x", "rows=age&columns=", "rows=x"):
         assert reader.get(f"{PATH}/report-file?{query}").status_code == 422, query
     assert visit("eve", other="admin").get(f"{PATH}/report").status_code == 404
+
+
+def test_a_reader_gets_the_privacy_sheet_before_any_report(site, visit):
+    published = site.publish()
+    reader = visit("ada", work="reader")
+    start = reader.get(PATH).text
+    for form in ("html", "pdf"):
+        assert f'/dashboard{PATH}/privacy-sheet.{form}"' in start
+    sheet = reader.get(f"{PATH}/privacy-sheet.html?language=de&kept_days=30")
+    assert sheet.status_code == 200
+    assert published.digest in sheet.text
+    assert "Datensätze löscht: 30." in sheet.text
+    (style,) = re.findall(r"<style>(.*?)</style>", sheet.text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in sheet.headers["Content-Security-Policy"]
+    assert reader.get(f"{PATH}/privacy-sheet.docx").status_code == 404
+    for query in ("language=xx", "kept_days=x", "kept_days=-1"):
+        assert reader.get(f"{PATH}/privacy-sheet.html?{query}").status_code == 422, query
+    assert visit("eve", other="admin").get(f"{PATH}/privacy-sheet.html").status_code == 404
 
 
 def test_report_without_a_chosen_question_shows_all_as_its_form_says(site, over, visit):

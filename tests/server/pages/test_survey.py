@@ -16,6 +16,7 @@ from hushpoll_server.http.resources import surveys
 from hushpoll_server.pages import survey as page
 from hushpoll_server.pages.survey import MOST_RADIO_BUTTONS, RenderedPages, questions
 from hushpoll_server.services.surveys.surveys import SurveyService
+from hushpoll_server.words import words_for
 from hushpoll_shared.spelling.clock import FixedClock
 from hushpoll_shared.survey.manifest import Manifest
 from sample_survey import make_draft
@@ -73,6 +74,21 @@ def test_the_page_asks_every_question_under_a_policy_of_its_own(site):
     (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
     hashed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     assert f"style-src 'self' 'sha256-{hashed}';" in policy
+
+
+def test_the_page_and_a_preview_have_the_label_of_consequences_once(site):
+    published = site.publish(language="de")
+    label = words_for(["de"]).said_label(published, hosted=True)
+    with site.app.test_request_context():
+        preview = page.rendered(published, published.wording(), preview=True)
+    for text in (site.get("/s/work", headers={}).text, preview):
+        (table,) = re.findall(r'<table class="label">(.*?)</table>', text, re.DOTALL)
+        cells = re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", table)
+        rows = [cell for row in label.rows for cell in (row.party, row.clear, row.randomised)]
+        assert cells[:3] == list(label.heads)
+        assert set(cells) == {*label.heads, *rows, *(row.why for row in label.rows)}
+        for note in label.notes:
+            assert f"<p>{note}</p>" in text
 
 
 def test_the_page_is_compressed_for_browsers_that_take_it(site):

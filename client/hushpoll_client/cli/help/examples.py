@@ -92,6 +92,14 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     "records table": ("hushpoll records table survey.records gender health income",),
     "records weight": ("hushpoll records weight survey.records health --design design.yaml",),
     "relate table": ("hushpoll relate table work-and-health gender health income",),
+    "page-digest": (
+        "hushpoll page-digest https://survey.example.org/s/work-and-health",
+        "hushpoll page-digest https://survey.example.org/s/work-and-health --local",
+    ),
+    "privacy-sheet": (
+        "hushpoll privacy-sheet survey.yaml --out privacy.pdf --language de --kept-days 90",
+        "hushpoll privacy-sheet work-and-health --out privacy.html",
+    ),
     "report": (
         "hushpoll report work-and-health --cross health,gender --out results.html",
         "hushpoll report work-and-health --out results.html --bundle results.zip",

@@ -206,3 +206,36 @@ export const SCRIPT = {
   "error.other": "Diese Seite ist gescheitert.",
   "error.detail": "Im Einzelnen (auf Englisch): {detail}"
 };
+
+export const LABEL = {
+  "label.title": "Wer was aus dem Gesendeten erfahren kann",
+  "label.who": "Wer",
+  "label.in_clear": "Unverändert gesendete Antworten",
+  "label.randomised": "Randomisierte Antworten",
+  "label.team": "Wer fragt",
+  "label.operator": "Wer den Server betreibt",
+  "label.intruder": "Wer dort einbricht",
+  "label.court": "Ein Gericht",
+  "label.household": "Ihr Haushalt",
+  "label.answer": "Ihre Antwort",
+  "label.nothing": "nichts, sobald gesendet ist",
+  "label.hint.0": "einen schwachen Hinweis: Chancen höchstens mal {factor}",
+  "label.hint.1": "einen Hinweis: Chancen höchstens mal {factor}",
+  "label.hint.2": "einen starken Hinweis: Chancen höchstens mal {factor}",
+  "label.hint.3": "so gut wie Ihre Antwort",
+  "label.hint.beyond": "einen starken Hinweis: Chancen mit einem Faktor von {factor}",
+  "label.scripts": "{hint}; mit anderen Skripten Ihre Antwort",
+  "label.team.batches": "Die Fragenden bekommen Berichte gemischt, mindestens {count} auf einmal, außer beim letzten Mal, ohne Adresse und Zeit.",
+  "label.team.end": "Die Fragenden bekommen alle Berichte zusammen, gemischt, wenn die Umfrage vorbei ist, ohne Adresse und Zeit.",
+  "label.team.immediate": "Fragen sie den Server, bevor und nachdem Ihr Bericht ankommt, so können sie ihn von den anderen unterscheiden und wissen, wann er kam.",
+  "label.team.token": "Eine Person, die Ihr Token hat, kann herausfinden, dass es benutzt wurde; der Bericht verrät nicht, mit welchem Token er kam.",
+  "label.operator.open": "Wenn Ihr Bericht ankommt, sieht der Server die Adresse, die ihn sendet. Er behält sie nicht; ein veränderter Server oder ein Proxy davor könnte es und wüsste, wessen Bericht es ist.",
+  "label.operator.token": "Wenn Ihr Bericht ankommt, sieht der Server die Adresse, die ihn sendet, und Ihr Token. Er behält beides nicht beim Bericht; ein veränderter Server oder ein Proxy davor könnte es und wüsste, wessen Bericht es ist.",
+  "label.operator.scripts": "Auch die Skripte, die randomisieren, kommen von diesem Server.",
+  "label.intruder.why": "Die gespeicherten Berichte haben keinen Namen, keine Adresse und kein Token. Bis Ihrer unter andere gemischt ist, steht seine Nummer bei ihm. Eine Person, die dort bleibt, sieht, was der Betreiber sieht.",
+  "label.court.why": "Es kann verlangen, was gespeichert ist, und dieses Gerät, das die Nummer Ihres Berichts kennt: Damit ist er nur zu finden, bis er unter andere gemischt ist.",
+  "label.household.why": "Wer dieses Gerät benutzt, kann sehen, dass es geantwortet hat. Bis der Bericht gesendet ist, wartet er hier, und diese Personen können ihn lesen wie die Fragenden.",
+  "label.single": "Was zu einer Frage gesendet wird, oder zu Fragen, die zusammen randomisiert werden, ändert sie höchstens um den Faktor {factor}.",
+  "label.clear": "Unverändert gesendete Antworten können verraten, wessen Bericht es ist, und Hinweise auf randomisierte geben.",
+  "label.kept": "Der Server behält Berichte, bis sein Betreiber sie löscht."
+};

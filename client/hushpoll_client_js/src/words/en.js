@@ -1,6 +1,6 @@
 /**
  * The words of the hosted page in English, of which each other language has a translation. `PAGE` is for the server's template,
- * `SCRIPT` for the scripts. Both are JSON, which the server reads. Names in braces are filled in; a text by number is an object with the
+ * `SCRIPT` for the scripts, `LABEL` for the label of consequences. All are JSON, which the server reads. Names in braces are filled in; a text by number is an object with the
  * categories of `Intl.PluralRules`, chosen by `count`.
  */
 
@@ -206,4 +206,37 @@ export const SCRIPT = {
   "error.browser": "This browser lacks something that this page needs. Update it, leave its private mode, or use another browser.",
   "error.other": "This page failed.",
   "error.detail": "In detail: {detail}"
+};
+
+export const LABEL = {
+  "label.title": "Who can learn what from what is sent",
+  "label.who": "Who",
+  "label.in_clear": "Answers sent as they are",
+  "label.randomised": "Randomised answers",
+  "label.team": "The people who ask",
+  "label.operator": "The operator of the server",
+  "label.intruder": "A person who breaks in there",
+  "label.court": "A court",
+  "label.household": "Your household",
+  "label.answer": "your answer",
+  "label.nothing": "nothing, once it is sent",
+  "label.hint.0": "a weak hint: odds times {factor} at most",
+  "label.hint.1": "a hint: odds times {factor} at most",
+  "label.hint.2": "a strong hint: odds times {factor} at most",
+  "label.hint.3": "as good as your answer",
+  "label.hint.beyond": "a strong hint: odds times {factor}",
+  "label.scripts": "{hint}; with other scripts, your answer",
+  "label.team.batches": "They get reports shuffled, at least {count} at a time but for the last time, without address and time.",
+  "label.team.end": "They get all reports together, shuffled, when the survey is over, without address and time.",
+  "label.team.immediate": "If they ask before and after your report arrives, they can tell it from the others, and when it came.",
+  "label.team.token": "A person who has your token can find out that it was used; the report does not tell which token it came with.",
+  "label.operator.open": "As your report arrives, the server sees the address that sends it. It keeps none; a changed server or a proxy before it could, and know whose report it is.",
+  "label.operator.token": "As your report arrives, the server sees the address that sends it, and your token. It keeps neither with the report; a changed server or a proxy before it could, and know whose report it is.",
+  "label.operator.scripts": "The scripts that randomise come from this server, too.",
+  "label.intruder.why": "The stored reports have no name, no address and no token. Until yours is shuffled among others, its number is beside it. A person who stays there sees what the operator sees.",
+  "label.court.why": "It can demand what is stored, and this device, which knows the number of your report: that finds it only until it is shuffled among others.",
+  "label.household.why": "People who use this device can see that it has answered. Until the report is sent, it waits here, where they can read it as the people who ask can.",
+  "label.single": "What is sent for one question, or for questions that are randomised together, changes them by at most a factor of {factor}.",
+  "label.clear": "Answers that are sent as they are can tell whose report it is, and hint at randomised ones.",
+  "label.kept": "The server keeps reports until its operator deletes them."
 };

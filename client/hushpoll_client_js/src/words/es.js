@@ -206,3 +206,36 @@ export const SCRIPT = {
   "error.other": "Esta página ha fallado.",
   "error.detail": "En detalle (en inglés): {detail}"
 };
+
+export const LABEL = {
+  "label.title": "Quién puede saber qué por lo que se envía",
+  "label.who": "Quién",
+  "label.in_clear": "Respuestas enviadas tal cual",
+  "label.randomised": "Respuestas aleatorizadas",
+  "label.team": "Las personas que preguntan",
+  "label.operator": "Quien opera el servidor",
+  "label.intruder": "Quien entre allí sin permiso",
+  "label.court": "Un tribunal",
+  "label.household": "Su hogar",
+  "label.answer": "su respuesta",
+  "label.nothing": "nada, una vez enviado",
+  "label.hint.0": "un indicio débil: posibilidades (odds) por {factor} como máximo",
+  "label.hint.1": "un indicio: posibilidades (odds) por {factor} como máximo",
+  "label.hint.2": "un indicio fuerte: posibilidades (odds) por {factor} como máximo",
+  "label.hint.3": "casi su respuesta misma",
+  "label.hint.beyond": "un indicio fuerte: posibilidades (odds) por {factor}",
+  "label.scripts": "{hint}; con otros scripts, su respuesta",
+  "label.team.batches": "Reciben los informes mezclados, al menos {count} a la vez salvo la última vez, sin dirección ni hora.",
+  "label.team.end": "Reciben todos los informes juntos, mezclados, cuando la encuesta ha terminado, sin dirección ni hora.",
+  "label.team.immediate": "Si consultan el servidor antes y después de que llegue su informe, pueden distinguirlo de los demás y saber cuándo llegó.",
+  "label.team.token": "Una persona que tenga su token puede averiguar que se usó; el informe no dice con qué token llegó.",
+  "label.operator.open": "Cuando llega su informe, el servidor ve la dirección desde la que se envía. No la guarda; un servidor modificado, o un proxy delante de él, podría hacerlo y sabría de quién es el informe.",
+  "label.operator.token": "Cuando llega su informe, el servidor ve la dirección desde la que se envía y su token. No guarda ninguno de los dos con el informe; un servidor modificado, o un proxy delante de él, podría hacerlo y sabría de quién es el informe.",
+  "label.operator.scripts": "Los scripts que aleatorizan también vienen de este servidor.",
+  "label.intruder.why": "Los informes guardados no tienen nombre, dirección ni token. Mientras el suyo no esté mezclado con otros, su número está junto a él. Una persona que se quede allí ve lo que ve quien opera el servidor.",
+  "label.court.why": "Puede exigir lo que está guardado, y este dispositivo, que conoce el número de su informe: con él solo se encuentra hasta que se mezcla con otros.",
+  "label.household.why": "Las personas que usan este dispositivo pueden ver que ha respondido. Hasta que se envía el informe, espera aquí, donde pueden leerlo como las personas que preguntan.",
+  "label.single": "Lo que se envía por una pregunta, o por preguntas que se aleatorizan juntas, las cambia en un factor de {factor} como máximo.",
+  "label.clear": "Las respuestas enviadas tal cual pueden revelar de quién es el informe y dar indicios sobre las aleatorizadas.",
+  "label.kept": "El servidor guarda los informes hasta que quien lo opera los borra."
+};

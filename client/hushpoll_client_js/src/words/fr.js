@@ -206,3 +206,36 @@ export const SCRIPT = {
   "error.other": "Cette page a échoué.",
   "error.detail": "En détail (en anglais)\u00a0: {detail}"
 };
+
+export const LABEL = {
+  "label.title": "Qui peut apprendre quoi de ce qui est envoyé",
+  "label.who": "Qui",
+  "label.in_clear": "Réponses envoyées telles quelles",
+  "label.randomised": "Réponses randomisées",
+  "label.team": "Les personnes qui posent les questions",
+  "label.operator": "L’exploitant du serveur",
+  "label.intruder": "Une personne qui s’y introduit",
+  "label.court": "Un tribunal",
+  "label.household": "Votre foyer",
+  "label.answer": "votre réponse",
+  "label.nothing": "rien, une fois l’envoi fait",
+  "label.hint.0": "un faible indice\u00a0: cote multipliée par {factor} au plus",
+  "label.hint.1": "un indice\u00a0: cote multipliée par {factor} au plus",
+  "label.hint.2": "un fort indice\u00a0: cote multipliée par {factor} au plus",
+  "label.hint.3": "presque votre réponse même",
+  "label.hint.beyond": "un fort indice\u00a0: cote multipliée par {factor}",
+  "label.scripts": "{hint}\u202f; avec d’autres scripts, votre réponse",
+  "label.team.batches": "Elles reçoivent les rapports mélangés, au moins {count} à la fois sauf la dernière fois, sans adresse ni heure.",
+  "label.team.end": "Elles reçoivent tous les rapports ensemble, mélangés, quand l’enquête est finie, sans adresse ni heure.",
+  "label.team.immediate": "Si elles interrogent le serveur avant et après l’arrivée de votre rapport, elles peuvent le distinguer des autres et savoir quand il est venu.",
+  "label.team.token": "Une personne qui a votre jeton peut découvrir qu’il a servi\u202f; le rapport ne dit pas avec quel jeton il est venu.",
+  "label.operator.open": "Quand votre rapport arrive, le serveur voit l’adresse d’où il vient. Il ne la garde pas\u202f; un serveur modifié, ou un proxy devant lui, le pourrait et saurait de qui est le rapport.",
+  "label.operator.token": "Quand votre rapport arrive, le serveur voit l’adresse d’où il vient et votre jeton. Il ne garde ni l’une ni l’autre avec le rapport\u202f; un serveur modifié, ou un proxy devant lui, le pourrait et saurait de qui est le rapport.",
+  "label.operator.scripts": "Les scripts qui randomisent viennent aussi de ce serveur.",
+  "label.intruder.why": "Les rapports stockés n’ont ni nom, ni adresse, ni jeton. Tant que le vôtre n’est pas mélangé à d’autres, son numéro est à côté de lui. Une personne qui reste là voit ce que voit l’exploitant.",
+  "label.court.why": "Il peut exiger ce qui est stocké, et cet appareil, qui connaît le numéro de votre rapport\u00a0: ce numéro ne permet de le retrouver que jusqu’à ce qu’il soit mélangé à d’autres.",
+  "label.household.why": "Les personnes qui utilisent cet appareil peuvent voir qu’il a répondu. Jusqu’à ce que le rapport parte, il attend ici, où elles peuvent le lire comme les personnes qui posent les questions.",
+  "label.single": "Ce qui est envoyé pour une question, ou pour des questions randomisées ensemble, la modifie d’un facteur de {factor} au plus.",
+  "label.clear": "Les réponses envoyées telles quelles peuvent révéler de qui est le rapport, et donner des indices sur les réponses randomisées.",
+  "label.kept": "Le serveur garde les rapports jusqu’à ce que son exploitant les supprime."
+};

@@ -1,8 +1,9 @@
 """The hosted page's own words, in each language that the browser SDK has a catalogue of.
 
-A catalogue is a file of the SDK's ``words``, such as ``de.js``, with two objects in JSON: ``PAGE``
-for the template and ``SCRIPT`` for the scripts. English is a part of the scripts; a page in another
-language carries its scripts' words, so that it needs no further request.
+A catalogue is a file of the SDK's ``words``, such as ``de.js``, with three objects in JSON:
+``PAGE`` for the template, ``SCRIPT`` for the scripts, and ``LABEL`` for the table of who can learn
+what. English is a part of the scripts; a page in another language carries its scripts' words, so
+that it needs no further request.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -19,6 +20,9 @@ from typing import Any, Final
 from markupsafe import Markup, escape
 
 from hushpoll_shared.spelling.languages import closest
+from hushpoll_shared.survey.consequences import ENGLISH as LABEL_KEYS
+from hushpoll_shared.survey.consequences import SaidLabel, label_of, say_label
+from hushpoll_shared.survey.published import Published
 
 ENGLISH: Final = "en"
 _PART: Final = re.compile(r"^export const (\w+) = (\{.*?^\});$", re.DOTALL | re.MULTILINE)
@@ -31,6 +35,7 @@ class Words:
     language: str
     page: Mapping[str, str]
     script: Mapping[str, Any]
+    label: Mapping[str, str] = field(default_factory=dict)
 
     def say(self, key: str, **values: str | int) -> Markup:
         """Return a text as markup, with the values in place of the names in braces.
@@ -39,6 +44,15 @@ class Words:
         """
         text = self.page[key] if key in self.page else self.script[key]
         return Markup(escape(text)).format(**values)  # noqa: S704  # escaped first
+
+    @property
+    def label_texts(self) -> dict[str, str]:
+        """The texts that `hushpoll_shared.survey.consequences` says its label with."""
+        return {key: {**self.label, **self.script}[key] for key in LABEL_KEYS}
+
+    def said_label(self, published: Published, *, hosted: bool) -> SaidLabel:
+        """Say who can learn what from what is sent to a survey."""
+        return say_label(label_of(published, hosted=hosted), self.label_texts, self.language)
 
     @property
     def embedded(self) -> Markup:
@@ -61,7 +75,7 @@ def read_catalogues(folder: Traversable) -> dict[str, Words]:
     Raises
     ------
     KeyError
-        A file lacks ``PAGE`` or ``SCRIPT``.
+        A file lacks ``PAGE``, ``SCRIPT`` or ``LABEL``.
     """
     words = {}
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
@@ -69,7 +83,7 @@ def read_catalogues(folder: Traversable) -> dict[str, Words]:
         if ending == "js":
             text = file.read_text("utf-8")
             parts = {name: json.loads(part) for name, part in _PART.findall(text)}
-            words[language] = Words(language, parts["PAGE"], parts["SCRIPT"])
+            words[language] = Words(language, parts["PAGE"], parts["SCRIPT"], parts["LABEL"])
     return words
 
 

@@ -8,7 +8,9 @@ import re
 import pytest
 from markupsafe import Markup
 
-from hushpoll_server.pages.words import Words, catalogues, words_for
+from hushpoll_server.words import Words, catalogues, words_for
+from hushpoll_shared.spelling.spelled_numbers import SPELLED_LANGUAGES
+from hushpoll_shared.survey.consequences import ENGLISH
 
 TITLES = {"de": "Arbeit", "nl": "Werk"}
 EMBEDDED = re.compile(r'<script type="application/json" id="words">(.*?)</script>', re.DOTALL)
@@ -38,6 +40,13 @@ def test_every_catalogue_has_the_keys_of_the_english_one():
     for language, words in catalogues().items():
         assert words.script["language"] == language
         assert (list(words.page), list(words.script)) == (list(english.page), list(english.script))
+
+
+def test_every_catalogue_has_the_words_of_the_label_and_spells_numbers():
+    assert set(catalogues()) == set(SPELLED_LANGUAGES)
+    assert catalogues()["en"].label_texts == ENGLISH
+    for words in catalogues().values():
+        assert list(words.label) == [key for key in ENGLISH if key.startswith("label.")]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,57 @@
+"""The privacy sheet of a survey, as a page or as PDF."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flask import Response, request
+
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_server.dashboard.frame import dashboard, finished, private
+from hushpoll_server.dashboard.surveys import reached
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import services
+from hushpoll_server.reports.pdf import NotPrinted
+from hushpoll_server.reports.privacy_sheet import MEDIA_TYPES, privacy_sheet, sheet_policy
+from hushpoll_server.services.people.roles import Role
+from hushpoll_shared.reading.decimal_texts import parse_whole
+from hushpoll_shared.spelling.text import show
+
+RETRY_AFTER_SECONDS: Final = 10
+
+
+@dashboard.get("/surveys/<name>/versions/<int:version>/privacy-sheet.<form>")
+@private
+def sheet(name: str, version: int, form: str) -> Response:
+    """Give two pages for an ethics board or a data-protection officer; nothing of reports."""
+    row = reached(name, version, Role.READER)
+    if form not in MEDIA_TYPES:
+        raise Refused("not-found", f"there is no privacy sheet as {show(form)}; choose html or pdf")
+    days = request.args.get("kept_days", "").strip()
+    try:
+        body = privacy_sheet(
+            services().surveys.published(row),
+            form,
+            language=request.args.get("language") or None,
+            kept_days=_days(days) if days else None,
+        )
+    except MissingExtra as error:
+        raise Refused("missing-extra", str(error)) from error
+    except NotPrinted as error:
+        raise Refused("unavailable", str(error), retry_after=RETRY_AFTER_SECONDS) from error
+    answer = finished(Response(body, mimetype=MEDIA_TYPES[form]))
+    if form == "html":
+        answer.headers["Content-Security-Policy"] = sheet_policy()
+    else:
+        file = f"{row.name}-{row.version}-privacy.pdf"
+        answer.headers["Content-Disposition"] = f'attachment; filename="{file}"'
+    return answer
+
+
+def _days(text: str) -> int:
+    try:
+        return parse_whole(text)
+    except ValueError:
+        raise InvalidParameter(
+            f"kept_days is {show(text)}; give a whole number of days such as 90", field="kept_days"
+        ) from None
