@@ -13,9 +13,6 @@ import pytest
 from hushpoll_analysis import shuffle_guarantee
 from hushpoll_analysis.estimates.cross_table import cross_table
 from hushpoll_analysis.estimates.frequencies import frequencies, frequencies_from_counts
-from hushpoll_analysis.planning.goals import Goal
-from hushpoll_analysis.planning.planner import plan
-from hushpoll_analysis.planning.verdicts import verdicts
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.records.counts import PairCounts, count_pairs
 from hushpoll_analysis.records.records import Records, RecordStream
@@ -321,17 +318,3 @@ def test_standard_errors_of_a_drawn_survey_are_those_that_its_law_predicts() -> 
     for one in frequencies(records):
         assert one.standard_error is not None
         assert one.standard_error[0] ** 2 == pytest.approx(variance, rel=0.06)
-
-
-def test_a_plan_of_a_survey_with_a_draw_is_refused_with_what_stands_in_for_it() -> None:
-    manifest = Manifest.from_dict({**draft_of(2), "protected": None})
-    for planned in (
-        lambda: plan(manifest, 1000),
-        lambda: verdicts(manifest, [Goal.parse("width:gender=0.1")], n=1000),
-    ):
-        with pytest.raises(
-            InvalidParameter,
-            match=r"draw rota.*answered by 2 in 3 respondents with epsilon 1\.5: plan one of them",
-        ) as caught:
-            planned()
-        assert caught.value.field == "draws"

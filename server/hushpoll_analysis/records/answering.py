@@ -50,6 +50,49 @@ def answering(source: Source, names: Collection[str]) -> Source:
     return source.answering(known)
 
 
+def of_respondents(
+    published: Published, names: Collection[str], n: int, *, field: str = "attribute"
+) -> tuple[Published, int]:
+    """Return the survey as it is of those who answer some questions, and how many of n they are.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    names : collection of str
+        Of the questions.
+    n : int
+        Respondents, at least 1.
+    field : str
+        That a refusal names.
+
+    Returns
+    -------
+    published : Published
+        None of these questions is in a draw.
+    n : int
+        Expected number of those who answer all of them, rounded down, at least 1.
+
+    Raises
+    ------
+    InvalidParameter
+        If nobody answers all of them.
+    """
+    if not published.draws:
+        return published, n
+    require_answered(published, names, field=field)
+    return published.answering(names), max(int(n * published.share_answering(names)), 1)
+
+
+def audited(published: Published) -> tuple[str, ...]:
+    """Return the questions that an audit from records needs: the protected one, and the labels."""
+    if published.protected is None:
+        return ()
+    target = published.target
+    labels = () if target is None or target.positive is None else (target.name,)
+    return tuple(dict.fromkeys((published.protected.attribute, *labels)))
+
+
 def require_answered(
     published: Published, names: Collection[str], *, field: str = "attribute"
 ) -> None:
