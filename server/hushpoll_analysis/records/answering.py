@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection
+from fractions import Fraction
 from typing import Any, TypeVar
 
 from hushpoll_analysis.records.source import Source
@@ -81,7 +82,21 @@ def of_respondents(
     if not published.draws:
         return published, n
     require_answered(published, names, field=field)
-    return published.answering(names), max(int(n * published.share_answering(names)), 1)
+    return published.answering(names), max(int(n * part_answering(published, names)), 1)
+
+
+def part_answering(published: Published, names: Collection[str]) -> Fraction:
+    """Return which part of the respondents answers questions, in [0, 1].
+
+    Of a survey as it is of those who answer some questions it is the part of these.
+    """
+    seen = [
+        one.name
+        for one in published.attributes
+        if one.draw is None and published.draw_of(one.block or one.name) is not None
+    ]
+    both = published.share_answering(dict.fromkeys((*names, *seen)))
+    return both / published.share_answering(seen)
 
 
 def audited(published: Published) -> tuple[str, ...]:
