@@ -18,6 +18,9 @@ from hushpoll_analysis.records.counts import PairCounts, count_pairs
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfCounts, OfRecords
 from hushpoll_analysis.results import result_of
+from hushpoll_analysis.survey_design.design import CellValues, SurveyDesign, checked
+from hushpoll_analysis.survey_design.estimation import shares_from_counts, weighted_shares
+from hushpoll_analysis.survey_design.several import weighted_shares_of_several
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_fleet.behaviour.plan import Behaviour
 from hushpoll_fleet.behaviour.poisoning import poisoned
@@ -396,3 +399,39 @@ def test_expected_counts_of_a_draw_are_those_of_the_part_that_answers() -> None:
     kept = whole.pairs().answering(whole.published, ["age", "sleep"])
     assert kept is not None
     assert kept.counts.n == 1000
+
+
+def test_weighted_shares_are_of_those_who_answer_the_question_and_the_margin(
+    asked: tuple[Records, dict[str, Any]],
+) -> None:
+    records, codes = asked
+    margin = CellValues(("age",), {"1": 0.2, "2": 0.2, "3": 0.6})
+    truth = sum(
+        part * codes["sleep"][codes["age"] == code].mean()
+        for code, part in enumerate((0.2, 0.2, 0.6))
+    )
+    for by in ("records", "counts"):
+        design = SurveyDesign(margins=(margin,), population=1e6)
+        if by == "records":
+            found = weighted_shares(records, "sleep", design, confidence=0.999)
+        else:
+            source = OfRecords(records).answering(["sleep", "age"])
+            plan = checked(design, source.published, "sleep")
+            joint = source.pair("sleep", "age")
+            found = shares_from_counts(
+                source.published, joint.first, joint.n, joint, plan, "sleep", confidence=0.999
+            )
+        assert found.n == by_hand(records, "sleep", "age").sum()
+        assert found.shares.lower[1] < truth < found.shares.upper[1]
+        assert found.totals is not None
+    weights = 1.0 + codes["town"]
+    told = weighted_shares(records, "sleep", weights=weights, confidence=0.999)
+    assert told.n == by_hand(records, "sleep").sum()
+    assert told.totals is None  # the weights of those who answer are not all people
+    assert weighted_shares(records, "gender", weights=weights).totals is not None
+    several = weighted_shares_of_several(records, ["gender", "sleep"], weights=weights)
+    assert several.to_dict()["n"] == len(records)
+    assert several.results[1].n == told.n
+    few, _ = records_of(survey(answer=1), 2000)
+    with pytest.raises(InvalidParameter, match="nobody answers both"):
+        weighted_shares(few, "sleep", SurveyDesign(margins=(margin,)))

@@ -145,12 +145,13 @@ def outcomes_of_pairs(query: Query, source: Source, on_pair: OnPair | None = Non
     published, rate = source.published, query.rate
     pairs = check_pairs(published, rate, but=query.where or ())
     counts = source.pairs()
-    kept = OfCounts(published, counts)
     most = tables_for(len(pairs), rate)
     tests: list[IndependenceTest] = []
     for number, (a, b) in enumerate(pairs, start=1):
         # of those who answer both, where one is in a draw
-        both = answering(kept, [a, b])
+        kept = counts.answering(published, [a, b])
+        of_both = published.answering([a, b])
+        both = answering(source, [a, b]) if kept is None else OfCounts(of_both, kept)
         tests.append(run_test(Independence(a=a, b=b), both, most_tables=most))
         if on_pair is not None:
             on_pair(number, len(pairs))

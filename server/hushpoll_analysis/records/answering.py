@@ -99,6 +99,11 @@ def part_answering(published: Published, names: Collection[str]) -> Fraction:
     return both / published.share_answering(seen)
 
 
+def part_of_all(published: Published, names: Collection[str]) -> bool:
+    """Return whether a part of a survey's respondents answers questions, whatever was chosen."""
+    return published.share_answering(names) < 1
+
+
 def audited(published: Published) -> tuple[str, ...]:
     """Return the questions that an audit from records needs: the protected one, and the labels."""
     if published.protected is None:
