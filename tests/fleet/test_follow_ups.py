@@ -115,23 +115,29 @@ def test_the_audit_reaches_the_epsilon_of_a_follow_up_and_does_not_pass_it() -> 
     """The kernels stand in for a device: they draw by the same law, and fast."""
     rng = np.random.default_rng(3)
 
-    def fast(published, value, times):
-        (block,) = published.blocks
-        codes = zip(block.questions, block.part(value), strict=True)
-        columns = {question.name: np.full(times, code) for question, code in codes}
+    def fast(published, answers, times):
+        codes = published.layout.code_answers(answers)
+        columns = {name: np.full(times, code) for name, code in codes.items()}
         return encode_many(published, columns, rng).tobytes()
 
-    finding = audit(fast, "SS", "1", sdk="kernels", draws=200_000, follow_up=True)
+    finding = audit(fast, "SS", "1", sdk="kernels", draws=200_000, kind="follow-up")
     assert not finding.overspends
     assert finding.share > 0.9
 
 
 @pytest.mark.parametrize("sdk", SDKS)
 def test_each_sdk_answers_a_question_and_its_follow_up_as_the_audit_asks(sdk: str) -> None:
-    published = survey_of("GRR", "40", follow_up=True)
+    published = survey_of("GRR", "40", "follow-up")
     (block,) = published.blocks
     assert [block.part(value) for value in range(block.k)] == [(0, 3), (1, 0), (1, 1), (1, 2)]
     for value in range(4):
-        data = SDKS[sdk](published, value, 20)
+        data = SDKS[sdk](
+            published,
+            {
+                question.name: question.domain[code]
+                for question, code in zip(block.questions, block.part(value), strict=True)
+            },
+            20,
+        )
         # A lie has a chance of under 1e-15.
         assert {block.oracle.support(data[at : at + 1]) for at in range(20)} == {(value,)}

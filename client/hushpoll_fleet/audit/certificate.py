@@ -1,7 +1,8 @@
 """Epsilon measured from outside: how far a device's records tell two answers apart.
 
 For two answers v and w, the event "the record supports v and not w" is the one whose chances differ
-most between a person who answered v and one who answered w: by the whole factor e^epsilon. From how
+most between a person who answered v and one who answered w: by the whole factor e^epsilon. Where a
+question has several fields of the record, the event is that of all of them at once. From how
 often it happened under each, Clopper and Pearson's exact bounds (Biometrika 26, 1934) give a lower
 bound on ln of that factor. A device that keeps to its epsilon stays below it, but for an agreed
 chance alpha.
@@ -10,20 +11,20 @@ chance alpha.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import permutations
 from typing import Any, Final
 
 from hushpoll_client import Published
 from hushpoll_fleet.audit.devices import Device
+from hushpoll_protocols import SecureBits
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.survey.manifest import Manifest
 
 CATEGORIES: Final = 4
 FEWEST_DRAWS: Final = 1_000
 MOST_DRAWS: Final = 100_000_000
-# The two answers whose records are told apart.
-_ANSWERS: Final = (0, 1)
 # Records that are held and counted at a time.
 _ROWS: Final = 200_000
 
@@ -73,16 +74,82 @@ class Finding:
         return {**asdict(self), "share": self.share, "overspends": self.overspends}
 
 
-def survey_of(
-    protocol: str, epsilon: str, *, together: bool = False, follow_up: bool = False
-) -> Published:
-    """Return the survey that an audit answers, with `CATEGORIES` values that are told apart.
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of question that is audited, and the two answers whose records are told apart.
 
-    It asks one question of so many categories, or two of half as many, in one block; or, in one
-    block as well, one of two categories and a follow-up after the second of them.
+    Attributes
+    ----------
+    told : str
+        What is audited, in words.
+    asked : mapping
+        The manifest's attributes and what joins them; the randomised value has `CATEGORIES` values.
+    answers : tuple of two mappings
+        Answers, as an app gives them to a device.
     """
-    names = ("answer", "other") if together or follow_up else ("answer",)
-    k = CATEGORIES // len(names)
+
+    told: str
+    asked: Mapping[str, Any]
+    answers: tuple[Mapping[str, Any], Mapping[str, Any]]
+
+
+def _question(name: str, k: int, **more: Any) -> dict[str, Any]:
+    categories = [f"answer {code}" for code in range(k)]
+    return {"name": name, "role": "sensitive", "categories": categories} | more
+
+
+_BLOCK: Final = [{"name": "block", "attributes": ["answer", "other"]}]
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "alone": Kind(
+        "one question",
+        {"attributes": [_question("answer", CATEGORIES)]},
+        ({"answer": "answer 0"}, {"answer": "answer 1"}),
+    ),
+    "together": Kind(
+        "two questions that are randomised together",
+        {"attributes": [_question("answer", 2), _question("other", 2)], "together": _BLOCK},
+        (
+            {"answer": "answer 0", "other": "answer 0"},
+            {"answer": "answer 0", "other": "answer 1"},
+        ),
+    ),
+    "follow-up": Kind(
+        "a question and its follow-up, together",
+        {
+            # Who is not asked has one value, and each other has the first answer besides.
+            "attributes": [
+                _question("answer", 2),
+                _question("other", CATEGORIES - 1, ask_if={"answer": ["answer 1"]}),
+            ],
+            "together": _BLOCK,
+        },
+        ({"answer": "answer 0"}, {"answer": "answer 1", "other": "answer 0"}),
+    ),
+    "number": Kind(
+        "a number, at both ends of its limits",
+        {
+            "attributes": [
+                {
+                    "name": "answer",
+                    "role": "sensitive",
+                    "number": {"low": 0, "high": 3000, "anchors": [0, 1000, 2000, 3000]},
+                }
+            ]
+        },
+        ({"answer": 0}, {"answer": 3000}),
+    ),
+    "select-all": Kind(
+        "select all that apply, of two options",
+        {"attributes": [_question("answer", 2, select={})]},
+        ({"answer": []}, {"answer": ["answer 0", "answer 1"]}),
+    ),
+}
+"""The kinds of questions that can be audited."""
+
+
+def survey_of(protocol: str, epsilon: str, kind: str = "alone") -> Published:
+    """Return the survey that an audit of a kind of question answers."""
     draft: dict[str, Any] = {
         "name": "audit",
         "version": 1,
@@ -90,22 +157,8 @@ def survey_of(
         "epsilon": epsilon,
         "split": "uniform",
         "protocol": protocol,
-        "attributes": [
-            {
-                "name": name,
-                "role": "sensitive",
-                "categories": [f"answer {code}" for code in range(k)],
-            }
-            for name in names
-        ],
+        **KINDS[kind].asked,
     }
-    if follow_up:
-        # Who is not asked has one value, and each other has the first answer besides.
-        other = draft["attributes"][1]
-        other["categories"] = [f"answer {code}" for code in range(CATEGORIES - 1)]
-        other["ask_if"] = {"answer": ["answer 1"]}
-    if len(names) > 1:
-        draft["together"] = [{"name": "block", "attributes": list(names)}]
     return Manifest.from_dict(draft).resolve()
 
 
@@ -117,8 +170,7 @@ def audit(
     sdk: str,
     draws: int = 1_000_000,
     alpha: float = 0.001,
-    together: bool = False,
-    follow_up: bool = False,
+    kind: str = "alone",
 ) -> Finding:
     """Audit one device's draws of one protocol.
 
@@ -136,10 +188,8 @@ def audit(
         Records to draw, in [1000, 10**8]; half of each of two answers.
     alpha : float
         Chance of finding more than is spent, in (0, 0.5].
-    together : bool
-        Whether the answers are those to two questions of one block.
-    follow_up : bool
-        Whether they are those to a question and to its follow-up, in one block.
+    kind : str
+        Which kind of question is answered, out of `KINDS`.
 
     Raises
     ------
@@ -154,49 +204,69 @@ def audit(
         )
     if not 0 < alpha <= 0.5:
         raise InvalidParameter(f"alpha is {alpha}; give a number in (0, 0.5]", field="alpha")
-    published = survey_of(protocol, epsilon, together=together, follow_up=follow_up)
-    oracle = published.blocks[0].oracle
+    if kind not in KINDS:
+        raise InvalidParameter(f"kind is {kind}; it is one of {', '.join(KINDS)}", field="kind")
+    published = survey_of(protocol, epsilon, kind)
+    realized = float(sum(block.oracle.realized_epsilon for block in published.blocks))
     n = draws // 2
-    # hits[v][w]: records of answer v that support w and not the other
-    hits = {value: _hits(device, published, value, n) for value in _ANSWERS}
+    answers = KINDS[kind].answers
+    values = [_values(published, given) for given in answers]
+    # hits[v][w]: records of answer v that support all of w and nothing of the other
+    hits = [_hits(device, published, given, values, n) for given in answers]
     # Both directions, each with two bounds, so each bound is allowed a quarter of alpha.
     bound = max(
-        _lower_bound(hits[v][v], hits[w][v], n, alpha / 4) for v, w in permutations(_ANSWERS)
+        _lower_bound(hits[v][v], hits[w][v], n, alpha / 4) for v, w in permutations(range(2))
     )
     return Finding(
         sdk=sdk,
         protocol=protocol,
-        epsilon=float(oracle.epsilon),
-        realized_epsilon=float(oracle.realized_epsilon),
+        epsilon=float(epsilon),
+        realized_epsilon=realized,
         draws=2 * n,
         lower_bound=bound,
-        reachable=_reachable(hits[0][0], n, float(oracle.realized_epsilon), alpha / 4),
+        reachable=_reachable(hits[0][0], n, realized, alpha / 4),
         alpha=alpha,
     )
 
 
-def _hits(device: Device, published: Published, value: int, n: int) -> dict[int, int]:
-    """Count the records that support one of the two answers and not the other."""
+def _values(published: Published, given: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return what each field of the record randomises for some answers; numbers are at anchors."""
+    codes = published.layout.code_answers(given)
+    return tuple(field.draw(codes, SecureBits()) for field in published.layout.fields)
+
+
+def _hits(
+    device: Device,
+    published: Published,
+    given: Mapping[str, Any],
+    values: Sequence[tuple[int, ...]],
+    n: int,
+) -> list[int]:
+    """Count, for each of the two, the records that support its values and none of the other's."""
     try:
         import numpy as np
 
         from hushpoll_protocols.kernels import indicators
     except ImportError:
         raise MissingExtra("kernels", "auditing a device") from None
-    oracle = published.blocks[0].oracle
-    hits = dict.fromkeys(_ANSWERS, 0)
+    size = published.layout.record_size
+    hits = [0, 0]
     for start in range(0, n, _ROWS):
         rows = min(_ROWS, n - start)
-        data = device(published, value, rows)
-        if len(data) != rows * oracle.record_size:
+        data = device(published, given, rows)
+        if len(data) != rows * size:
             raise InvalidParameter(
                 f"the device returned {len(data)} bytes for {rows} records; it must return their "
                 "records, one after the other",
                 field="device",
             )
-        supported = indicators(oracle, np.frombuffer(data, np.uint8).reshape(rows, -1))
-        for v, w in permutations(_ANSWERS):
-            hits[v] += int(((supported[:, v] == 1) & (supported[:, w] == 0)).sum())
+        records = np.frombuffer(data, np.uint8).reshape(rows, size)
+        told = np.ones((2, rows), bool)
+        for field, *pair in zip(published.layout.fields, *values, strict=True):
+            supported = indicators(field.oracle, records[:, field.offset : field.end])
+            for v, w in permutations(range(2)):
+                told[v] &= (supported[:, pair[v]] == 1) & (supported[:, pair[w]] == 0)
+        hits = [before + int(one.sum()) for before, one in zip(hits, told, strict=True)]
     return hits
 
 

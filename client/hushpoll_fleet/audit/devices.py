@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import resources
-from typing import Final
+from typing import Any, Final
 
 from hushpoll_client import Published, randomize
 from hushpoll_protocols.errors import HushpollError
 
-Device = Callable[[Published, int, int], bytes]
-"""Draw `times` records of the answer with a code, to a survey of one block: their bytes."""
+Device = Callable[[Published, Mapping[str, Any], int], bytes]
+"""Draw so many records of some answers to a survey: their bytes, one after the other."""
 
 # A million draws take less than a minute; a process that hangs must not hang the audit.
 _SECONDS: Final = 1800
@@ -22,15 +23,12 @@ class DeviceFailed(HushpollError):
     """An SDK that could not be run."""
 
 
-def python_device(published: Published, value: int, times: int) -> bytes:
+def python_device(published: Published, answers: Mapping[str, Any], times: int) -> bytes:
     """Draw through ``hushpoll_client.randomize``, with the operating system's randomness."""
-    (block,) = published.blocks
-    codes = zip(block.questions, block.part(value), strict=True)
-    answers = {question.name: question.domain[code] for question, code in codes}
     return b"".join(randomize(published, answers).record for _ in range(times))
 
 
-def browser_device(published: Published, value: int, times: int) -> bytes:
+def browser_device(published: Published, answers: Mapping[str, Any], times: int) -> bytes:
     """Draw through the browser SDK's modules, in node.
 
     Raises
@@ -48,7 +46,7 @@ def browser_device(published: Published, value: int, times: int) -> bytes:
     tool = resources.files("hushpoll_client_js") / "tools" / "draw.js"
     with resources.as_file(tool) as script:
         done = subprocess.run(  # noqa: S603  # our own script, no shell
-            [node, str(script), str(value), str(times)],
+            [node, str(script), json.dumps(answers), str(times)],
             input=published.canonical,
             capture_output=True,
             timeout=_SECONDS,

@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 from rich.table import Table
 
-from hushpoll_fleet.audit.certificate import FEWEST_DRAWS, MOST_DRAWS, Finding, audit
+from hushpoll_fleet.audit.certificate import FEWEST_DRAWS, KINDS, MOST_DRAWS, Finding, audit
 from hushpoll_fleet.audit.devices import SDKS
 from hushpoll_protocols import PROTOCOLS, parse_epsilon
 from hushpoll_shared.cli.table_out import save_table, table_out_option
@@ -30,6 +30,8 @@ _FINDINGS: Final = columns(
     draws="whole",
     verdict="text",
 )
+
+_KINDS: Final = [f"{name} is {kind.told}" for name, kind in KINDS.items()]
 
 # A lower bound below this share of what is spent proves little.
 SHARP = 0.95
@@ -85,14 +87,11 @@ def _epsilons(_: click.Context, _option: click.Parameter, value: str) -> tuple[s
     help="Chance of each finding to accuse an SDK that spends no more than it says.",
 )
 @click.option(
-    "--together",
-    is_flag=True,
-    help="Audit the answers to two questions that are randomised together, in place of one.",
-)
-@click.option(
-    "--follow-up",
-    is_flag=True,
-    help="Audit the answers to a question and its follow-up, together, in place of one.",
+    "--kind",
+    type=click.Choice(list(KINDS)),
+    default="alone",
+    show_default=True,
+    help=f"Which kind of question is audited: {'; '.join(_KINDS)}.",
 )
 @table_out_option
 @json_option
@@ -105,8 +104,7 @@ def command(
     epsilons: tuple[str, ...],
     draws: int,
     alpha: float,
-    together: bool,
-    follow_up: bool,
+    kind: str,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -130,20 +128,19 @@ def command(
                 sdk=sdk,
                 draws=draws,
                 alpha=alpha,
-                together=together,
-                follow_up=follow_up,
+                kind=kind,
             )
             findings.append(finding)
             advance(1)
-    document = _document(findings, draws, alpha)
+    document = _document(findings, draws, alpha, kind)
     if out is not None:
         save_table(document, lambda: findings_table(document), out)
-    emit(document, certificate(findings, draws, alpha), as_json=as_json)
+    emit(document, certificate(findings, draws, alpha, kind), as_json=as_json)
     if any(finding.overspends for finding in findings):
         ctx.exit(1)
 
 
-def certificate(findings: list[Finding], draws: int, alpha: float) -> str:
+def certificate(findings: list[Finding], draws: int, alpha: float, kind: str) -> str:
     """Return the findings as text."""
     table = Table("SDK", "protocol", box=None, pad_edge=False)
     for heading in ("epsilon", "realized", "bound", "share"):
@@ -163,6 +160,7 @@ def certificate(findings: list[Finding], draws: int, alpha: float) -> str:
     return rendered(
         f"hushpoll {version('hushpoll')}, Python {platform.python_version()}: "
         f"{draws} draws each, alpha {alpha:g}",
+        *([] if kind == "alone" else [f"What is answered: {KINDS[kind].told}."]),
         "",
         table,
         "",
@@ -180,7 +178,7 @@ def findings_table(document: Mapping[str, Any]) -> ResultTable:
     document : mapping
         As ``hushpoll audit --json`` gives it.
     """
-    about = {name: document[name] for name in ("hushpoll", "draws", "alpha")}
+    about = {name: document[name] for name in ("hushpoll", "kind", "draws", "alpha")}
     return ResultTable.of("audit of devices", _FINDINGS, document["findings"], about)
 
 
@@ -195,9 +193,10 @@ def verdict(finding: Finding) -> str:
     return "holds, and spends less than its law"
 
 
-def _document(findings: list[Finding], draws: int, alpha: float) -> dict[str, Any]:
+def _document(findings: list[Finding], draws: int, alpha: float, kind: str) -> dict[str, Any]:
     return {
         "hushpoll": version("hushpoll"),
+        "kind": kind,
         "draws": draws,
         "alpha": alpha,
         "findings": [{**finding.to_dict(), "verdict": verdict(finding)} for finding in findings],

@@ -90,7 +90,7 @@ def blocks(fleet: Fleet) -> Iterator[Block]:
         for row, behaviour in enumerate(behaviours):
             if behaviour in POISONERS:
                 answers = {
-                    entry.name: entry.domain[int(part[entry.name][row])]
+                    entry.name: entry.answer_of(int(part[entry.name][row]))
                     for entry in published.attributes
                 }
                 record = fleet.fake_record(number + row, behaviour, answers)

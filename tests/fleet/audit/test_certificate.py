@@ -27,7 +27,7 @@ def overspending(device):
     meant.
     """
 
-    def draw(published, value, times):
+    def draw(published, answers, times):
         document = published.to_dict()
         (attribute,) = document["attributes"]
         more = f"{float(attribute['epsilon']) * 1.1:.6f}".rstrip("0").rstrip(".")
@@ -42,7 +42,7 @@ def overspending(device):
             "parameters": oracle.parameters,
             "thresholds": {name: f"{one:016x}" for name, one in oracle.thresholds.items()},
         }
-        return device(Published.from_json({**document, "epsilon": more}), value, times)
+        return device(Published.from_json({**document, "epsilon": more}), answers, times)
 
     return draw
 
@@ -84,8 +84,8 @@ def test_a_million_draws(sdk, protocol, epsilon):
 
 
 def test_a_device_that_sends_the_truth_is_caught():
-    def honest_to_a_fault(published, value, times):
-        return bytes([value]) * times
+    def honest_to_a_fault(published, answers, times):
+        return bytes([published.layout.code_answers(answers)["answer"]]) * times
 
     finding = audit(honest_to_a_fault, "GRR", "4", sdk="none", draws=1000)
     assert finding.overspends
@@ -94,11 +94,11 @@ def test_a_device_that_sends_the_truth_is_caught():
 def test_a_device_that_sends_noise_alone_spends_nothing():
     oracle = create("GRR", k=4, epsilon="0.000001")
 
-    def noise(published, value, times):
-        del published
+    def noise(published, answers, times):
         from hushpoll_protocols import SecureBits
 
         bits = SecureBits()
+        value = published.layout.code_answers(answers)["answer"]
         return b"".join(oracle.randomize(value, bits) for _ in range(times))
 
     finding = audit(noise, "GRR", "2", sdk="none", draws=400_000)
@@ -122,12 +122,12 @@ def test_parameters_have_intervals(option, value):
 def test_without_node_the_message_says_what_to_do(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(DeviceFailed, match="--sdk python"):
-        browser_device(survey_of("GRR", "1"), 0, 1)
+        browser_device(survey_of("GRR", "1"), {"answer": "answer 0"}, 1)
 
 
 def test_what_node_refuses_is_quoted():
     with pytest.raises(DeviceFailed, match="node ended with code 1: RangeError"):
-        browser_device(survey_of("GRR", "1"), 0, -1)
+        browser_device(survey_of("GRR", "1"), {"answer": "answer 0"}, -1)
 
 
 def test_the_survey_audited_is_one_that_a_device_takes():
@@ -149,6 +149,10 @@ def test_the_command_prints_a_certificate(hushpoll, tmp_path):
         '"GRR"',
         '"THE"',
     ]
+    assert json.loads(out)["kind"] == "alone"
+    code, out, _ = hushpoll("audit", *arguments, "--alpha", ALPHA, "--kind", "number")
+    assert "What is answered: a number, at both ends of its limits." in out
+    code, out, _ = hushpoll("audit", *arguments, "--alpha", ALPHA, "--json")
     findings = json.loads(out)["findings"]
     assert [one["protocol"] for one in findings] == ["GRR", "THE"]
     assert all(0 < one["lower_bound"] <= one["realized_epsilon"] for one in findings)
