@@ -13,23 +13,29 @@ import pytest
 from hushpoll_analysis import shuffle_guarantee
 from hushpoll_analysis.estimates.cross_table import cross_table
 from hushpoll_analysis.estimates.frequencies import frequencies, frequencies_from_counts
-from hushpoll_analysis.planning.goals import Goal
-from hushpoll_analysis.planning.planner import plan
-from hushpoll_analysis.planning.verdicts import verdicts
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.records.counts import PairCounts, count_pairs
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfCounts, OfRecords
 from hushpoll_analysis.results import result_of
+from hushpoll_analysis.survey_design.design import CellValues, SurveyDesign, checked
+from hushpoll_analysis.survey_design.estimation import shares_from_counts, weighted_shares
+from hushpoll_analysis.survey_design.several import weighted_shares_of_several
+from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_fleet.behaviour.plan import Behaviour
 from hushpoll_fleet.behaviour.poisoning import poisoned
 from hushpoll_protocols import InvalidParameter, MalformedRecord
 from hushpoll_shared import Manifest, Published
+from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.conditional_shares import ConditionalShares
 from hushpoll_shared.queries.cross_tables import CrossTable
+from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.independence import Independence
 from hushpoll_shared.queries.ordered_answers import Ordered
+from hushpoll_shared.queries.simultaneous_estimates import Simultaneous
+from hushpoll_shared.queries.simultaneous_means import SimultaneousMeans
+from hushpoll_shared.querying.result_text import text_of_result
 from hushpoll_shared.wire.batch import answered, encode_many
 
 ATTRIBUTES = [
@@ -323,15 +329,109 @@ def test_standard_errors_of_a_drawn_survey_are_those_that_its_law_predicts() -> 
         assert one.standard_error[0] ** 2 == pytest.approx(variance, rel=0.06)
 
 
-def test_a_plan_of_a_survey_with_a_draw_is_refused_with_what_stands_in_for_it() -> None:
-    manifest = Manifest.from_dict({**draft_of(2), "protected": None})
-    for planned in (
-        lambda: plan(manifest, 1000),
-        lambda: verdicts(manifest, [Goal.parse("width:gender=0.1")], n=1000),
-    ):
-        with pytest.raises(
-            InvalidParameter,
-            match=r"draw rota.*answered by 2 in 3 respondents with epsilon 1\.5: plan one of them",
-        ) as caught:
-            planned()
-        assert caught.value.field == "draws"
+def test_simultaneous_results_are_of_those_who_answer_each(
+    asked: tuple[Records, dict[str, Any]],
+) -> None:
+    records, codes = asked
+    source = OfRecords(records)
+    for method in ("max-t", "bonferroni", "anytime"):
+        query = Simultaneous(method=method, attribute="sleep", confidence=0.999)
+        together = result_of(query, source)
+        (sleep,) = together.attributes
+        assert sleep.n == by_hand(records, "sleep").sum()
+        assert together.n == len(records)
+        truth = codes["sleep"].mean()
+        assert sleep.categories[1].lower < truth < sleep.categories[1].upper
+    everything = result_of(Simultaneous(), OfRecords(records))
+    assert [one.n is None for one in everything.attributes] == [True, True, *[False] * 4]
+    assert "sleep (" in text_of_result(everything)
+    (mean,) = result_of(SimultaneousMeans(attributes=["age"]), source).means
+    assert mean.n == by_hand(records, "age").sum()
+    in_groups = result_of(SimultaneousMeans(attributes=["age"], given="sleep"), source)
+    assert in_groups.means[0].n == by_hand(records, "age", "sleep").sum()
+    assert in_groups.n == len(records)
+
+
+def test_all_pairs_that_somebody_answers_are_tested_and_the_others_named() -> None:
+    few, _ = records_of(survey(answer=1), 4000)
+    tested = result_of(Dependencies(), OfRecords(few))
+    pairs = {frozenset((one.a, one.b)): one for one in tested.pairs}
+    assert frozenset(("age", "sleep")) not in pairs
+    assert pairs[frozenset(("smokes", "drinks"))].conclusion == "dependent"
+    assert pairs[frozenset(("smokes", "drinks"))].n == by_hand(few, "pair").sum()
+    assert pairs[frozenset(("town", "gender"))].n is None
+    assert (
+        "age and smokes, age and drinks, age and sleep, smokes and sleep, drinks and sleep are not "
+        "tested: they are in a draw of which no respondent answers both."
+    ) in tested.reading
+    test = result_of(Independence(a="gender", b="sleep"), OfRecords(few))
+    alone = pairs[frozenset(("gender", "sleep"))]
+    assert (alone.n, alone.p_value) == (test.n, test.p_value)
+
+
+def test_shares_of_those_who_were_asked_are_of_those_who_answer_the_block() -> None:
+    follow_up = {
+        "name": "much",
+        "role": "sensitive",
+        "categories": ["little", "much"],
+        "ask_if": {"smokes": ["yes"]},
+    }
+    published = survey(
+        attributes=[*ATTRIBUTES, follow_up],
+        together=[{"name": "pair", "attributes": ["smokes", "drinks", "much"]}],
+    )
+    codes = people(20_000)
+    codes["much"] = np.where(codes["smokes"] == 1, np.arange(20_000) % 2, 2)
+    rows = encode_many(published, codes, np.random.default_rng(4))
+    records = Records(published, rows)
+    (much,) = result_of(Answered(confidence=0.999), OfRecords(records)).attributes
+    assert much.n == by_hand(records, "pair").sum()
+    assert much.answered.lower < codes["smokes"].mean() < much.answered.upper
+    assert much.categories[1].lower < 0.5 < much.categories[1].upper
+
+
+def test_expected_counts_of_a_draw_are_those_of_the_part_that_answers() -> None:
+    whole = Expected(survey(answer=2), 3000)
+    part = whole.answering(["age"])
+    assert (part.n, part.answering(["age"]).n) == (2000, 2000)
+    assert part.answering(["sleep"]).n == whole.answering(["age", "sleep"]).n == 1000
+    assert whole.questions().answered == {"sleep": 2000, "pair": 2000, "age": 2000}
+    kept = whole.pairs().answering(whole.published, ["age", "sleep"])
+    assert kept is not None
+    assert kept.counts.n == 1000
+
+
+def test_weighted_shares_are_of_those_who_answer_the_question_and_the_margin(
+    asked: tuple[Records, dict[str, Any]],
+) -> None:
+    records, codes = asked
+    margin = CellValues(("age",), {"1": 0.2, "2": 0.2, "3": 0.6})
+    truth = sum(
+        part * codes["sleep"][codes["age"] == code].mean()
+        for code, part in enumerate((0.2, 0.2, 0.6))
+    )
+    for by in ("records", "counts"):
+        design = SurveyDesign(margins=(margin,), population=1e6)
+        if by == "records":
+            found = weighted_shares(records, "sleep", design, confidence=0.999)
+        else:
+            source = OfRecords(records).answering(["sleep", "age"])
+            plan = checked(design, source.published, "sleep")
+            joint = source.pair("sleep", "age")
+            found = shares_from_counts(
+                source.published, joint.first, joint.n, joint, plan, "sleep", confidence=0.999
+            )
+        assert found.n == by_hand(records, "sleep", "age").sum()
+        assert found.shares.lower[1] < truth < found.shares.upper[1]
+        assert found.totals is not None
+    weights = 1.0 + codes["town"]
+    told = weighted_shares(records, "sleep", weights=weights, confidence=0.999)
+    assert told.n == by_hand(records, "sleep").sum()
+    assert told.totals is None  # the weights of those who answer are not all people
+    assert weighted_shares(records, "gender", weights=weights).totals is not None
+    several = weighted_shares_of_several(records, ["gender", "sleep"], weights=weights)
+    assert several.to_dict()["n"] == len(records)
+    assert several.results[1].n == told.n
+    few, _ = records_of(survey(answer=1), 2000)
+    with pytest.raises(InvalidParameter, match="nobody answers both"):
+        weighted_shares(few, "sleep", SurveyDesign(margins=(margin,)))

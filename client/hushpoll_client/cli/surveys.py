@@ -31,11 +31,8 @@ from hushpoll_shared.cli.terminal import (
     progress,
     reports_errors,
 )
-<<<<<<< HEAD
 from hushpoll_shared.samples import sample_manifest
-=======
 from hushpoll_shared.survey.consequences import label_text
->>>>>>> resp
 from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.survey.protection import Level, weak_protection
 from hushpoll_shared.survey.published import Published

@@ -2,7 +2,9 @@
 
 For two answers v and w, the event "the record supports v and not w" is the one whose chances differ
 most between a person who answered v and one who answered w: by the whole factor e^epsilon. Where a
-question has several fields of the record, the event is that of all of them at once. From how
+question has several fields of the record, the event is that of all of them at once; of a draw it is
+that of all blocks that were chosen, and each choice is an event of its own, so that a device which
+chooses by the answers is told from one that does not. From how
 often it happened under each, Clopper and Pearson's exact bounds (Biometrika 26, 1934) give a lower
 bound on ln of that factor. A device that keeps to its epsilon stays below it, but for an agreed
 chance alpha.
@@ -13,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import permutations
+from itertools import combinations, permutations, product
 from typing import Any, Final
 
 from hushpoll_client import Published
@@ -101,6 +103,8 @@ def _question(name: str, k: int, **more: Any) -> dict[str, Any]:
 
 _BLOCK: Final = [{"name": "block", "attributes": ["answer", "other"]}]
 
+_DRAWN: Final = ("first", "second", "third")
+
 KINDS: Final[Mapping[str, Kind]] = {
     "alone": Kind(
         "one question",
@@ -144,6 +148,14 @@ KINDS: Final[Mapping[str, Kind]] = {
         "select all that apply, of two options",
         {"attributes": [_question("answer", 2, select={})]},
         ({"answer": []}, {"answer": ["answer 0", "answer 1"]}),
+    ),
+    "draw": Kind(
+        "three questions, of which a device answers two that it draws",
+        {
+            "attributes": [_question(name, CATEGORIES) for name in _DRAWN],
+            "draws": [{"name": "draw", "blocks": list(_DRAWN), "answer": 2}],
+        },
+        (dict.fromkeys(_DRAWN, "answer 0"), dict.fromkeys(_DRAWN, "answer 1")),
     ),
 }
 """The kinds of questions that can be audited."""
@@ -208,15 +220,19 @@ def audit(
     if kind not in KINDS:
         raise InvalidParameter(f"kind is {kind}; it is one of {', '.join(KINDS)}", field="kind")
     published = survey_of(protocol, epsilon, kind)
-    realized = float(sum(block.oracle.realized_epsilon for block in published.blocks))
+    realized = _realized(published)
+    choices = _choices(published)
     n = draws // 2
     answers = KINDS[kind].answers
     values = [_values(published, given) for given in answers]
-    # hits[v][w]: records of answer v that support all of w and nothing of the other
-    hits = [_hits(device, published, given, values, n) for given in answers]
-    # Both directions, each with two bounds, so each bound is allowed a quarter of alpha.
+    # hits[v][w]: records of answer v that support all of w and nothing of the other, by choice
+    hits = [_hits(device, published, given, values, choices, n) for given in answers]
+    # Both directions of each choice, each with two bounds, which share alpha.
+    level = alpha / (4 * len(choices))
     bound = max(
-        _lower_bound(hits[v][v], hits[w][v], n, alpha / 4) for v, w in permutations(range(2))
+        _lower_bound(hits[v][v][choice], hits[w][v][choice], n, level)
+        for choice in range(len(choices))
+        for v, w in permutations(range(2))
     )
     return Finding(
         sdk=sdk,
@@ -225,9 +241,27 @@ def audit(
         realized_epsilon=realized,
         draws=2 * n,
         lower_bound=bound,
-        reachable=_reachable(hits[0][0], n, realized, alpha / 4),
+        reachable=_reachable(max(hits[0][0]), n, realized, level),
         alpha=alpha,
     )
+
+
+def _realized(published: Published) -> float:
+    """Return what a record spends by the laws of all the blocks that it answers."""
+    spent = sum(block.oracle.realized_epsilon for block in published.blocks)
+    for draw in published.draws:
+        of_blocks = sorted(
+            block.oracle.realized_epsilon for block in published.blocks if block.name in draw.blocks
+        )
+        spent -= sum(of_blocks[: len(draw.blocks) - draw.answer])
+    return float(spent)
+
+
+def _choices(published: Published) -> list[frozenset[str]]:
+    """Return the sets of fields that a record may answer; without a draw all of them."""
+    always = {field.name for field in published.layout.fields if field.mask is None}
+    drawn = [list(combinations(draw.blocks, draw.answer)) for draw in published.draws]
+    return [frozenset(always.union(*chosen)) for chosen in product(*drawn)]
 
 
 def _values(published: Published, given: Mapping[str, Any]) -> tuple[int, ...]:
@@ -241,17 +275,22 @@ def _hits(
     published: Published,
     given: Mapping[str, Any],
     values: Sequence[tuple[int, ...]],
+    choices: Sequence[frozenset[str]],
     n: int,
-) -> list[int]:
-    """Count, for each of the two, the records that support its values and none of the other's."""
+) -> list[list[int]]:
+    """Count, for each of the two, the records that support its values and none of the other's.
+
+    Each has a number for every choice of blocks.
+    """
     try:
         import numpy as np
 
         from hushpoll_protocols.kernels import indicators
+        from hushpoll_shared.wire.batch import answered
     except ImportError:
         raise MissingExtra("kernels", "auditing a device") from None
     size = published.layout.record_size
-    hits = [0, 0]
+    hits = np.zeros((2, len(choices)), np.int64)
     for start in range(0, n, _ROWS):
         rows = min(_ROWS, n - start)
         data = device(published, given, rows)
@@ -262,13 +301,22 @@ def _hits(
                 field="device",
             )
         records = np.frombuffer(data, np.uint8).reshape(rows, size)
-        told = np.ones((2, rows), bool)
+        told, of_choice = np.ones((2, rows), bool), np.ones((len(choices), rows), bool)
         for field, *pair in zip(published.layout.fields, *values, strict=True):
-            supported = indicators(field.oracle, records[:, field.offset : field.end])
+            chosen = answered(records, field)
+            supported = indicators(field.oracle, records[chosen, field.offset : field.end])
             for v, w in permutations(range(2)):
-                told[v] &= (supported[:, pair[v]] == 1) & (supported[:, pair[w]] == 0)
-        hits = [before + int(one.sum()) for before, one in zip(hits, told, strict=True)]
-    return hits
+                told[v, chosen] &= (supported[:, pair[v]] == 1) & (supported[:, pair[w]] == 0)
+            for place, names in enumerate(choices):
+                of_choice[place] &= chosen == (field.name in names)
+        if not of_choice.any(axis=0).all():
+            raise InvalidParameter(
+                "the device returned records that answer another number of the draw's blocks than "
+                "the survey says; it must return records that a server takes",
+                field="device",
+            )
+        hits += np.einsum("vr,cr->vc", told, of_choice, dtype=np.int64)
+    return hits.tolist()  # type: ignore[no-any-return]  # of int64[2, choices]
 
 
 def _lower_bound(hits_v: int, hits_w: int, n: int, level: float) -> float:

@@ -42,6 +42,7 @@ from hushpoll_analysis.poisoning.audits import (
     turning_share,
     without_fakes,
 )
+from hushpoll_analysis.records.answering import audited, part_answering, require_answered
 from hushpoll_analysis.records.laws import cells_of, members_of_categories
 from hushpoll_analysis.records.records import CELLS, Records
 from hushpoll_analysis.records.source import OfRecords
@@ -74,7 +75,8 @@ def audit(
 
     A metric is always answered, by a confidence set (:mod:`hushpoll_analysis.auditing.sets`).
     Where the survey has a target, every number is about the respondents who answered it. A
-    perturbed target is debiased like the protected attribute: its noise is independent.
+    perturbed target is debiased like the protected attribute: its noise is independent. Where one
+    of the two is in a draw, the audit is of the respondents who answer both, and so is its n.
 
     Parameters
     ----------
@@ -98,11 +100,19 @@ def audit(
     ------
     InvalidParameter
         For predictions that would bias the audit (:func:`hushpoll_analysis.auditing.predictions
-        .check`), no protected attribute, no records, or a bad confidence.
+        .check`), no protected attribute, no records, a bad confidence, or if nobody answers both
+        the protected attribute and the target.
     """
     published = records.published
     require_rows(len(records))
     predicted = check(published, len(records), predictions)
+    answering = part_answering(published, audited(published))
+    if published.draws:
+        require_answered(published, audited(published))
+        predicted = predicted[records.answer(audited(published))]
+        records = records.answering(audited(published))
+        published = records.published
+        require_rows(len(records))
     moments = _moments(records, predicted)
     attribute, protected = protected_of(published), published.protected
     assert protected is not None  # noqa: S101  (protected_of has refused None)
@@ -124,7 +134,7 @@ def audit(
         metrics[name] = NO_LABELS
         if labelled or not metric.uses_labels:
             estimated = metric_set(moments, name, confidence=confidence)
-            poisoning = without_fakes(moments.mean, rows, name)
+            poisoning = without_fakes(moments.mean, rows, name, answering=answering)
             if outlook and conclusive(estimated, name):
                 turning = turning_share(
                     moments.mean,
@@ -133,6 +143,7 @@ def audit(
                     value=float(estimated.value),
                     lower=float(estimated.lower),
                     upper=float(estimated.upper),
+                    answering=answering,
                 )
                 poisoning = replace(poisoning, turning_share=turning)
             metrics[name] = compared(

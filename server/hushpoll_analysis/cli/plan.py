@@ -223,7 +223,7 @@ def _outlook_text(document: Outlook, given: AuditAssumptions) -> str:
         lines = [f"The draft cannot be published as it is: {own['error']}."]
         return "\n".join(_wrapped(line) for line in [*lines, *_advice(document)])
     rows = own["attributes"]
-    noisy = [row["name"] for row in rows if row["width"] / 2 > share_tells(row["k"])]
+    noisy = [row["name"] for row in rows if row["width"] / 2 > _tells(row)]
     told = len(rows) - len(noisy)
     start = f"{n:,} respondents, as the draft of {document['survey']} says:"
     if not rows:
@@ -250,6 +250,15 @@ def _outlook_text(document: Outlook, given: AuditAssumptions) -> str:
     return "\n".join(parts)
 
 
+MEAN_TELLS: Final = 0.25
+"""Half-width of the mean of a number, as a part of its range, up to which it tells something."""
+
+
+def _tells(row: dict[str, Any]) -> float:
+    """Return the half-width up to which a share, or the mean of a number, tells something."""
+    return MEAN_TELLS if row["mean_width"] is not None else share_tells(row["k"])
+
+
 def _precision(rows: list[dict[str, Any]], noisy: list[str]) -> Table:
     from rich.table import Table
 
@@ -261,6 +270,10 @@ def _precision(rows: list[dict[str, Any]], noisy: list[str]) -> Table:
     for row in rows:
         found = "none" if row["detectable"] is None else f"{100 * row['detectable']:.1f} points"
         reach = f"{50 * row['width']:.1f} points"
+        if row["mean_width"] is not None:
+            half = row["mean_width"] / 2
+            reach = f"mean {half:,.{max(0, 2 - len(str(int(half))))}f}"
+            found = found.replace("points", "% of the range")
         if row["name"] in noisy:
             reach, found = f"{reach}: too noisy", found
         table.add_row(row["name"], str(row["k"]), reach, found)

@@ -10,6 +10,7 @@ from itertools import combinations
 from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.multiplicity.discovery import adjusted
+from hushpoll_analysis.records.answering import answering
 from hushpoll_analysis.records.counts import PairCounts, paired
 from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.records import Records, RecordStream
@@ -93,6 +94,7 @@ class Dependencies(Found):
                     smallest_expected=test.smallest_expected,
                     reference=test.reference,
                     tables=test.tables,
+                    n=None if test.n == self.n else test.n,
                 )
                 for test, value in zip(self.tests, self.adjusted, strict=True)
             ),
@@ -133,7 +135,8 @@ def _foresee(query: Query, sides: Sequence[Expected]) -> list[Reach]:
     (side,) = sides
     pairs = check_pairs(side.published, query.rate)
     level = query.rate / (len(pairs) * _harmonic(len(pairs)))
-    return [dependence(side.published, a, b, side.n, level, f"{a}/{b}") for a, b in pairs]
+    parts = [(side.answering([a, b]), a, b) for a, b in pairs]
+    return [dependence(part.published, a, b, part.n, level, f"{a}/{b}") for part, a, b in parts]
 
 
 @foreseen(_foresee)
@@ -142,11 +145,14 @@ def outcomes_of_pairs(query: Query, source: Source, on_pair: OnPair | None = Non
     published, rate = source.published, query.rate
     pairs = check_pairs(published, rate, but=query.where or ())
     counts = source.pairs()
-    kept = OfCounts(published, counts)
     most = tables_for(len(pairs), rate)
     tests: list[IndependenceTest] = []
     for number, (a, b) in enumerate(pairs, start=1):
-        tests.append(run_test(Independence(a=a, b=b), kept, most_tables=most))
+        # of those who answer both, where one is in a draw
+        kept = counts.answering(published, [a, b])
+        of_both = published.answering([a, b])
+        both = answering(source, [a, b]) if kept is None else OfCounts(of_both, kept)
+        tests.append(run_test(Independence(a=a, b=b), both, most_tables=most))
         if on_pair is not None:
             on_pair(number, len(pairs))
     tests.sort(key=lambda test: test.p_value)
@@ -157,21 +163,32 @@ def outcomes_of_pairs(query: Query, source: Source, on_pair: OnPair | None = Non
 
 def _left_out(published: Published, but: Collection[str]) -> tuple[str, ...]:
     names = [one.name for one in paired(published) if one.name not in but]
-    gone = [pair for pair in combinations(names, 2) if not is_tested(published, *pair)]
-    if not gone:
-        return ()
-    words = ", ".join(f"{a} and {b}" for a, b in gone)
-    return (
-        f"{words} are not tested: questions always depend on each other if some of their answers "
-        "cannot be given together, as those of a follow-up and its router.",
+    pairs = list(combinations(names, 2))
+    never = [pair for pair in pairs if not published.share_answering(pair)]
+    gone = [pair for pair in pairs if pair not in never and not is_tested(published, *pair)]
+    reasons = (
+        (
+            gone,
+            "questions always depend on each other if some of their answers cannot be given "
+            "together, as those of a follow-up and its router",
+        ),
+        (never, "they are in a draw of which no respondent answers both"),
+    )
+    return tuple(
+        f"{', '.join(f'{a} and {b}' for a, b in left)} are not tested: {why}."
+        for left, why in reasons
+        if left
     )
 
 
 def is_tested(published: Published, a: str, b: str) -> bool:
     """Return whether a test of independence knows two attributes.
 
-    Two of one block are never independent if some of their answers cannot be given together.
+    Two of a draw are answered by nobody together where each respondent answers one. Two of one
+    block are never independent if some of their answers cannot be given together.
     """
+    if not published.share_answering([a, b]):
+        return False
     block = common_block(published, a, b)
     return block is None or block.tree is None or law_of_table(block, a, b) is not None
 
@@ -200,8 +217,11 @@ def rare_pairs(
         As :func:`check_pairs`.
     """
     found = 0
-    for a, b in check_pairs(published, rate, but):
-        joint = counts.of_questions(published, a, b)
+    whole, every = published, counts
+    for a, b in check_pairs(whole, rate, but):
+        published = whole.answering([a, b])
+        answered = every.answering(whole, [a, b])
+        joint = None if answered is None else answered.of_questions(published, a, b)
         block = common_block(published, a, b)
         if joint is None:
             continue

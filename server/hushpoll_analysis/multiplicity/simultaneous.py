@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Literal, get_args
 
@@ -124,6 +124,7 @@ class SimultaneousEstimates(Found):
             attributes=tuple(
                 TogetherAttribute(
                     name=name,
+                    n=None if found.n == self.n else found.n,
                     categories=tuple(
                         CategoryEstimate(
                             category=category,
@@ -187,16 +188,21 @@ def _together(
     normal_quantile(confidence)
     categories = sum(attribute.k for attribute in chosen)
     found = {}
-    for attribute in chosen:
-        support, law = counts.of(source.published, attribute.name), law_of(attribute)
+    for asked in chosen:
+        # of those who answer it, where it is in a draw
+        published = source.published.answering([asked.name])
+        answered = counts.answering(source.published, asked.name)
+        require_rows(answered.n)
+        attribute, n = published.attribute(asked.name), answered.n
+        support, law = answered.of(published, attribute.name), law_of(attribute)
         alpha = 1 - confidence
         if method == "anytime":
-            estimated = _anytime(even_law_of(attribute), support, counts.n, alpha / categories)
+            estimated = _anytime(even_law_of(attribute), support, n, alpha / categories)
         else:
             level = 1 - alpha / categories
             if method == "max-t":
-                level = _level(attribute, support, counts.n, alpha * attribute.k / categories)
-            estimated = _estimate(law, support, counts.n, level)
+                level = _level(attribute, support, n, alpha * attribute.k / categories)
+            estimated = _estimate(law, support, n, level)
         found[attribute.name] = attribute.domain, estimated
     verdict = verdict_of(
         Query(method=method, confidence=confidence),
@@ -214,15 +220,17 @@ def _foresee(
     chosen = chosen_attributes(side.published, only, method)
     alpha = (1 - confidence) / sum(attribute.k for attribute in chosen)
     reaches = []
-    for attribute in chosen:
+    for asked in chosen:
+        part = side.answering([asked.name])
+        attribute, n = part.published.attribute(asked.name), part.n
         if method == "anytime":
             channel = Channel.of(even_law_of(attribute))
-            hits = side.n * (float(channel.q) + channel.gap / attribute.k)
-            lower, upper = sequence_limits(hits, side.n, alpha)
+            hits = n * (float(channel.q) + channel.gap / attribute.k)
+            lower, upper = sequence_limits(hits, n, alpha)
             half = (upper - lower) / channel.gap / 2
         else:
             even = 1 / attribute.k
-            half = widest(attribute, even, side.n, 1 - alpha) / 2
+            half = widest(attribute, even, n, 1 - alpha) / 2
         reaches.append(reach_of_share(attribute.name, half, attribute.k))
     return reaches
 
@@ -292,7 +300,7 @@ def _level(
 
 
 def _refuse_sets(attribute: PublishedAttribute) -> None:
-    law = law_of(attribute)
+    law = law_of(replace(attribute, draw=None))
     if isinstance(law, UnevenSets) or (isinstance(law, Marginal) and not law.counts_one):
         raise InvalidParameter(
             f"method is 'anytime', and {attribute.name} is randomised together with other "

@@ -102,6 +102,8 @@ class AnsweredShares(Found, list[AnsweredAttribute]):
     """Shares among those who answered, of attributes, at least one, from the same records."""
 
     verdict: Verdict | None = None
+    n: int = 0
+    """Records behind it, of which fewer may answer an attribute."""
 
     def result(self) -> SharesOfAnswered:
         """Return the shares attribute by attribute."""
@@ -109,7 +111,7 @@ class AnsweredShares(Found, list[AnsweredAttribute]):
         shown = sum(1 + len(attribute.categories) for attribute in self)
         return SharesOfAnswered(
             verdict=self.verdict,
-            n=first.n,
+            n=self.n or first.n,
             confidence=first.confidence,
             intervals=how_to_read(shown, first.confidence),
             assumption=" ".join(
@@ -117,7 +119,10 @@ class AnsweredShares(Found, list[AnsweredAttribute]):
                 for words, asked in ((ASKED, True), (ASSUMPTION, False))
                 if any((one.missing == NOT_ASKED) is asked for one in self)
             ),
-            attributes=tuple(attribute.row() for attribute in self),
+            attributes=tuple(
+                replace(one.row(), n=None if one.n == (self.n or first.n) else one.n)
+                for one in self
+            ),
         )
 
 
@@ -171,7 +176,7 @@ def _answered(source: Source, names: Sequence[str] | None, confidence: float) ->
     found = _estimated(source, names, confidence)
     found.verdict = verdict_of(
         Query(confidence=confidence),
-        [Expected(source.published, found[0].n)],
+        [Expected(source.published, found.n)],
         lambda _, sides: tuple(_estimated(sides[0], names, confidence).result().reaches()),
         names,
     )
@@ -183,11 +188,13 @@ def _estimated(source: Source, names: Sequence[str] | None, confidence: float) -
     normal_quantile(confidence)
     counts = source.questions([attribute.name for attribute in chosen])
     require_rows(counts.n)
-    return AnsweredShares(
+    found = AnsweredShares(
         _shares(source.published, view, counts, confidence=confidence)
         for attribute in chosen
         for view in _views(attribute)
     )
+    found.n = counts.n
+    return found
 
 
 def _views(attribute: PublishedAttribute) -> Iterator[PublishedAttribute]:
@@ -239,6 +246,11 @@ def has_shares_among(attribute: PublishedAttribute) -> bool:
 def _shares(
     published: Published, attribute: PublishedAttribute, counts: Counts, *, confidence: float
 ) -> AnsweredAttribute:
+    # of those who answer it, where it is in a draw
+    counts = counts.answering(published, attribute.name)
+    published = published.answering([attribute.name])
+    attribute = replace(attribute, draw=None)
+    require_rows(counts.n)
     support, n = counts.of(published, attribute.name), counts.n
     answers = Answers.alone(attribute, support, n)
     m = answers.categories

@@ -18,6 +18,7 @@ from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.scales import Scale, doubtful, is_ordered, scale_of
 from hushpoll_analysis.ordered.statistics import Bounded, Statistics
 from hushpoll_analysis.ordered.summary import answers_of
+from hushpoll_analysis.records.answering import answering
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords, Source
@@ -52,10 +53,14 @@ class Mean:
     attribute: str
     group: str | None
     mean: Bounded
+    n: int | None = None
+    """Reports that answer what it is about, where these are fewer."""
 
     def row(self) -> MeanEstimate:
         """Return the mean as a row of a result."""
-        return MeanEstimate(attribute=self.attribute, group=self.group, **self.mean.to_dict())
+        return MeanEstimate(
+            attribute=self.attribute, group=self.group, n=self.n, **self.mean.to_dict()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +160,13 @@ def means_together(query: Query, source: Source) -> SimultaneousMeans:
     given, confidence = query.given, query.confidence
     scales = scales_together(source.published, query.attributes, given, query.scores or {})
     normal_quantile(confidence)
-    answers = {name: answers_of(source, name, given) for name in scales}
-    means = _means(answers, scales, given, confidence)
+    # each of those who answer it, and the question of the groups, where they are in a draw
+    answers = {
+        name: answers_of(answering(source, [name, *([given] if given else [])]), name, given)
+        for name in scales
+    }
+    n = source.questions([]).n if source.published.draws else None
+    means = _means(answers, scales, given, confidence, n)
     return means if query.attributes else replace(means, left_out=_left_out(source, given, scales))
 
 
@@ -216,13 +226,21 @@ def _means(
     scales: Mapping[str, Scale],
     given: str | None,
     confidence: float,
+    n: int | None = None,
 ) -> SimultaneousMeans:
-    """Estimate from the answers of each attribute; see :func:`simultaneous_means`."""
+    """Estimate from the answers of each attribute; see :func:`simultaneous_means`.
+
+    With `n` there are so many records, of which some may answer an attribute.
+    """
     first = next(iter(answers.values()))
+    n = first.n if n is None else n
     groups = (None,) if first.group is None else first.group.domain
     z = normal_quantile(1 - (1 - confidence) / (len(answers) * len(groups)))
     found = []
     for name, of_attribute in answers.items():
         means = Statistics.of(of_attribute, scales[name], None, ["mean"]).estimates(z)[0]["mean"]
-        found += [Mean(name, group, mean) for group, mean in zip(groups, means, strict=True)]
-    return SimultaneousMeans(given, first.n, confidence, scales, tuple(found))
+        answer = None if of_attribute.n == n else of_attribute.n
+        found += [
+            Mean(name, group, mean, answer) for group, mean in zip(groups, means, strict=True)
+        ]
+    return SimultaneousMeans(given, n, confidence, scales, tuple(found))

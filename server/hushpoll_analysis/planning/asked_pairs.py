@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hushpoll_analysis.estimates.cross_table import joint_shares
+from hushpoll_analysis.records.answering import of_respondents
 from hushpoll_analysis.relations.independence import MOST_CATEGORIES, verdict_on_test
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_protocols.errors import InvalidParameter
@@ -46,12 +47,18 @@ class PairOutlook:
 def pair_outlooks(
     published: Published, pairs: Iterable[tuple[str, str]], n: int
 ) -> tuple[PairOutlook, ...]:
-    """Return what a survey with n respondents will be able to say of pairs of its questions."""
-    expected = Expected(published, n)
-    return tuple(_outlook(expected, a, b) for a, b in pairs)
+    """Return what a survey with n respondents will be able to say of pairs of its questions.
+
+    Of questions in a draw it is what those will tell who answer both.
+    """
+    return tuple(_outlook(published, n, a, b) for a, b in pairs)
 
 
-def _outlook(expected: Expected, a: str, b: str) -> PairOutlook:
+def _outlook(published: Published, n: int, a: str, b: str) -> PairOutlook:
+    try:
+        expected = Expected(*of_respondents(published, (a, b), n, field="pairs"))
+    except InvalidParameter as error:  # nobody answers both
+        return PairOutlook(a=a, b=b, statistic="cross-tables", verdict=None, refusal=str(error))
     asked = [expected.published.attribute(name) for name in (a, b)]
     if all(one.block is None and one.k <= MOST_CATEGORIES for one in asked):
         verdict = verdict_on_test(Independence(a=a, b=b), expected)

@@ -20,6 +20,7 @@ from hushpoll_analysis.ordered.scales import scale_of
 from hushpoll_analysis.planning.blocks.follow_ups import answers_of, part_asked, sizes_of_cells
 from hushpoll_analysis.planning.expected_means import Means
 from hushpoll_analysis.planning.expected_slopes import LARGEST, Slope, check_slope
+from hushpoll_analysis.records.answering import audited, require_answered
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import CONFIDENCES
@@ -235,25 +236,6 @@ class Goal:
         return given
 
 
-def refuse_draws(published: Published) -> None:
-    """Refuse to plan a survey with draws.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the draw, and what stands in for a plan.
-    """
-    for draw in published.draws:
-        d, s = len(draw.blocks), draw.answer
-        raise InvalidParameter(
-            f"the draft has the draw {draw.name}, and this version plans no surveys with draws "
-            f"yet. Each of its {d} blocks is answered by {s} in {d} respondents with epsilon "
-            f"{published.answered_epsilon(draw)}: plan one of them as a survey of its own with so "
-            "many respondents and that epsilon, or leave draws out",
-            field="draws",
-        )
-
-
 def check_goals(goals: Sequence[Goal], published: Published) -> None:
     """Refuse goals that are none, that a survey cannot have, or that contradict each other.
 
@@ -282,6 +264,7 @@ def check_goals(goals: Sequence[Goal], published: Published) -> None:
         if goal.kind == SLOPE:
             check_slope(slope_of(goal, published, goal.value or 0.0), str(goal))
             continue
+        _require_answered(goal, published)
         attributes = [published.attribute(name) for name in goal.names]
         if goal.kind in PAIRS:
             of, given = goal.names
@@ -315,6 +298,14 @@ def _check_audit(goal: Goal, published: Published) -> None:
             "a positive category; declare one, or want SPD",
             field="want",
         )
+    _require_answered(goal, published)
+
+
+def _require_answered(goal: Goal, published: Published) -> None:
+    try:
+        require_answered(published, needs(goal, published))
+    except InvalidParameter as error:
+        raise InvalidParameter(f"{goal}: {error}", field="want") from None
 
 
 def _check_most(goal: Goal, attributes: Sequence[PublishedAttribute]) -> None:
@@ -354,6 +345,11 @@ def _check_share(goal: Goal, attribute: PublishedAttribute) -> None:
             "0.5",
             field="share",
         )
+
+
+def needs(goal: Goal, published: Published) -> tuple[str, ...]:
+    """Return the questions that a respondent has to answer to count for a goal."""
+    return audited(published) if goal.kind == "audit" else goal.names
 
 
 def resolved(goal: Goal, published: Published) -> Goal:

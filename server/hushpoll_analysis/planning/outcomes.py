@@ -33,9 +33,10 @@ from hushpoll_analysis.planning.expected_means import (
 )
 from hushpoll_analysis.planning.expected_pairs import Groups, association_power, gap_power
 from hushpoll_analysis.planning.expected_slopes import LARGEST, slope_power
-from hushpoll_analysis.planning.goals import SLOPE, Goal, Kind, resolved, share_behind, slope_of
+from hushpoll_analysis.planning.goals import SLOPE, Goal, Kind, needs, resolved, share_behind, slope_of
 from hushpoll_analysis.planning.needed import POWER
 from hushpoll_analysis.planning.power import AuditAssumptions, smallest_gap
+from hushpoll_analysis.records.answering import of_respondents
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.attributes import PublishedAttribute
@@ -81,7 +82,8 @@ def outcome(
     published : Published
         The survey, with its epsilon.
     n : int
-        Respondents, at least 1; of either version for a change.
+        Respondents, at least 1; of either version for a change. Of questions in a draw as many
+        count as answer them on average.
     given : AuditAssumptions
         About the population of an audit; its gap plays no part.
     in_clear : bool
@@ -89,6 +91,7 @@ def outcome(
     surveys : int
         Drawn for goals of :data:`~hushpoll_analysis.planning.goals.DRAWN`.
     """
+    published, n = of_respondents(published, needs(goal, published), n, field="want")
     if goal.kind == "audit":
         return _audit(goal, published, n, given, surveys)
     goal = resolved(goal, published)

@@ -9,8 +9,10 @@ protected attribute: the power of a fairness audit to find a gap in each group m
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any, Final, TypedDict
 
 from hushpoll_analysis.planning.blocks.sums import (
@@ -24,17 +26,20 @@ from hushpoll_analysis.planning.expected_estimates import (
     expected_interval_width,
     smallest_difference,
 )
-from hushpoll_analysis.planning.goals import Goal, refuse_draws
+from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.outcomes import outcome
 from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
+from hushpoll_analysis.records.answering import audited, of_respondents, require_answered
 from hushpoll_analysis.records.laws import law_of, members_of_categories
 from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS, OPTIMAL, Split
 from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.survey.number import Number
 from hushpoll_shared.survey.protection import weak_protection
 from hushpoll_shared.survey.published import Published
 
@@ -77,31 +82,64 @@ def detectable_difference(oracle: FrequencyOracle | None, k: int, n: int) -> flo
 
 
 class Precision(TypedDict):
-    """How precise the shares of a question will be."""
+    """How precise the shares of a question will be, or the mean of a number.
+
+    Of a number `width` and `detectable` are parts of the range of its answers, and `mean_width` is
+    the width in its unit; None for other questions.
+    """
 
     width: float
     detectable: float | None
+    mean_width: float | None
 
 
 def question_precision(published: Published, attribute: PublishedAttribute, n: int) -> Precision:
     """Return the mean width of a category's interval, and the smallest difference that is found.
 
-    All answers are equally frequent; of a follow-up they are those of the people who are asked it.
-    See :func:`category_width` and :func:`detectable_difference`.
+    All answers are equally frequent; of a follow-up they are those of the people who are asked it,
+    and of a question in a draw those of the part of the respondents that answers it. See
+    :func:`category_width` and :func:`detectable_difference`.
     """
-    if attribute.ask_if is None and len(set(members_of_categories(attribute))) == 1:
-        return {
-            "width": category_width(attribute.oracle, attribute.k, n),
-            "detectable": detectable_difference(attribute.oracle, attribute.k, n),
-        }
     _check_n(n)
+    if attribute.number is not None:
+        return _precision_of_number(published, attribute, attribute.number, n)
+    of_part, answerers = of_respondents(published, [attribute.name], n)
+    answered = of_part.attribute(attribute.name)
+    if attribute.ask_if is None and len(set(members_of_categories(answered))) == 1:
+        return {
+            "width": category_width(attribute.oracle, attribute.k, answerers),
+            "detectable": detectable_difference(attribute.oracle, attribute.k, answerers),
+            "mean_width": None,
+        }
     goals = (
         Goal("width", attribute.name, confidence=LEVEL),
         Goal("difference", attribute.name, confidence=LEVEL),
     )
     width, difference = (outcome(goal, published, n, AuditAssumptions()) for goal in goals)
     assert width.value is not None  # noqa: S101  (a width)
-    return {"width": width.value, "detectable": difference.value}
+    return {"width": width.value, "detectable": difference.value, "mean_width": None}
+
+
+def _precision_of_number(
+    published: Published, attribute: PublishedAttribute, number: Number, n: int
+) -> Precision:
+    """Return the width of the interval of a number's mean, all of its anchors being as frequent.
+
+    The difference of means of two halves of the respondents has twice the standard error of the
+    mean, and is taken as normal.
+    """
+    goal = Goal("mean", attribute.name, confidence=LEVEL)
+    width = outcome(goal, published, n, AuditAssumptions()).value
+    span = float(number.high - number.low)
+    if width is None or width >= span:
+        return {"width": 1.0, "detectable": None, "mean_width": span}
+    z = normal_quantile(LEVEL)
+    found = width / z * (z + NormalDist().inv_cdf(POWER)) / span
+    return {
+        "width": width / span,
+        "detectable": found if found <= 1 else None,
+        "mean_width": width,
+    }
 
 
 def plan(
@@ -137,7 +175,8 @@ def plan(
         ``warnings``, or the ``error`` that makes it impossible; ``recommended`` and its ``reason``;
         ``optimal_gain``, by how much of theirs the optimal split's total variance is below that of
         the named ones, with the draft's protocols; ``shuffled``, what a trusted shuffler would add
-        to the draft's epsilon (None where the draft perturbs nothing, or is impossible).
+        to the draft's epsilon (None where the draft perturbs nothing, has a draw, or is
+        impossible).
 
     Raises
     ------
@@ -146,8 +185,6 @@ def plan(
     """
     _check_n(n)
     _check_metric(metric)
-    if manifest.draws:
-        refuse_draws(manifest.resolve())
     assumptions = given or AuditAssumptions()
     options = [
         _option(manifest, protocol, split, n, assumptions)
@@ -156,7 +193,7 @@ def plan(
     ]
     possible = [option for option in options if "error" not in option]
     shuffled, own = None, options[0]
-    if own.get("attributes"):
+    if own.get("attributes") and not manifest.draws:
         shuffled = shuffle_guarantee(manifest.resolve(), n, delta=delta, crowd=crowd).to_dict()
     best = min(possible, key=lambda option: _preference(option, metric), default=None)
     return {
@@ -223,12 +260,10 @@ def outlook(
     """
     _check_n(n)
     _check_metric(metric)
-    if manifest.draws:
-        refuse_draws(manifest.resolve())
     assumptions = given or AuditAssumptions()
     own = _option(manifest, "own", "own", n, assumptions)
     shuffled = None
-    if own.get("attributes"):
+    if own.get("attributes") and not manifest.draws:
         shuffled = shuffle_guarantee(manifest.resolve(), n, delta=delta, crowd=crowd).to_dict()
     candidates = []
     for protocol in ("own", *PROTOCOLS):
@@ -238,7 +273,7 @@ def outlook(
             except InvalidParameter:
                 continue
             option: dict[str, Any] = {"protocol": protocol, "split": split}
-            option["total_variance"] = _total(published)
+            option["total_variance"] = total_variance(published)
             candidates.append((option, published))
     best = None
     for option, published in sorted(candidates, key=lambda one: one[0]["total_variance"]):
@@ -319,6 +354,7 @@ def _option(
     rows = []
     warned: set[str] = set()
     warnings = [warning.message for warning in weak_protection(published)]
+    warnings += _about_draws(published, n)
     for attribute in published.perturbed:
         oracle = attribute.oracle
         assert oracle is not None  # noqa: S101  (perturbed)
@@ -343,33 +379,66 @@ def _option(
     return {
         **heading,
         "attributes": rows,
-        "total_variance": _total(published),
+        "total_variance": total_variance(published),
         "audit_power": _powers(published, n, given),
         "warnings": warnings,
     }
+
+
+def _about_draws(published: Published, n: int) -> list[str]:
+    """Say who answers the questions of each draw, and why there is no audit if nobody can."""
+    told = []
+    for draw in published.draws:
+        d, s = len(draw.blocks), draw.answer
+        told.append(
+            f"of the {d} blocks of the draw {draw.name} each respondent answers {s}, so that what "
+            f"is said of one of its questions is of {n * s // d:,} of the {n:,} respondents"
+        )
+    try:
+        require_answered(published, audited(published))
+    except InvalidParameter as error:
+        told.append(f"no audit is planned: {error}")
+    return told
 
 
 def _planned(manifest: Manifest, protocol: str, split: str) -> Published:
     """Return the survey of an option; refuse one with a question that has no law to plan with."""
     published = _resolved(manifest, protocol, split)
     for attribute in published.perturbed:
-        law_of(attribute)  # of a question that has none the plan would be another's
+        answered = published.answering([attribute.name])
+        law_of(answered.attribute(attribute.name))  # a plan without it would be another's
     return published
 
 
 def _powers(
     published: Published, n: int, given: AuditAssumptions
 ) -> dict[str, float | None] | None:
-    return None if published.protected is None else dict(audit_powers(published, n, given))
+    if published.protected is None or not published.share_answering(audited(published)):
+        return None
+    return dict(audit_powers(published, n, given))
 
 
-def _total(published: Published) -> float:
-    """Return n times the sum of the variances of a share of 1/k of each perturbed attribute."""
-    return float(sum(map(_variance, published.perturbed), Fraction(0)))
+def total_variance(published: Published, names: Collection[str] = ()) -> float:
+    """Return n times the sum of the variances of a share of 1/k of each perturbed attribute.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    names : collection of str
+        Of the attributes that are meant; by default all are.
+    """
+    parts = (
+        _variance(published.answering([one.name]).attribute(one.name))
+        / published.share_answering([one.name])
+        for one in published.perturbed
+        if not names or one.name in names
+    )
+    return float(sum(parts, Fraction(0)))
 
 
 def _variance(attribute: PublishedAttribute) -> Fraction:
-    """Return n times the variance of a share of 1/k; of a question in a block from the block.
+    """Return the variance of a share of 1/k times those who answer; in a block from the block.
 
     Where categories have different numbers of combinations, it is their mean.
     """

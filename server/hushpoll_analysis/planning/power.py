@@ -27,6 +27,7 @@ import numpy.typing as npt
 from hushpoll_analysis.auditing.moments import Moments
 from hushpoll_analysis.planning.expected_audits import concludes, finds, share_of_surveys
 from hushpoll_analysis.planning.needed import POWER
+from hushpoll_analysis.records.answering import audited, of_respondents
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import METRICS, Rate
 from hushpoll_shared.survey.published import Published
@@ -155,7 +156,7 @@ def audit_powers(
     """Return the chance that an audit at 95 % finds the gap, per metric.
 
     Respondents are spread over the groups' categories; nobody is in neither group, and everybody
-    has a label.
+    has a label. Of questions in a draw it is an audit of those who answer both.
 
     Parameters
     ----------
@@ -170,8 +171,9 @@ def audit_powers(
     Raises
     ------
     InvalidParameter
-        If n is below 1, or there is no protected attribute.
+        If n is below 1, there is no protected attribute, or nobody answers both it and the target.
     """
+    published, n = of_respondents(published, audited(published), n, field="draws")
     target = published.target
     labelled = target is not None and target.positive is not None
     powers: dict[str, float | None] = dict.fromkeys(METRICS)

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Final
 
 from hushpoll_analysis.planning.blocks.side_by_side import side_by_side
@@ -23,7 +24,7 @@ from hushpoll_analysis.planning.goals import (
     WIDTHS,
     Goal,
     check_goals,
-    refuse_draws,
+    needs,
     resolved,
 )
 from hushpoll_analysis.planning.needed import N_MAX, POWER, PROTECTS, rounded_up
@@ -79,6 +80,8 @@ class GoalVerdict:
     epsilon_needed: Decimal | None
     sampling: Outcome | None
     level_needed: Level | None = None
+    part: Fraction = Fraction(1)
+    """Of the respondents who answer what the goal is about."""
 
     @property
     def answer(self) -> str:
@@ -100,9 +103,11 @@ class GoalVerdict:
                     f"{N_MAX:,} respondents."
                 )
             return _sentence(
-                f"{what(goal)} takes {_respondents(self.n_needed)}{self._each} at epsilon {epsilon}"
+                f"{what(goal)} takes {_respondents(self.n_needed)}{self._each}"
+                f"{self._of_whom(self.n_needed)} at epsilon {epsilon}"
             )
-        size = f"with {_respondents(self.n)}{self._each} and epsilon {epsilon}"
+        size = f"with {_respondents(self.n)}{self._each}{self._of_whom(self.n)} and epsilon "
+        size += epsilon
         if goal.kind in WIDTHS:
             wide = "has no bound in some surveys"
             if predicted.value is not None:
@@ -130,6 +135,13 @@ class GoalVerdict:
     @property
     def _each(self) -> str:
         return " per version" if self.goal.kind == "change" else ""
+
+    def _of_whom(self, n: int) -> str:
+        if self.part == 1:
+            return ""
+        names = self.goal.names
+        of = {1: "it", 2: "both"}.get(len(names), "what it needs")
+        return f", of whom {max(int(n * self.part), 1):,} answer {of},"
 
     @property
     def _remedy(self) -> str:
@@ -197,8 +209,9 @@ def verdicts(
     -------
     dict
         JSON: ``verdict`` in words, ``answer``, ``goals``, ``together`` (questions alone beside
-        questions in blocks, see :func:`side_by_side`), ``shuffled`` (what a trusted shuffler
-        would add with that n; None without one or without a perturbed attribute); where the draft
+        questions in blocks and drawn, see :func:`side_by_side`), ``shuffled`` (what a trusted
+        shuffler would add with that n; None without one, without a perturbed attribute, or with a
+        draw, for which it is not known); where the draft
         has select-alls, ``selects``: what each is published as, and why.
 
     Raises
@@ -219,14 +232,13 @@ def verdicts(
     if epsilon is not None:
         manifest = replace(manifest, epsilon=parse_epsilon(epsilon))
     published = manifest.resolve()
-    refuse_draws(published)
     goals = [_of_options(goal, published) for goal in goals]
     check_goals(goals, published)
     assumed = given or AuditAssumptions()
     told = [_verdict(manifest, published, goal, n, assumed) for goal in goals]
     respondents = n or max((one.n_needed or 0 for one in told), default=0)
     shuffled = None
-    if respondents and published.perturbed:
+    if respondents and published.perturbed and not published.draws:
         shuffled = shuffle_guarantee(published, respondents, delta=delta, crowd=crowd).to_dict()
     return {
         "survey": manifest.name,
@@ -234,7 +246,7 @@ def verdicts(
         "n": n,
         **_together(told),
         "goals": [one.to_dict() for one in told],
-        "together": _side_by_side(manifest, [one.goal for one in told], assumed),
+        "together": _side_by_side(manifest, told, assumed),
         "shuffled": shuffled,
         **({"selects": [one.reason for one in manifest.choices]} if manifest.choices else {}),
     }
@@ -248,9 +260,13 @@ def _of_options(goal: Goal, published: Published) -> Goal:
 
 
 def _side_by_side(
-    manifest: Manifest, goals: Sequence[Goal], given: AuditAssumptions
+    manifest: Manifest, told: Sequence[GoalVerdict], given: AuditAssumptions
 ) -> dict[str, Any] | None:
+    known = {one.goal: one.n_needed for one in told}
+
     def needed(draft: Manifest, goal: Goal) -> int | None:
+        if draft == manifest:
+            return known[goal]
         published = draft.resolve()
 
         def enough(people: int, surveys: int) -> bool:
@@ -258,7 +274,7 @@ def _side_by_side(
 
         return _fewest(goal, enough)
 
-    return side_by_side(manifest, goals, needed)
+    return side_by_side(manifest, list(known), needed)
 
 
 def _together(told: Sequence[GoalVerdict]) -> dict[str, Any]:
@@ -289,6 +305,7 @@ def _verdict(
     given: AuditAssumptions,
 ) -> GoalVerdict:
     goal = resolved(goal, published)
+    part = published.share_answering(needs(goal, published))
     if goal.value is None:
         if n is None:
             raise InvalidParameter(
@@ -296,7 +313,7 @@ def _verdict(
                 field="want",
             )
         predicted = outcome(goal, published, n, given)
-        return GoalVerdict(goal, n, manifest.epsilon, predicted, None, None, None)
+        return GoalVerdict(goal, n, manifest.epsilon, predicted, None, None, None, part=part)
     now = None if n is None else outcome(goal, published, n, given, surveys=PRECISE)
 
     def enough(people: int, surveys: int) -> bool:
@@ -318,7 +335,7 @@ def _verdict(
         if least is not None:
             at_least = replace(manifest, epsilon=least).resolve()
             level = survey_level(at_least.budget.values(), at_least.reach.values())
-    return GoalVerdict(goal, n, manifest.epsilon, now, needed, least, sampling, level)
+    return GoalVerdict(goal, n, manifest.epsilon, now, needed, least, sampling, level, part)
 
 
 def _fewest(goal: Goal, enough: Callable[[int, int], bool]) -> int | None:

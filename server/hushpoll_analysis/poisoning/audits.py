@@ -78,7 +78,12 @@ class Poisoned:
 
 
 def without_fakes(
-    mean: Array, rows: Array, metric: str, *, share: Fraction = QUOTED_SHARE
+    mean: Array,
+    rows: Array,
+    metric: str,
+    *,
+    share: Fraction = QUOTED_SHARE,
+    answering: Fraction = Fraction(1),
 ) -> Poisoned:
     """Return what a metric may be without the fakes among the reports.
 
@@ -92,11 +97,14 @@ def without_fakes(
         Of `METRICS`.
     share : Fraction
         Of the reports that are fake, in [0, 1).
+    answering : Fraction
+        Part of the genuine reports that the audit is of, in (0, 1]: those that answer its
+        questions, where these are in a draw. Every fake does.
     """
     compared = METRICS[metric]
+    fakes = float(share / (share + (1 - share) * answering))
     ends = [
-        _extremes(mean, rows, rate.name, float(share), ratio=compared.is_ratio)
-        for rate in compared.rates
+        _extremes(mean, rows, rate.name, fakes, ratio=compared.is_ratio) for rate in compared.rates
     ]
     if not compared.is_largest:
         return Poisoned(share, *ends[0])
@@ -105,7 +113,14 @@ def without_fakes(
 
 
 def turning_share(
-    mean: Array, rows: Array, metric: str, *, value: float, lower: float, upper: float
+    mean: Array,
+    rows: Array,
+    metric: str,
+    *,
+    value: float,
+    lower: float,
+    upper: float,
+    answering: Fraction = Fraction(1),
 ) -> float | None:
     """Return the share of fakes from which on a conclusion may be their work.
 
@@ -121,6 +136,8 @@ def turning_share(
         See :func:`without_fakes`.
     value, lower, upper : float
         The audit's estimate and its set.
+    answering
+        See :func:`without_fakes`.
 
     Returns
     -------
@@ -142,7 +159,7 @@ def turning_share(
         down, up = upper - fair, fair - lower
 
     def turned(f: float) -> bool:
-        range_ = without_fakes(mean, rows, metric, share=Fraction(f))
+        range_ = without_fakes(mean, rows, metric, share=Fraction(f), answering=answering)
         return value - range_.lowest >= down or range_.highest - value >= up
 
     least, most = 0.0, MOST_FAKES

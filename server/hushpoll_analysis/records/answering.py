@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection
+from fractions import Fraction
 from typing import Any, TypeVar
 
 from hushpoll_analysis.records.domains import asked_group
@@ -56,6 +57,68 @@ def answering(source: Source, names: Collection[str]) -> Source:
     known = [one.name for one in published.attributes if one.name in names]
     require_answered(published, known)
     return source.answering(known)
+
+
+def of_respondents(
+    published: Published, names: Collection[str], n: int, *, field: str = "attribute"
+) -> tuple[Published, int]:
+    """Return the survey as it is of those who answer some questions, and how many of n they are.
+
+    Parameters
+    ----------
+    published : Published
+        The survey.
+    names : collection of str
+        Of the questions.
+    n : int
+        Respondents, at least 1.
+    field : str
+        That a refusal names.
+
+    Returns
+    -------
+    published : Published
+        None of these questions is in a draw.
+    n : int
+        Expected number of those who answer all of them, rounded down, at least 1.
+
+    Raises
+    ------
+    InvalidParameter
+        If nobody answers all of them.
+    """
+    if not published.draws:
+        return published, n
+    require_answered(published, names, field=field)
+    return published.answering(names), max(int(n * part_answering(published, names)), 1)
+
+
+def part_answering(published: Published, names: Collection[str]) -> Fraction:
+    """Return which part of the respondents answers questions, in [0, 1].
+
+    Of a survey as it is of those who answer some questions it is the part of these.
+    """
+    seen = [
+        one.name
+        for one in published.attributes
+        if one.draw is None and published.draw_of(one.block or one.name) is not None
+    ]
+    both = published.share_answering(dict.fromkeys((*names, *seen)))
+    return both / published.share_answering(seen)
+
+
+def part_of_all(published: Published, names: Collection[str]) -> bool:
+    """Return whether a part of a survey's respondents answers questions, whatever was chosen."""
+    return published.share_answering(names) < 1
+
+
+def audited(published: Published) -> tuple[str, ...]:
+    """Return the questions that an audit from records needs: the protected one, and the labels."""
+    if published.protected is None:
+        return ()
+    target = published.target
+    labels = () if target is None or target.positive is None else (target.name,)
+    return tuple(dict.fromkeys((published.protected.attribute, *labels)))
 
 
 def require_answered(

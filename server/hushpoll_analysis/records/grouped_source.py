@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NoReturn
 
+import numpy as np
+
 from hushpoll_analysis.records.clear_groups import ClearGroups
 from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, paired_fields
 from hushpoll_analysis.records.domains import FIELD, Domain
@@ -79,7 +81,7 @@ class OfGroups:
             If one of them is of two attributes in clear, and a cell has too few reports.
         """
         kept = self.whole.pairs()
-        joint = {}
+        joint, within = {}, {}
         for first, second in combinations(paired_fields(self.published), 2):
             a, b = first.name, second.name
             if not self.groups.meets(a, b):
@@ -93,7 +95,11 @@ class OfGroups:
             if counts is not None:
                 places = self.groups.places
                 joint[a, b] = merged_cells(counts.both, places.get(a), places.get(b))
-        return PairCounts(self._counts(kept.counts), joint)
+                if (a, b) in kept.within:
+                    sides = ((counts.first, places.get(a)), (counts.second, places.get(b)))
+                    merged = [one if to is None else merged_support(one, to) for one, to in sides]
+                    within[a, b] = np.concatenate([[counts.n], *merged])
+        return PairCounts(self._counts(kept.counts), joint, within)
 
     def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
         """Refuse: a record has the answers in clear as they were given.

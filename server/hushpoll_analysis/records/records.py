@@ -234,10 +234,14 @@ class Records:
         seen = self.published.answering(names)
         if seen is self.published:
             return self
+        return _unchecked(seen, self.rows[self.answer(names)])
+
+    def answer(self, names: Collection[str]) -> npt.NDArray[np.bool_]:
+        """Return which records answer all of these questions, bool[n]; all do without draws."""
         chosen = np.ones(len(self), np.bool_)
         for field in fields_of(self.published, names):
             chosen &= answered(self.rows, field)
-        return _unchecked(seen, self.rows[chosen])
+        return chosen
 
     def codes(self, name: str) -> npt.NDArray[np.int64]:
         """Return the answers of an attribute in clear, int64[n] in [0, k)."""

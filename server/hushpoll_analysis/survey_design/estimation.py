@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.records.answering import part_of_all, require_answered
 from hushpoll_analysis.records.counts import JointCounts, count
 from hushpoll_analysis.records.pairs import joint_counts
 from hushpoll_analysis.records.records import Records
@@ -39,7 +40,8 @@ def weighted_shares(
 
     Assumptions: respondents are drawn independently within their stratum; within each cell of the
     weights and margins those who answered are like those who did not; devices follow the protocol.
-    The attribute, and those of the margins, may be perturbed or in clear.
+    The attribute, and those of the margins, may be perturbed or in clear. Where some are in a draw,
+    all is of the records that answer all of them.
 
     Parameters
     ----------
@@ -58,7 +60,8 @@ def weighted_shares(
     Returns
     -------
     WeightedShares
-        With `totals` where there is a population, or where weights without margins count people.
+        With `totals` where there is a population, or where weights without margins count people; of
+        questions in a draw only with a population, since the weights of those who answer count few.
 
     Raises
     ------
@@ -71,8 +74,17 @@ def weighted_shares(
     published = records.published
     plan = checked(design or SurveyDesign(), published, attribute)
     require_rows(len(records))
-    outcome = published.attribute(attribute)
     given = None if weights is None else _record_weights(weights, len(records))
+    needed = (attribute, *plan.attributes())
+    if published.draws:
+        require_answered(published, needed)
+        given = None if given is None else given[records.answer(needed)]
+        records = records.answering(needed)
+        published = records.published
+        require_rows(len(records))
+        if given is not None and not given.sum() > 0:
+            raise _no_weight()
+    outcome = published.attribute(attribute)
     if given is not None and plan.weights is not None:
         raise InvalidParameter(
             "there are weights of records and weights of cells; give one of them", field="weights"
@@ -96,6 +108,13 @@ def weighted_shares(
     sample = RecordSample(records, outcome, cells, given)
     support = count(records, only=[attribute]).of(published, attribute)
     found = estimated(sample, outcome, support, plan, confidence, weighted=weighted)
+    return _told(found, published, plan)
+
+
+def _told(found: WeightedShares, published: Published, plan: CheckedDesign) -> WeightedShares:
+    """Return shares with their verdict, and without totals that are those of who answers alone."""
+    if part_of_all(published, (found.attribute, *plan.attributes())) and plan.population is None:
+        found = replace(found, totals=None)
     return replace(found, verdict=verdict_on(published, plan, [found]))
 
 
@@ -120,7 +139,7 @@ def shares_from_counts(
     Parameters
     ----------
     published : Published
-        The survey.
+        The survey; of questions in a draw as it is of those who answer all of them.
     support, n
         Support counts of the attribute, and records.
     joint : JointCounts or None
@@ -143,7 +162,7 @@ def shares_from_counts(
         require_size([cells], outcome)
     weighted = plan.weights is not None
     found = estimated(sample, outcome, support, plan, confidence, weighted=weighted)
-    return replace(found, verdict=verdict_on(published, plan, [found]))
+    return _told(found, published, plan)
 
 
 def _record_weights(weights: npt.ArrayLike, n: int) -> Array:

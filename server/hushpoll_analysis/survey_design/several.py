@@ -45,7 +45,7 @@ class SeveralWeightedShares(Tabular):
         shown = sum(result.intervals for result in self.results)
         return {
             "verdict": to_json(self.verdict),
-            "n": first.n,
+            "n": max(result.n for result in self.results),
             "confidence": first.confidence,
             "intervals": how_to_read(shown, first.confidence),
             "assumption": ASSUMPTION,
@@ -87,7 +87,9 @@ def weighted_shares_of_several(
     if on_attribute is not None:
         on_attribute(len(attributes), len(attributes))
     plan = checked(design or SurveyDesign(), records.published, attributes[0])
-    return SeveralWeightedShares(tuple(results), verdict_on(records.published, plan, results))
+    return SeveralWeightedShares(
+        tuple(results), verdict_on(records.published, plan, results, len(records))
+    )
 
 
 def check_outcomes(published: Published, attributes: Sequence[str], design: SurveyDesign) -> None:

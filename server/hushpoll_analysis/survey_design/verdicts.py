@@ -29,7 +29,10 @@ _DIGITS: Final = 3
 
 
 def verdict_on(
-    published: Published, plan: CheckedDesign, results: Sequence[WeightedShares]
+    published: Published,
+    plan: CheckedDesign,
+    results: Sequence[WeightedShares],
+    n: int | None = None,
 ) -> Verdict:
     """Return the verdict on weighted shares of one or several attributes; each is a part.
 
@@ -41,22 +44,38 @@ def verdict_on(
         What is known of the sample, the same for all attributes.
     results : sequence of WeightedShares
         At least one. Their shares are not looked at.
+    n : int, optional
+        Reports, where some of them answer each attribute; by default the results have all.
     """
     first = results[0]
     parts = {one.attribute: _part(one) for one in results}
     confidence = first.confidence
 
     def foresee(_: Estimates, sides: Sequence[Expected]) -> list[Reach]:
-        (side,) = sides
-        margins = list(_of_margins(plan, side, confidence, tuple(parts)))
-        return [*(_of_share(side, *one, confidence) for one in parts.items()), *margins]
+        (whole,) = sides
+        answering = {name: whole.answering((name, *plan.attributes())) for name in parts}
+        shares = [
+            _of_share(answering[name], name, part, confidence) for name, part in parts.items()
+        ]
+        for side, names in _alike(answering):
+            shares += _of_margins(plan, side, confidence, names)
+        return shares
 
     only = ["weighted shares", *(f"{name}: {part:g}" for name, part in parts.items())]
     for target in plan.targets:
         only += [*target.attributes, *(f"{share:.17g}" for share in target.shares.ravel().tolist())]
     # weighted shares are no query yet: those without weights are told apart by `only`
     query = Estimates(confidence=confidence)
-    return verdict_of(query, [Expected(published, first.n)], foresee, only)
+    return verdict_of(query, [Expected(published, n or first.n)], foresee, only)
+
+
+def _alike(answering: dict[str, Expected]) -> Iterator[tuple[Expected, tuple[str, ...]]]:
+    """Yield the numbers of reports that there are, each with the attributes that it is of."""
+    by_number: dict[int, list[str]] = {}
+    for name, side in answering.items():
+        by_number.setdefault(side.n, []).append(name)
+    for names in by_number.values():
+        yield answering[names[0]], tuple(names)
 
 
 def _part(found: WeightedShares) -> float:

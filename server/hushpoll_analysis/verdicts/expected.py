@@ -19,6 +19,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.records.answering import part_answering
 from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, paired_fields
 from hushpoll_analysis.records.domains import Domain
 from hushpoll_analysis.records.fields import fields_of
@@ -45,10 +46,12 @@ class Expected:
     n: int
 
     def questions(self, only: Collection[str] | None = None) -> Counts:
-        """Return the support counts of questions."""
+        """Return the support counts of questions, of a draw those of the part that answers."""
+        fields = fields_of(self.published, only)
         return Counts(
             self.n,
-            {field.name: self._support(field) for field in fields_of(self.published, only)},
+            {field.name: self._support(field, self._answering([field])) for field in fields},
+            {field.name: self._answering([field]) for field in fields if field.mask is not None},
         )
 
     def pair(self, a: str, b: str) -> JointCounts:
@@ -63,15 +66,29 @@ class Expected:
     def pairs(self) -> PairCounts:
         """Return the counts of all pairs that are kept."""
         whole = self._pairs(paired_fields(self.published))
-        return PairCounts(self.questions(), whole.joint)
+        return PairCounts(self.questions(), whole.joint, whole.within)
 
     def _pairs(self, fields: Sequence[Field]) -> PairCounts:
-        support = {field.name: self._support(field) for field in fields}
-        joint = {
-            (a, b): np.rint(np.outer(support[a], support[b]) / self.n).astype(np.int64)
-            for a, b in combinations(support, 2)
-        }
-        return PairCounts(Counts(self.n, support), joint)
+        joint, within = {}, {}
+        for first, second in combinations(fields, 2):
+            n = self._answering([first, second])
+            pair = self._support(first, n), self._support(second, n)
+            names = first.name, second.name
+            joint[names] = np.rint(np.outer(*pair) / max(n, 1)).astype(np.int64)
+            if first.mask is not None or second.mask is not None:
+                within[names] = np.concatenate([[n], *pair])
+        return PairCounts(self.questions([field.name for field in fields]), joint, within)
+
+    def _answering(self, fields: Sequence[Field]) -> int:
+        """Return how many of the reports answer some fields of the record."""
+        if all(field.mask is None for field in fields):
+            return self.n
+        names = [field.block.questions[0].name for field in fields if field.block is not None]
+        return self._part(names)
+
+    def _part(self, names: Collection[str]) -> int:
+        part = part_answering(self.published, names)
+        return max(int(self.n * part), 1) if part else 0
 
     def within(self, domain: Domain) -> Source:
         """Return these counts, whose reports are all in the domain: so many it has."""
@@ -79,17 +96,17 @@ class Expected:
         return self
 
     def answering(self, names: Collection[str]) -> Expected:
-        """Return these counts, whose reports all answer some questions: so many do."""
-        return Expected(self.published.answering(names), self.n)
+        """Return the counts of the part of these reports that answers some questions."""
+        return Expected(self.published.answering(names), self._part(names))
 
     def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
         """Refuse, as counts do that were kept without the records."""
         return OfCounts(self.published, self.pairs()).records(held)
 
-    def _support(self, field: Field) -> npt.NDArray[np.int64]:
+    def _support(self, field: Field, n: int) -> npt.NDArray[np.int64]:
         oracle, k = field.oracle, field.k
         p, q = (1.0, 0.0) if oracle is None else (float(oracle.p), float(oracle.q))
-        expected = round(self.n * (q + (p - q) / k))
+        expected = round(n * (q + (p - q) / k))
         return np.full(k, expected, dtype=np.int64)
 
 

@@ -7,7 +7,7 @@ from a bundle, to the last byte.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -46,11 +46,14 @@ class Basis:
         How many records support each category; of the attributes that are shown, or of all where
         other results are shown.
     joint : mapping of (str, str) to int64[k1, k2]
-        How many records support two categories; of what is shown.
+        How many records support two categories; of what is shown. Of questions in draws they are of
+        the records that answer both.
     facts : mapping
         JSON: ``state``, ``release``, ``released_at``, ``opens``, ``closes``, ``duplicate`` and
         ``rejected`` reports, ``audits``, ``regressions`` where some are chosen, and ``made_with``,
         versions by program.
+    answered : mapping of str to int
+        How many records answer each block of a draw.
     """
 
     published: Published
@@ -60,6 +63,7 @@ class Basis:
     joint: Mapping[tuple[str, str], JointCounts]
     facts: Mapping[str, Any]
     groups: ClearGroups | None = None
+    answered: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def shown(self) -> Published:
@@ -74,7 +78,7 @@ class Basis:
     @property
     def counts(self) -> Counts:
         """Support counts, at least of the attributes that are shown."""
-        return Counts(self.n, self.support)
+        return Counts(self.n, self.support, self.answered)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but the survey as JSON: counts as whole numbers."""
@@ -88,10 +92,12 @@ class Basis:
             "counts": {
                 "n": self.n,
                 "support": {name: self.support[name].tolist() for name in self.support},
+                **({"answered": dict(self.answered)} if self.answered else {}),
                 "joint": [
                     {
                         "a": a,
                         "b": b,
+                        **({} if counts.n == self.n else {"n": counts.n}),
                         "first": counts.first.tolist(),
                         "second": counts.second.tolist(),
                         "both": counts.both.tolist(),
@@ -135,21 +141,31 @@ class Basis:
             raise InvalidParameter(
                 f"n is {show(n)}; counts are of at least 1 report", field="counts"
             )
+        fields = fields_of(shown, None if choices.results else choices.attributes)
+        answered = {
+            field.name: _number(counts["answered"][field.name], n)
+            for field in fields
+            if field.mask is not None
+        }
         support = {
-            field.name: _cells(counts["support"].get(field.name), (field.k,), n)
-            for field in fields_of(shown, None if choices.results else choices.attributes)
+            field.name: _cells(
+                counts["support"].get(field.name), (field.k,), answered.get(field.name, n)
+            )
+            for field in fields
         }
         held = {(entry["a"], entry["b"]): entry for entry in counts["joint"]}
         joint = {}
         for a, b in [*choices.cross_tables, *(held if choices.results else ())]:
             entry, rows, columns = held[a, b], shown.attribute(a).k, shown.attribute(b).k
             # one record counts as often as it supports combinations of a block with the answer
-            own, other = (max(members_of_categories(shown.attribute(name))) for name in (a, b))
+            seen = shown.answering([a, b])
+            own, other = (max(members_of_categories(seen.attribute(name))) for name in (a, b))
+            both = _number(entry.get("n", n), n)
             joint[a, b] = JointCounts(
-                n,
-                _cells(entry["first"], (rows,), n * own),
-                _cells(entry["second"], (columns,), n * other),
-                _cells(entry["both"], (rows, columns), n * own * other),
+                both,
+                _cells(entry["first"], (rows,), both * own),
+                _cells(entry["second"], (columns,), both * other),
+                _cells(entry["both"], (rows, columns), both * own * other),
             )
         return cls(
             published=published,
@@ -159,7 +175,19 @@ class Basis:
             joint=joint,
             facts=document["facts"],
             groups=groups,
+            answered=answered,
         )
+
+
+def _number(value: object, most: int) -> int:
+    """Return how many of the reports answer something."""
+    if type(value) is not int or not 0 <= value <= most:
+        raise InvalidParameter(
+            f"{show(value)} of {most} reports answer a question; take the counts from the same "
+            "bundle as the manifest",
+            field="counts",
+        )
+    return value
 
 
 def _cells(values: object, shape: tuple[int, ...], most: int) -> Cells:

@@ -12,6 +12,7 @@ from hushpoll_analysis.records.domains import Domain
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import Held, Source
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.reports.answers import ReportAnswers
 from hushpoll_shared.survey.published import Published
 
 
@@ -26,7 +27,7 @@ class Needed:
     counts : Counts
         Of all its questions.
     count_pair, count_pairs : callable
-        Give the joint counts of two questions, and of all pairs.
+        Give the joint counts of two questions, in draws of those who answer both, and of all pairs.
     joint : dict
         By pair; those that a report has anyway, and those that were asked for.
     """
@@ -55,8 +56,13 @@ class Needed:
         """Return the joint counts of all pairs, and note them."""
         counts = self.count_pairs()
         for first, second in combinations(paired(self.published), 2):
-            self.pair(first.name, second.name)
+            if self.published.share_answering([first.name, second.name]):
+                self.pair(first.name, second.name)
         return counts
+
+    def answered_by_both(self, a: str, b: str) -> JointCounts:
+        """Return the joint counts of two questions, of those who answer both, and note them."""
+        return self.pair(a, b)
 
     def within(self, domain: Domain) -> Source:
         """Refuse: a report keeps no counts of a part of the reports.
@@ -73,18 +79,8 @@ class Needed:
         )
 
     def answering(self, names: Collection[str]) -> Source:
-        """Refuse: a report keeps no counts of those who answer some questions of a draw.
-
-        Raises
-        ------
-        InvalidParameter
-            Always.
-        """
-        raise InvalidParameter(
-            f"results asks for {', '.join(names)}, and some of these are in a draw; a report of a "
-            "survey with draws is not made yet: leave them out",
-            field="results",
-        )
+        """Return the source of the records that answer one question or two."""
+        return ReportAnswers(self, tuple(names))
 
     def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
         """Refuse: a report is made from counts alone.

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from hushpoll_analysis.estimates.frequencies import frequencies_from_counts
 from hushpoll_analysis.ordered.answered import has_shares_among
 from hushpoll_analysis.ordered.scales import is_ordered
-from hushpoll_analysis.records.counts import Counts, PairCounts
-from hushpoll_analysis.records.source import OfCounts
+from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts
+from hushpoll_analysis.records.domains import Domain
+from hushpoll_analysis.records.records import Records, RecordStream
+from hushpoll_analysis.records.source import Held, OfCounts, Source
 from hushpoll_analysis.results import result_of
+from hushpoll_server.reports.answers import ReportAnswers
 from hushpoll_server.reports.basis import Basis
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.cross_tables import CrossTable
 from hushpoll_shared.queries.ordered_answers import Ordered
+from hushpoll_shared.survey.published import Published
 
 
 def results_of(basis: Basis) -> dict[str, Any]:
@@ -43,17 +52,7 @@ def results_of(basis: Basis) -> dict[str, Any]:
         estimator=choices.estimator,
         only=choices.attributes,
     )
-    support = dict(basis.counts.support)
-    # A cross-table may be of a question whose estimates are not in the report.
-    for (a, b), joint in basis.joint.items():
-        support |= {a: joint.first, b: joint.second}
-    source = OfCounts(
-        published,
-        PairCounts(
-            Counts(basis.counts.n, support),
-            {names: joint.both for names, joint in basis.joint.items()},
-        ),
-    )
+    source = _KeptInDraws(basis) if published.draws else _source_of(basis)
     ordered, answered = {}, {}
     if ESTIMATOR_TERMS[choices.estimator].no_interval is None:
         for name in choices.attributes:
@@ -82,3 +81,78 @@ def results_of(basis: Basis) -> dict[str, Any]:
     if choices.regressions:
         found["regressions"] = basis.facts["regressions"]
     return found
+
+
+def _source_of(basis: Basis) -> OfCounts:
+    """Return the counts of a report as a source."""
+    support = dict(basis.counts.support)
+    # A cross-table may be of a question whose estimates are not in the report.
+    for (a, b), joint in basis.joint.items():
+        support |= {a: joint.first, b: joint.second}
+    return OfCounts(
+        basis.shown,
+        PairCounts(
+            Counts(basis.counts.n, support),
+            {names: joint.both for names, joint in basis.joint.items()},
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _KeptInDraws:
+    """The counts of a report of a survey with draws, each of the records that answer."""
+
+    basis: Basis
+
+    @property
+    def published(self) -> Published:
+        """The survey, as it may be seen."""
+        return self.basis.shown
+
+    @property
+    def counts(self) -> Counts:
+        """Of its questions."""
+        return self.basis.counts
+
+    def questions(self, only: Collection[str] | None = None) -> Counts:
+        """Return the support counts."""
+        del only
+        return self.basis.counts
+
+    def answered_by_both(self, a: str, b: str) -> JointCounts:
+        """Return the joint counts of two questions, of the records that answer both."""
+        joint = self.basis.joint
+        if (a, b) in joint:
+            return joint[a, b]
+        if (b, a) in joint:
+            other = joint[b, a]
+            return JointCounts(
+                other.n, other.second, other.first, np.ascontiguousarray(other.both.T)
+            )
+        return _source_of(self.basis).pair(a, b)  # which says that they are not kept
+
+    def pair(self, a: str, b: str) -> JointCounts:
+        """Return the joint counts of two questions."""
+        return self.answered_by_both(a, b)
+
+    def pairs(self) -> PairCounts:
+        """Return the counts; of pairs in draws they are asked for one by one."""
+        asked = self.published.attribute
+        everybody = {
+            names: joint
+            for names, joint in self.basis.joint.items()
+            if not any(asked(name).draw for name in names)
+        }
+        return _source_of(replace(self.basis, joint=everybody)).kept
+
+    def within(self, domain: Domain) -> Source:
+        """Refuse: a report is about all reports."""
+        return _source_of(self.basis).within(domain)
+
+    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+        """Refuse: a report is made from counts alone."""
+        return _source_of(self.basis).records(held)
+
+    def answering(self, names: Collection[str]) -> ReportAnswers:
+        """Return the source of the records that answer one question or two."""
+        return ReportAnswers(self, tuple(names))

@@ -193,6 +193,7 @@ def cross_fit(
     recipe.refuse_repeated_fits("cross-fitting")
     recipe.refuse_clear_rows("an audit")
     recipe.refuse_further_groups("an audit")
+    recipe.refuse_missing(records.published)
     target = Target.of(records.published)
     inputs = AuditInputs.of(records.published, protected_input)
     order = order_of(records, options.seed)

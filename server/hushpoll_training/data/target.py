@@ -199,8 +199,9 @@ def _report_law(attribute: PublishedAttribute, positive: int) -> tuple[float, fl
             "or in clear",
             field="target",
         )
+    # the law is that of those who answer it, where it is in a draw
     # in a block an answer is reported by each of its combinations, which may be more for some
-    members = members_of_categories(attribute)[: len(attribute.categories)]
+    members = members_of_categories(replace(attribute, draw=None))[: len(attribute.categories)]
     gap, reported = oracle.p - oracle.q, members[positive] * oracle.q
     total = gap + sum(members) * oracle.q
     return float((gap + reported) / total), float(reported / total)

@@ -2,10 +2,11 @@
 
 An :class:`Encoding` is a way to turn the record of one perturbed attribute into columns. Fitted to
 training records it gives :class:`Features`: the columns of the whole survey, in manifest order,
-without the target. What is randomised together is encoded together: a combination of answers has a
-column, and a question's column is the sum of those of its combinations, unless the encoding keeps
-them apart. Attributes in clear and clear rows are one-hot in the same columns, so that a
-model that was fitted to records can be tested on the truth.
+without the target. Of a question in a draw, those who did not answer it have no value in its
+columns, or what is known without their answer. What is randomised together is encoded together: a
+combination of answers has a column, and a question's column is the sum of those of its
+combinations, unless the encoding keeps them apart. Attributes in clear and clear rows are one-hot
+in the same columns, so that a model that was fitted to records can be tested on the truth.
 
 A new encoding is a module with a subclass of :class:`Encoding` and its line in
 :mod:`hushpoll_training.encodings.registry`.
@@ -63,6 +64,8 @@ class Encoding(ABC):
     keeps_combinations : bool
         Whether questions that are randomised together have a column for each combination of
         answers, and not one for each answer.
+    leaves_missing : bool
+        Whether those who did not answer a question of a draw have no value in its columns (NaN).
     """
 
     prior: str = "shrinkage"
@@ -71,6 +74,7 @@ class Encoding(ABC):
     description: ClassVar[str]
     needs_prior: ClassVar[bool] = False
     keeps_combinations: ClassVar[bool] = False
+    leaves_missing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_prior_method(self.prior)
@@ -132,6 +136,11 @@ class Encoding(ABC):
         prior : tuple of float, k, or None
             Their shares, in [0, 1] and summing to 1; None unless `needs_prior`.
         """
+
+    def unanswered(self, columns: int, prior: tuple[float, ...] | None) -> npt.NDArray[np.float32]:
+        """Return the columns of who did not answer, float32[1, columns]; NaN by default."""
+        del prior
+        return np.full((1, columns), np.nan, np.float32)
 
     def encode_clear(
         self, attribute: PublishedAttribute, codes: npt.NDArray[np.int64]
@@ -249,9 +258,21 @@ class Features:
         (field,) = fields_of(self.published, [name])
         if not self._names(name):
             return np.zeros((len(records), 0), np.uint8)
-        columns = self.encoding.encode(
-            attribute, records.indicators_of(field), self.priors.get(field.name)
-        )
+        prior = self.priors.get(field.name)
+        if field.mask is None:
+            return self._of_question(
+                name, self.encoding.encode(attribute, records.indicators_of(field), prior)
+            )
+        answers = records.answering([name])
+        (field,) = fields_of(answers.published, [name])
+        told = self.encoding.encode(attribute, answers.indicators_of(field), prior)
+        none = self._of_question(name, self.encoding.unanswered(told.shape[1], prior))
+        rows = np.repeat(none, len(records), axis=0)
+        rows[records.answer([name])] = self._of_question(name, told)
+        return rows
+
+    def _of_question(self, name: str, columns: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return a question's columns from those of its block, unless combinations are kept."""
         block = self.published.block_of(name)
         if block is None or block.alone or self.encoding.keeps_combinations:
             return columns

@@ -34,6 +34,7 @@ class Posterior(Encoding):
         "categories' estimated shares"
     )
     needs_prior: ClassVar[bool] = True
+    leaves_missing: ClassVar[bool] = False
 
     def encode(
         self,
@@ -45,6 +46,12 @@ class Posterior(Encoding):
         assert attribute.oracle is not None  # noqa: S101  (it is perturbed)
         assert prior is not None  # noqa: S101  (the encoding needs one)
         return posterior(indicators, attribute.oracle, prior)
+
+    def unanswered(self, columns: int, prior: tuple[float, ...] | None) -> npt.NDArray[np.float32]:
+        """Return the prior: without an answer nothing was learned."""
+        del columns
+        assert prior is not None  # noqa: S101  (the encoding needs one)
+        return np.array([prior], np.float32)
 
 
 def posterior(

@@ -65,7 +65,7 @@ def estimate_priors(records: Records, method: str = "shrinkage") -> dict[str, tu
     if method == "likelihood":
         layout = records.published.layout
         return {
-            name: tuple(maximum_likelihood(oracle, records.of_field(layout.field(name))).tolist())
+            name: tuple(maximum_likelihood(oracle, records.answers_of(layout.field(name))).tolist())
             for name, oracle in perturbed_features(records.published)
         }
     return priors_from_counts(records.published, count(records), method)
@@ -100,10 +100,12 @@ def priors_from_counts(
     priors = {}
     for name, oracle in perturbed_features(published):
         channel, support = Channel.of(oracle), counts.support[name]
+        n = counts.answered.get(name, counts.n)  # of those who answer it, in a draw
+        require_rows(n)
         if method == "shrinkage":
-            prior = shrunk(support, counts.n, p=channel.p, q=channel.q)
+            prior = shrunk(support, n, p=channel.p, q=channel.q)
         else:
-            estimated = estimate_proportion(support, counts.n, p=channel.p, q=channel.q)
+            estimated = estimate_proportion(support, n, p=channel.p, q=channel.q)
             prior = project_simplex(estimated.frequency)
         priors[name] = tuple(prior.tolist())
     return priors

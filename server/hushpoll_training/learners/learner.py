@@ -130,6 +130,8 @@ class Learner(ABC):
         Whether it fits only where there is a protected attribute, in clear or perturbed.
     reads_group : bool
         Whether its models need the group of each person who is predicted, in clear.
+    takes_missing : bool
+        Whether rows may have no value in a column (NaN), as of a question that was not answered.
     files : tuple of str
         Names of the files that its models are saved in.
     distributions : tuple of str
@@ -155,6 +157,7 @@ class Learner(ABC):
     needs_groups: ClassVar[bool] = False
     compares_groups: ClassVar[bool] = False
     reads_group: ClassVar[bool] = False
+    takes_missing: ClassVar[bool] = False
     files: ClassVar[tuple[str, ...]]
     distributions: ClassVar[tuple[str, ...]] = ()
     extra: ClassVar[str | None] = None

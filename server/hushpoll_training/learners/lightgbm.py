@@ -81,6 +81,7 @@ class LightGBM(Learner):
         "learning_rate": Span(0.01, 0.25, None),
     }
     progress_unit: ClassVar[str] = "boosting rounds"
+    takes_missing: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = (TREES,)
     distributions: ClassVar[tuple[str, ...]] = ("lightgbm",)
 

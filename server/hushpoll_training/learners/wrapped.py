@@ -83,6 +83,7 @@ def wrapping(kind: type[Kind], behind: type[Learner]) -> type[Kind]:
         "refused": behind.refused,
         "space": behind.space,
         "progress_unit": behind.progress_unit,
+        "takes_missing": behind.takes_missing,
         "files": (*behind.files, kind.own_file),
         "distributions": behind.distributions,
         "extra": behind.extra,

@@ -134,7 +134,9 @@ def records_design(features: Features, records: Records, table: Table | None = N
     if not answered.all():
         kept = records.take(answered)
         # in clear, who gave no answer is known, and nobody else is among them
-        skipped = records.take(~answered) if Target.of(records.published).skippable else None
+        target = Target.of(records.published)
+        asked = records.answer([target.name])  # of a target in a draw others tell nothing
+        skipped = records.take(asked & ~answered) if target.skippable else None
     rows = features.from_records(kept) if table is None else table[answered]
     return design(features, rows, label[answered], records=kept, skipped=skipped)
 
@@ -164,6 +166,7 @@ def fit_records(
         gets no rows in clear or a perturbed target.
     """
     target = Target.of(records.published)
+    recipe.refuse_missing(records.published)
     if isinstance(recipe.learner, ParityLearner):
         if clear is None:
             raise recipe.learner.without_clear_rows()
@@ -198,7 +201,13 @@ def reported_labels(
     """
     target = Target.of(records.published)
     # Target.of admits only reports of exactly one category, whose indicator is one-hot
-    return target.labels(numbers(records, [target.name]).argmax(axis=1))
+    of_answers = numbers(records.answering([target.name]), [target.name]).argmax(axis=1)
+    asked = records.answer([target.name])
+    if asked.all():
+        return target.labels(of_answers)
+    label, answered = np.zeros(len(records), np.int64), np.zeros(len(records), np.bool_)
+    label[asked], answered[asked] = target.labels(of_answers)
+    return label, answered
 
 
 def fit_clear(published: Published, codes: Codes, learner: Learner, options: FitOptions) -> Model:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.published import Published
 from hushpoll_training.encodings.encoding import Encoding
 from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
 from hushpoll_training.encodings.registry import create_encoding
@@ -91,6 +92,24 @@ class Recipe:
                 "has records alone; use a learner without parity, or export the records and train "
                 "with hushpoll train --panel",
                 field="learner",
+            )
+
+    def refuse_missing(self, published: Published) -> None:
+        """Refuse a learner that needs every value, of features that some do not answer.
+
+        Raises
+        ------
+        InvalidParameter
+            If a feature is in a draw, and neither the encoding nor the learner knows what to do.
+        """
+        drawn = [one for one in published.attributes if one.draw and one.role != "target"]
+        if drawn and self.encoding.leaves_missing and not self.learner.takes_missing:
+            raise InvalidParameter(
+                f"{drawn[0].name} is in the draw {drawn[0].draw}, so that some records have no "
+                f"answer to it, and the learner {self.learner.name} needs a value of every "
+                "feature; use the encoding posterior, which has the estimated shares there, or "
+                f"the learner {DEFAULT_LEARNER}",
+                field="encoding",
             )
 
     def refuse_group_at_prediction(self, purpose: str) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from hushpoll_shared.querying.possible import SHARES, cut_row
 from hushpoll_shared.querying.query import Query, asked, confidence
 from hushpoll_shared.querying.result import Result, Section, told
 from hushpoll_shared.querying.rows import (
+    ANSWER_IT,
     ESTIMATE,
     HOW_TO_READ,
     SummaryEstimate,
@@ -17,6 +18,7 @@ from hushpoll_shared.querying.rows import (
     estimate_cell,
     limits_cell,
     says_nothing,
+    with_reports,
 )
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
@@ -39,6 +41,7 @@ class AnsweredAttribute:
     )
     answered: SummaryEstimate = told("Share of all people who answered, or were asked.")
     categories: tuple[AnsweredCategory, ...]
+    n: int | None = field(default=None, metadata=ANSWER_IT)
 
     @property
     def who(self) -> str:
@@ -78,7 +81,7 @@ class SharesOfAnswered(Result):
             yield Section(
                 of=AnsweredCategory,
                 rows=attribute.categories,
-                title=f"{attribute.name}, of those who {attribute.who}",
+                title=with_reports(f"{attribute.name}, of those who {attribute.who}", attribute.n),
                 words={"category": "category"},
                 shown=ESTIMATE,
                 labels=labels,

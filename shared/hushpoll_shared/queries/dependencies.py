@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal
 
 from hushpoll_shared.queries.independence import (
@@ -25,6 +25,11 @@ TESTS: Final = (
 )
 
 
+ANSWER_BOTH: Final = {
+    "description": "Reports that answer both, where one is in a draw; None: all of them do."
+}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PairTest:
     """A test that two attributes are independent, among many."""
@@ -39,6 +44,7 @@ class PairTest:
     smallest_expected: float = told(SMALLEST_EXPECTED)
     reference: Reference = told(REFERENCE)
     tables: int | None = told(TABLES)
+    n: int | None = field(default=None, metadata=ANSWER_BOTH)
 
 
 def name_of(pair: PairTest) -> str:

@@ -12,7 +12,7 @@ from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.querying.possible import SHARES
 from hushpoll_shared.querying.query import Query, asked, confidence
 from hushpoll_shared.querying.result import Result, Section, told
-from hushpoll_shared.querying.rows import FREQUENCY, CategoryEstimate, Poisoning
+from hushpoll_shared.querying.rows import ANSWER_IT, FREQUENCY, CategoryEstimate, Poisoning
 from hushpoll_shared.survey.selects import SELECTED
 
 
@@ -35,12 +35,7 @@ class AttributeEstimates:
     epsilon: str | None
     categories: tuple[CategoryEstimate, ...]
     poisoning: Poisoning | None = told("Of the unbiased estimate; None for another estimator.")
-    n: int | None = field(
-        default=None,
-        metadata={
-            "description": "Reports that answer it, where it is in a draw; None: all of them do."
-        },
-    )
+    n: int | None = field(default=None, metadata=ANSWER_IT)
     option: OptionOf | None = field(
         default=None, metadata={"description": "Of a select-all; None: a question of its own."}
     )

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal
 
 from hushpoll_shared.querying.possible import SHARES
 from hushpoll_shared.querying.query import Query, asked, confidence
 from hushpoll_shared.querying.result import Result, Section, Shown, told
-from hushpoll_shared.querying.rows import FREQUENCY, HOW_TO_READ, CategoryEstimate
+from hushpoll_shared.querying.rows import (
+    ANSWER_IT,
+    FREQUENCY,
+    HOW_TO_READ,
+    CategoryEstimate,
+    with_reports,
+)
 
 Method = Literal["max-t", "bonferroni", "anytime"]
 TOGETHER: Final = "{level} % together"
@@ -22,6 +28,7 @@ class TogetherAttribute:
 
     name: str
     categories: tuple[CategoryEstimate, ...]
+    n: int | None = field(default=None, metadata=ANSWER_IT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +49,7 @@ class SharesTogether(Result):
             yield Section(
                 of=CategoryEstimate,
                 rows=attribute.categories,
-                title=attribute.name,
+                title=with_reports(attribute.name, attribute.n),
                 words={"category": "category"},
                 shown=FREQUENCY_TOGETHER,
                 labels={"attribute": "", "category": "category"},

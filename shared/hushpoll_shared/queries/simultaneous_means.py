@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal
 
 from hushpoll_shared.queries.simultaneous_estimates import TOGETHER
 from hushpoll_shared.querying.query import Query, Spelling, asked, confidence
 from hushpoll_shared.querying.result import Line, Result, Section, Shown, told
 from hushpoll_shared.querying.rows import (
+    ANSWER_IT,
     ESTIMATE,
     HOW_TO_READ,
     SummaryEstimate,
@@ -66,6 +67,7 @@ class MeanEstimate(SummaryEstimate):
 
     attribute: str
     group: str | None = told("Category of `given`; null for everybody.")
+    n: int | None = field(default=None, metadata=ANSWER_IT)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,11 @@ HOW_TO_READ: Final = (
     "How many of the intervals are expected to miss, and what looking at results again and again "
     "does to them; or that they hold together."
 )
+ANSWER_IT: Final = {
+    "description": "Reports that answer it, where it is in a draw; None: all of them do."
+}
+"""Metadata of a row's number of reports, where it may be below that of the result."""
+
 UNKNOWN: Final = "cannot conclude"
 
 
@@ -29,6 +34,11 @@ class BoundedEstimate:
     lower: float | None
     upper: float | None
     bound: Bound
+
+
+def with_reports(title: str, n: int | None) -> str:
+    """Return the title of rows about fewer reports than the result with their number."""
+    return title if n is None else f"{title} ({n:,} reports answer it)"
 
 
 def says_nothing(rows: Iterable[Any]) -> bool:

@@ -302,7 +302,10 @@ class Manifest(Terms):
         # A device never resolves a draft, so it does not pay for importing how they are chosen.
         from hushpoll_shared.survey.anchors import choose_anchors
 
-        budget, protocols = self.budget(), self._protocols()
+        # of a number in a draw what it is given where it is answered
+        expanded = self.expanded
+        _, budget = expanded._divided(expanded.published_split())
+        protocols = self._protocols()
         chosen = {}
         for attribute in unknown:
             number, protocol = attribute.number, protocols[attribute.name]

@@ -250,6 +250,7 @@ class QuestionPrecision(TypedDict):
     epsilon: str | None
     width: float
     detectable: float | None
+    mean_width: float | None
 
 
 class ExpectedAudit(TypedDict):

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from hushpoll_analysis.cli.plan import plan_command
 from hushpoll_analysis.planning.blocks.pairs import Setting, Table, ratios_power
-from hushpoll_analysis.planning.blocks.side_by_side import apart, blocks_of_pairs, joined
 from hushpoll_analysis.planning.blocks.sums import Share, Sums, share_width, variance_coefficients
+from hushpoll_analysis.planning.blocks.ways import apart, blocks_of_pairs, joined
 from hushpoll_analysis.planning.goals import KINDS, Goal
 from hushpoll_analysis.planning.outcomes import outcome
 from hushpoll_analysis.planning.planner import plan
@@ -259,4 +259,5 @@ def test_weights_follow_their_questions_into_a_block_and_out_of_it():
     block = joined(alone, blocks_of_pairs(alone, [goal]))
     assert dict(block.split.weights) == {"together-1": 3}
     assert len(set(dict(apart(block).split.weights).values())) == 1
-    assert verdicts(alone, [Goal("width", "first", 0.3)])["together"] is None
+    ways = verdicts(alone, [Goal("width", "first", 0.3)])["together"]["ways"]
+    assert [way["name"] for way in ways] == ["split", "drawn"]  # no pair is wanted, so no block

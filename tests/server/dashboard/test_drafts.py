@@ -174,7 +174,7 @@ def test_questions_are_drawn_at_random_with_the_rules_of_yaml(site, visit):
     text = ada.get(path).text
     assert "It can be published" in text
     assert ">\nrota: first, second | 1</textarea>" in text
-    assert "this version plans no surveys with draws yet" in text
+    assert "answer it, and epsilon" in text
 
 
 def test_a_question_is_asked_only_after_answers_to_another_with_the_rules_of_yaml(site, visit):

@@ -1,20 +1,17 @@
-"""Whether to put questions together, by the respondents that what is wanted takes either way."""
+"""How to randomise a draft's questions, by the respondents that what is wanted takes either way.
+
+Three ways are compared: every question alone, questions together in blocks, and a draw, of whose
+blocks each respondent answers some (:mod:`hushpoll_analysis.planning.blocks.ways`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from decimal import Decimal
 from typing import Any, Final
 
+from hushpoll_analysis.planning.blocks.ways import DRAWN, SPLIT, TOGETHER, Way, ways_of
 from hushpoll_analysis.planning.goals import Goal
-from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.blocks import Together
-from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.survey.manifest import Manifest
-
-SPLIT: Final = "split"
-TOGETHER: Final = "together"
 
 Needed = Callable[[Manifest, Goal], int | None]
 
@@ -22,12 +19,13 @@ Needed = Callable[[Manifest, Goal], int | None]
 def side_by_side(
     manifest: Manifest, goals: Sequence[Goal], needed: Needed
 ) -> dict[str, Any] | None:
-    """Compare a draft's questions alone with its blocks, or with blocks of the pairs wanted.
+    """Compare a draft's questions alone, in blocks, and drawn, for what is wanted.
 
     Parameters
     ----------
     manifest : Manifest
-        The draft. Where it has no block, those are compared that goals of two questions make.
+        The draft. Where it has no block, those are compared that goals of two questions make; where
+        it has no draw, one in which goals, marked pairs and audits can still be answered.
     goals : sequence of Goal
         What is wanted, with values.
     needed : callable
@@ -37,142 +35,149 @@ def side_by_side(
     -------
     dict or None
         JSON: ``verdict`` in words, ``recommended``, and ``ways``, each with its ``name``, its
-        ``blocks`` and the ``n_needed`` of every goal in order, and of all. None where no question
-        could be put together for these goals, or blocks that could be are refused.
+        ``blocks``, its ``draws``, and the ``n_needed`` of every goal in order, and of all. None
+        where there is one way only, as for a single question.
     """
     wanted = [goal for goal in goals if goal.value is not None]
-    blocks = manifest.together or blocks_of_pairs(manifest, wanted)
-    if not wanted or not blocks:
+    if not wanted:
         return None
-    try:
-        drafts = {SPLIT: apart(manifest), TOGETHER: joined(manifest, blocks)}
-        for draft in drafts.values():
-            draft.resolve()
-    except InvalidParameter:
+    found: dict[str, tuple[Way, dict[str, Any]]] = {}
+    for way in ways_of(manifest, wanted):
+        told = _told(way, wanted, needed)
+        # of several draws the one that takes the fewest is compared with the rest
+        if way.name not in found or _people(told) < _people(found[way.name][1]):
+            found[way.name] = way, told
+    if len(found) < 2:
         return None
-    names = [list(block.attributes) for block in blocks]
-    ways = [_way(name, drafts[name], names, wanted, needed) for name in drafts]
-    best = min(ways, key=_people)
+    ways = [told for _, told in found.values()]
+    best, chosen = min(found.values(), key=lambda one: _people(one[1]))
+    others = [told for told in ways if told is not chosen]
+    blocks = next((way.groups for way, _ in found.values() if way.name == TOGETHER), [])
     return {
-        "verdict": _verdict(ways, best, names, wanted),
-        "recommended": best["name"],
+        "verdict": _verdict(best, chosen, others, blocks, wanted),
+        "recommended": chosen["name"],
         "ways": ways,
     }
 
 
-def blocks_of_pairs(manifest: Manifest, goals: Sequence[Goal]) -> tuple[Together, ...]:
-    """Return the blocks of the questions that goals name in pairs, where both are perturbed."""
-    perturbed = {one.name for one in manifest.attributes if one.perturbed}
-    groups: list[set[str]] = []
-    for goal in goals:
-        pair = set(goal.names)
-        if len(pair) != 2 or not pair <= perturbed:
-            continue
-        touched = [group for group in groups if group & pair]
-        groups = [group for group in groups if not group & pair]
-        groups.append(pair.union(*touched))
-    taken = {one.name for one in manifest.attributes}
-    blocks = []
-    for group in groups:
-        names = tuple(one.name for one in manifest.attributes if one.name in group)
-        number = 1
-        while f"together-{number}" in taken:
-            number += 1
-        taken.add(f"together-{number}")
-        blocks.append(Together(f"together-{number}", names))
-    return tuple(blocks)
-
-
-def apart(manifest: Manifest) -> Manifest:
-    """Return a draft whose questions are randomised alone; a block's weight is shared out."""
-    protocols = {name: one.protocol for one in manifest.together for name in one.attributes}
-    split = manifest.split
-    if split.weights and manifest.together:
-        weights = dict(split.weights)
-        for block in manifest.together:
-            part = round(weights.pop(block.name) / len(block.attributes), 6)
-            weights |= dict.fromkeys(block.attributes, part)
-        split = replace(split, weights=tuple(weights.items()))
-    attributes = tuple(
-        replace(one, protocol=one.protocol or protocols.get(one.name))
-        for one in manifest.attributes
-    )
-    return replace(manifest, attributes=attributes, together=(), split=split)
-
-
-def joined(manifest: Manifest, blocks: Sequence[Together]) -> Manifest:
-    """Return a draft with these blocks; its own where it has some.
-
-    A block has the weights of its questions together. The split k-based, a rule for questions
-    alone, becomes uniform.
-    """
-    if manifest.together:
-        return manifest
-    split = Split("uniform") if manifest.split.kind == "k-based" else manifest.split
-    if split.weights:
-        weights = dict(split.weights)
-        for block in blocks:
-            weights[block.name] = sum((weights.pop(name) for name in block.attributes), Decimal(0))
-        split = replace(split, weights=tuple(weights.items()))
-    return replace(manifest, together=tuple(blocks), split=split)
-
-
-def _way(
-    name: str,
-    draft: Manifest,
-    names: list[list[str]],
-    goals: Sequence[Goal],
-    needed: Needed,
-) -> dict[str, Any]:
-    each = [needed(draft, goal) for goal in goals]
+def _told(way: Way, goals: Sequence[Goal], needed: Needed) -> dict[str, Any]:
+    each = [needed(way.draft, goal) for goal in goals]
     most = None if None in each else max(one for one in each if one is not None)
     return {
-        "name": name,
-        "blocks": names if name == TOGETHER else [],
+        "name": way.name,
+        "blocks": way.groups,
+        "draws": [draw.to_dict() for draw in way.draft.draws],
         "n_needed": each,
         "n_needed_for_all": most,
     }
 
 
-def _people(way: dict[str, Any]) -> tuple[float, bool]:
-    """Rank ways by the respondents that they take; alone where it makes no difference."""
-    needed = way["n_needed_for_all"]
-    return float("inf") if needed is None else needed, way["name"] == TOGETHER
+def _people(told: dict[str, Any]) -> tuple[float, int]:
+    """Rank ways by the respondents that they take; the simpler one where it makes no difference."""
+    needed = told["n_needed_for_all"]
+    place = (SPLIT, TOGETHER, DRAWN).index(told["name"])
+    return float("inf") if needed is None else needed, place
 
 
 def _verdict(
-    ways: list[dict[str, Any]],
-    best: dict[str, Any],
-    names: list[list[str]],
+    best: Way,
+    chosen: dict[str, Any],
+    others: list[dict[str, Any]],
+    blocks: list[list[str]],
     goals: Sequence[Goal],
 ) -> str:
-    questions = "; ".join(" and ".join(group) for group in names)
-    other = next(way for way in ways if way is not best)
-    if best["n_needed_for_all"] is None:
+    questions = "; ".join(" and ".join(group) for group in blocks)
+    if chosen["n_needed_for_all"] is None:
+        if len(others) == 1 and blocks:
+            return (
+                f"Neither way does: whether {questions} are alone or together, no number of "
+                "respondents is enough."
+            )
         return (
-            f"Neither way does: whether {questions} are alone or together, no number of "
-            "respondents is enough."
+            "No way does: whether questions are alone, together or drawn, no number of respondents "
+            "is enough."
         )
-    takes = f"all that is wanted takes {best['n_needed_for_all']:,} respondents"
-    rest = (
-        "no number is enough"
-        if other["n_needed_for_all"] is None
-        else f"it takes {other['n_needed_for_all']:,}"
-    )
-    pairs = any(
-        set(goal.names) <= set(group) for goal in goals for group in names if len(goal.names) == 2
-    )
-    if best["name"] == TOGETHER:
+    takes = f"all that is wanted takes {chosen['n_needed_for_all']:,} respondents"
+    rest = ", and ".join(_otherwise(other) for other in others)
+    if best.name == DRAWN:
+        return f"{_drawn(best)}: {takes}, and {rest}, because {_GAIN}.{_price(best)}"
+    if best.name == TOGETHER:
         why = (
             "what is wanted of two questions of a block is paid for once"
-            if pairs
+            if _of_pairs(goals, blocks)
             else "each question of a block has the whole part of epsilon that its block has"
         )
-        return f"Put together {questions}: {takes}, and alone {rest}, because {why}."
-    why = (
-        "the one answer to a block has so many values that this loses more than its larger part "
-        "of epsilon gains"
-        if other["n_needed_for_all"] != best["n_needed_for_all"]
-        else "a block would gain nothing"
-    )
-    return f"Leave {questions} alone: {takes}, and together {rest}, because {why}."
+        return f"Put together {questions}: {takes}, and {rest}, because {why}."
+    even = all(other["n_needed_for_all"] == chosen["n_needed_for_all"] for other in others)
+    reasons = []
+    if blocks:
+        reasons.append(
+            "a block would gain nothing"
+            if even
+            else "the one answer to a block has so many values that this loses more than its "
+            "larger part of epsilon gains"
+        )
+    if any(other["name"] == DRAWN for other in others):
+        reasons.append("fewer would answer what is wanted, and that loses more than epsilon gains")
+    why = ", and ".join(reasons)
+    start = f"Leave {questions} alone" if blocks else "Let everybody answer every question"
+    return f"{start}: {takes}, and {rest}, because {why}."
+
+
+def _of_pairs(goals: Sequence[Goal], blocks: list[list[str]]) -> bool:
+    pairs = [set(goal.names) for goal in goals if len(goal.names) == 2]
+    audits = any(goal.kind == "audit" for goal in goals)
+    return audits or any(pair <= set(group) for pair in pairs for group in blocks)
+
+
+_WORDS = {SPLIT: "alone", TOGETHER: "together"}
+
+
+def _otherwise(told: dict[str, Any]) -> str:
+    words = _WORDS.get(told["name"])
+    if words is None:
+        words = " and ".join(
+            f"with {draw['answer']} of {len(draw['blocks'])} drawn" for draw in told["draws"]
+        )
+    if told["n_needed_for_all"] is None:
+        return f"{words} no number is enough"
+    return f"{words} it takes {told['n_needed_for_all']:,}"
+
+
+def _drawn(way: Way) -> str:
+    """Say what the draft of a draw is."""
+    what = "blocks, drawn" if way.groups else "questions, drawn"
+    parts = []
+    for draw in way.draft.draws:
+        parts.append(
+            f"let each respondent answer {draw.answer} of {len(draw.blocks)} {what} at random "
+            f"({', '.join(_name(way, block) for block in draw.blocks)})"
+        )
+    words = " and ".join(parts)
+    return f"{words[0].upper()}{words[1:]}"
+
+
+def _name(way: Way, block: str) -> str:
+    """Name a block by its questions, as the draft of the analyst may not have it."""
+    for together in way.draft.together:
+        if together.name == block:
+            return " and ".join(together.attributes) + " together"
+    return block
+
+
+_GAIN: Final = (
+    "a device divides epsilon among fewer answers, which gains more than is lost where not "
+    "everybody answers"
+)
+
+
+def _price(way: Way) -> str:
+    """Say what a draw cannot tell."""
+    if all(draw.answer > 1 for draw in way.draft.draws):
+        return ""
+    if way.groups:
+        return (
+            " But nobody answers two of these blocks, so nothing can be said together of questions "
+            "in different ones."
+        )
+    return " But nobody answers two of these questions, so nothing can be said of two together."

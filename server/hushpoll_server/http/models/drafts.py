@@ -144,7 +144,10 @@ class LaunchBody(Strict):
 
 
 class QuestionPrecision(Answer):
-    """How precise a question's shares will be, if all its categories are equally frequent."""
+    """How precise a question's shares will be, if all its categories are equally frequent.
+
+    Of a number it is its mean, as a part of the range of its answers.
+    """
 
     name: str
     categories: int
@@ -155,6 +158,9 @@ class QuestionPrecision(Answer):
         description="Smallest difference of a share between two halves of the respondents that is "
         "found; null if none is."
     )
+    mean_width: float | None = Field(
+        description="Of a number: mean width of the interval of its mean, in its unit; else null."
+    )
 
 
 class ExpectedAudit(Answer):
@@ -163,9 +169,12 @@ class ExpectedAudit(Answer):
     attribute: str
     gap: float = Field(description="Disparity for which the powers are.")
     powers: dict[str, float | None] = Field(
-        description="Chance to find it, by group metric; null where it cannot be."
+        description="Chance to find it, by group metric; null where it cannot be. Empty where "
+        "nobody answers what an audit needs."
     )
-    sentence: str = Field(description="The smallest disparity of SPD that is found, in words.")
+    sentence: str = Field(
+        description="The smallest disparity of SPD that is found, in words, or why there is none."
+    )
 
 
 class PairPlan(Answer):
@@ -192,7 +201,7 @@ class LaunchAnswer(Answer):
     questions: list[QuestionPrecision]
     verdict: VerdictAnswer = Field(description="Of the question with the widest intervals.")
     together: TogetherAnswer | None = Field(
-        description="The draft's blocks beside its questions alone; null without any."
+        description="Questions alone, in blocks and drawn side by side; null with one way only."
     )
     pairs: list[PairPlan] = Field(description="Those that the draft marks, in its order.")
     audit: ExpectedAudit | None = Field(description="Null where no group is declared.")

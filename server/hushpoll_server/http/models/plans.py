@@ -139,11 +139,20 @@ class ShuffledAnswer(Answer):
     sentence: str
 
 
+class DrawAnswer(Answer):
+    """Blocks of which each respondent answers some, drawn at random."""
+
+    name: str
+    blocks: list[str]
+    answer: int = Field(description="How many of them.")
+
+
 class WayAnswer(Answer):
     """One way to randomise the questions, and the respondents that it takes."""
 
-    name: Literal["split", "together"]
+    name: Literal["split", "together", "drawn"]
     blocks: list[list[str]] = Field(description="Questions that are randomised together.")
+    draws: list[DrawAnswer] = Field(description="Of whose blocks each respondent answers some.")
     n_needed: list[int | None] = Field(
         description="Of each goal that wants a value, in order; null if no number is enough."
     )
@@ -151,10 +160,10 @@ class WayAnswer(Answer):
 
 
 class TogetherAnswer(Answer):
-    """Questions alone beside questions in blocks, for what is wanted."""
+    """Questions alone beside questions in blocks and drawn, for what is wanted."""
 
     verdict: str
-    recommended: Literal["split", "together"]
+    recommended: Literal["split", "together", "drawn"]
     ways: list[WayAnswer]
 
 
@@ -167,9 +176,7 @@ class PlanAnswer(Answer):
     epsilon: str
     n: int | None
     goals: list[VerdictAnswer]
-    together: TogetherAnswer | None = Field(
-        description="The draft's blocks, or those of goals of two questions; null without any."
-    )
+    together: TogetherAnswer | None = Field(description="Null where there is one way only.")
     shuffled: ShuffledAnswer | None
     selects: list[str] | None = Field(
         default=None,

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hushpoll_analysis.records.answering import answering, require_answered
 from hushpoll_analysis.records.clear_groups import ClearGroups
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.fields import fields_of
@@ -175,13 +176,6 @@ class SurveyReports:
 
     def _basis(self, row: VersionRow, choices: Choices, *, may_export: bool) -> Basis:
         source = self._analysis.source(row, may_export=may_export)
-        if source.published.draws:
-            raise InvalidParameter(
-                f"{row.name} has the draw {source.published.draws[0].name}; a report of a survey "
-                "with draws is not made yet: look at its estimates and relations, or export the "
-                "records",
-                field="attributes",
-            )
         groups = source.groups if isinstance(source, OfGroups) else None
         shown = None if choices.results else choices.attributes
         named = {*choices.attributes, *(name for pair in choices.cross_tables for name in pair)}
@@ -194,6 +188,7 @@ class SurveyReports:
             source.pairs,
         )
         for names in choices.cross_tables:
+            require_answered(source.published, names, field="cross")
             needed.pair(*names)
         for query in choices.results:
             if isinstance(query, Dependencies):
@@ -216,6 +211,11 @@ class SurveyReports:
                 for field in fields_of(source.published, shown)
             },
             joint=needed.joint,
+            answered={
+                field.name: counts.answered[field.name]
+                for field in fields_of(source.published, shown)
+                if field.mask is not None
+            },
             facts=self._facts(row, choices, groups),
         )
 
@@ -223,7 +223,7 @@ class SurveyReports:
         self, row: VersionRow, release: Release, may_export: bool, a: str, b: str
     ) -> JointCounts:
         source = self._analysis.source(row, may_export=may_export)
-        later, counts = source.release, source.pair(a, b)
+        later, counts = source.release, answering(source, [a, b]).pair(a, b)
         if later.reports != release.reports or later.released_at != release.released_at:
             raise Refused(
                 "unavailable",

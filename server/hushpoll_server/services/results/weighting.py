@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection
 from typing import Final
 
+from hushpoll_analysis.records.answering import answering
 from hushpoll_analysis.records.clear_groups import ClearGroups
 from hushpoll_analysis.survey_design.design import CheckedDesign, SurveyDesign, checked
 from hushpoll_analysis.survey_design.estimation import (
@@ -60,11 +61,11 @@ class Weighting:
             _require_margins(groups, attribute, design)
         plan = checked(design, published, attribute)
         names = plan.attributes()
-        source = self._analysis.source(row, may_export=may_export)
+        whole = self._analysis.source(row, may_export=may_export)
+        release = whole.release
         if needs_records(plan, attribute):
             if groups is not None:
                 _refuse_clear(groups, (attribute, *names))
-            release = source.release
             scores = _scores_of_a_record(published, plan, attribute)
             size = row.record_size
             if release.reports * size > LARGEST_SAMPLE or release.reports * scores > MOST_SCORES:
@@ -80,6 +81,8 @@ class Weighting:
                 shares = weighted_shares(records.joined(), attribute, design, confidence=confidence)
         else:
             joint = None
+            source = answering(whole, (attribute, *names))
+            published = source.published
             if names:
                 joint = source.pair(attribute, names[0])
                 support, n = joint.first, joint.n
@@ -89,7 +92,7 @@ class Weighting:
             shares = shares_from_counts(
                 published, support, n, joint, plan, attribute, confidence=confidence
             )
-        heading = self._analysis.heading(row, source.release)
+        heading = self._analysis.heading(row, release)
         return {**heading, **shares.to_dict()}
 
 

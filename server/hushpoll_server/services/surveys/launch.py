@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hushpoll_analysis.planning.asked_pairs import pair_outlooks
-from hushpoll_analysis.planning.goals import refuse_draws
 from hushpoll_analysis.planning.needed import N_MAX, POWER
 from hushpoll_analysis.planning.planner import question_precision
 from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
+from hushpoll_analysis.records.answering import audited, require_answered
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.surveys.plans import Plans
@@ -44,10 +44,11 @@ def launch_plan(
     LaunchPlan
         JSON. ``questions``: for each the mean width of a category's 0.95 interval where all
         categories are equally frequent, and the smallest difference of a category's share between
-        two halves of the respondents that is found with a power of 0.8 (None: no difference is).
+        two halves of the respondents that is found with a power of 0.8 (None: no difference is); of
+        a number both are of its mean, as parts of its range, and ``mean_width`` is in its unit.
         ``verdict``: whether the widest is narrow enough, with the n or epsilon that it takes if
-        not. ``together``: whether the draft's blocks need fewer respondents for that than its
-        questions alone; None without blocks. ``pairs``: of each pair that the draft marks the
+        not. ``together``: with which respondents that is told by questions alone, in blocks and
+        drawn; None where there is one way only. ``pairs``: of each pair that the draft marks the
         verdict with which its result will begin. ``audit``: which disparity is found from the
         records alone; None where no group is declared.
 
@@ -60,7 +61,6 @@ def launch_plan(
     """
     if not 1 <= n <= N_MAX:
         raise InvalidParameter(f"n is {n}; give from 1 to {N_MAX:,} respondents", field="n")
-    refuse_draws(published)
     questions: list[QuestionPrecision] = [
         {
             "name": attribute.name,
@@ -74,14 +74,18 @@ def launch_plan(
         for attribute in published.attributes
     ]
     widest = max(questions, key=lambda question: question["width"])
-    goals = [{"kind": "width", "subject": widest["name"], "value": width}]
-    if published.protected is not None:
+    goals = [_goal(widest, width)]
+    audited_by_some = published.protected is not None and published.share_answering(
+        audited(published)
+    )
+    if audited_by_some:
         goals.append({"kind": "audit", "subject": "SPD", "value": None})
     planned = plans.plan(draft, goals, {}, n=n)
     told = planned["goals"]
     audit = None
     if published.protected is not None:
-        audit = _audit(published, published.protected.attribute, n, told[1])
+        smallest = told[1]["sentence"] if audited_by_some else None
+        audit = _audit(published, published.protected.attribute, n, smallest)
     return {
         "n": n,
         "confidence": LEVEL,
@@ -99,14 +103,27 @@ def _pairs(draft: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(a, b) for a, b in draft.get("pairs") or ()]
 
 
-def _audit(
-    published: Published, attribute: str, n: int, smallest: Mapping[str, Any]
-) -> ExpectedAudit:
-    assumed = AuditAssumptions()
-    powers = audit_powers(published, n, assumed)
+def _goal(question: QuestionPrecision, width: float) -> dict[str, Any]:
+    """Return the goal that a question's intervals are no wider; of a number its mean's."""
+    if question["mean_width"] is None:
+        return {"kind": "width", "subject": question["name"], "value": width}
+    span = question["mean_width"] / question["width"]
+    return {"kind": "mean", "subject": question["name"], "value": width * span}
+
+
+def _audit(published: Published, attribute: str, n: int, smallest: str | None) -> ExpectedAudit:
+    """Return what an audit will find; in words why there is none, where nobody answers for it."""
+    assumed, powers, sentence = AuditAssumptions(), {}, smallest
+    if sentence is None:
+        try:
+            require_answered(published, audited(published))
+        except InvalidParameter as error:
+            sentence = f"No audit: {error}."
+    else:
+        powers = dict(audit_powers(published, n, assumed))
     return {
         "attribute": attribute,
         "gap": assumed.gap,
-        "powers": dict(powers),
-        "sentence": smallest["sentence"],
+        "powers": powers,
+        "sentence": sentence or "",
     }

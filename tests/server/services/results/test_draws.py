@@ -12,6 +12,8 @@ import pytest
 from hushpoll_analysis.estimates.cross_table import cross_table
 from hushpoll_analysis.estimates.frequencies import frequencies
 from hushpoll_analysis.records.records import Records
+from hushpoll_server.reports.bundle import read_bundle
+from hushpoll_server.reports.offline import remade
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.batch import answered
 from sample_survey import VERSION, encoded
@@ -59,10 +61,16 @@ def test_results_of_a_release_are_those_of_its_records(site, records):
     assert site.get(f"{VERSION}/cross-tables", query_string=inside).json["n"] == n["smokes"]
 
 
-def test_what_is_not_told_of_draws_is_refused_by_name(site, records):
-    refused = site.get(f"{VERSION}/dependencies")
-    assert refused.status_code == 422
-    assert "in the draw rota" in refused.json["detail"]
+def test_all_pairs_and_weighted_shares_are_of_those_who_answer(site, records):
+    tested = site.get(f"{VERSION}/dependencies").json
+    pairs = {(one["a"], one["b"]): one["n"] for one in tested["pairs"]}
+    assert pairs["age", "sleep"] == records.answer(["age", "sleep"]).sum()
+    margin = {"attributes": ["smokes"], "shares": {"no": 0.5, "yes": 0.5}}
+    for design, names in (({}, ["sleep"]), ({"margins": [margin]}, ["sleep", "smokes"])):
+        body = {"attribute": "sleep", "design": design}
+        weighted = site.post(f"{VERSION}/weighted-shares", json=body)
+        assert weighted.status_code == 200, weighted.json
+        assert weighted.json["n"] == records.answer(names).sum()
 
 
 def test_an_export_has_no_cells_for_blocks_that_were_not_chosen(site, records):
@@ -92,3 +100,56 @@ def test_a_malformed_mask_is_refused_over_the_wire(site, published):
         assert answer.status_code == 422, answer.json
         assert answer.json["field"] == field
     assert site.send(published, whole).status_code == 201
+
+
+def test_a_report_has_the_numbers_of_the_api_and_is_made_again_from_its_bundle(site, records):
+    asked = "cross=age:sleep,smokes:gender&attributes=gender,age,smokes,sleep"
+    page = site.get(f"{VERSION}/report?{asked}")
+    assert page.status_code == 200, page.json
+    bundle = site.get(f"{VERSION}/report?{asked}&format=bundle").data
+    files = read_bundle(bundle)[1]
+    results = json.loads(files["results.json"])
+    estimates = site.get(f"{VERSION}/estimates").json
+    own = [one for one in estimates["attributes"] if one["name"] != "town"]
+    assert results["estimates"]["attributes"] == own
+    for table, (a, b) in zip(
+        results["cross_tables"], [("age", "sleep"), ("smokes", "gender")], strict=True
+    ):
+        told = site.get(f"{VERSION}/cross-tables", query_string={"a": a, "b": b}).json
+        assert table["cells"] == told["cells"]
+        assert table["n"] == told["n"] == records.answer([a, b]).sum()
+    ordered = site.get(f"{VERSION}/ordered-answers", query_string={"attribute": "age"}).json
+    assert results["ordered"]["age"]["groups"] == ordered["groups"]
+    with remade(bundle) as made:
+        assert made.different == ()
+        assert made.file("html") == page.data
+
+
+def test_results_in_a_report_are_those_of_the_api(site, records):
+    queries = [
+        "dependencies",
+        "independence?a=age&b=sleep",
+        "simultaneous-estimates",
+        "simultaneous-means?attributes=age&given=gender",
+        "conditional-shares?of=age&given=sleep",
+    ]
+    query = {"results": ",".join(queries), "format": "bundle"}
+    answer = site.get(f"{VERSION}/report", query_string=query)
+    assert answer.status_code == 200, answer.json
+    results = json.loads(read_bundle(answer.data)[1]["results.json"])["results"]
+    for one, address in zip(results, queries, strict=True):
+        told = site.get(f"{VERSION}/{address}").json
+        assert one["result"] == {name: told[name] for name in one["result"]}, address
+    with remade(answer.data) as made:
+        assert made.different == ()
+
+
+def test_a_report_of_what_nobody_answers_is_refused(site):
+    draws = [{"name": "rota", "blocks": ["age", "smokes", "sleep"], "answer": 1}]
+    published = site.publish(attributes=ATTRIBUTES, draws=draws, protected=None, split="uniform")
+    answers = {"gender": "Male", "age": "3", "smokes": "yes", "sleep": "bad", "town": "a"}
+    site.send_batch(published, [encoded(published, answers) for _ in range(60)])
+    site.seal()
+    refused = site.get(f"{VERSION}/report?cross=age:sleep")
+    assert refused.status_code == 422
+    assert "nobody answers both" in refused.json["detail"]

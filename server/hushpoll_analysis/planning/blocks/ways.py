@@ -1,0 +1,238 @@
+"""The ways in which the questions of a draft can be randomised: alone, in blocks, and drawn.
+
+A draw that the draft does not have is made of all its blocks, but for those that must be answered
+with others: the target, and in one of two candidates each question that is wanted in several pairs.
+How many a device answers is the number of least variance of the shares that are wanted, among those
+with which somebody answers each pair that is wanted or marked, and the group with the label.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Final
+
+from hushpoll_analysis.planning.goals import Goal, needs
+from hushpoll_analysis.planning.planner import total_variance
+from hushpoll_analysis.records.answering import audited
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.group_metrics import METRICS
+from hushpoll_shared.survey.blocks import Together
+from hushpoll_shared.survey.budget import Split
+from hushpoll_shared.survey.draws import SHORTHAND, Draw
+from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.survey.published import Published
+
+SPLIT: Final = "split"
+TOGETHER: Final = "together"
+DRAWN: Final = "drawn"
+
+ANSWERED: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+"""Numbers of blocks that a device may answer, of which the best is looked for."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to randomise the questions of a draft.
+
+    Attributes
+    ----------
+    name : str
+        `SPLIT`, `TOGETHER` or `DRAWN`.
+    draft : Manifest
+        Which does it.
+    """
+
+    name: str
+    draft: Manifest
+
+    @property
+    def groups(self) -> list[list[str]]:
+        """The questions that are randomised together."""
+        return [list(block.attributes) for block in self.draft.together]
+
+
+def ways_of(manifest: Manifest, goals: Sequence[Goal]) -> Iterator[Way]:
+    """Yield the ways in which a draft can be published for its goals; of draws there may be two."""
+    blocks = manifest.together or blocks_of_pairs(manifest, goals)
+    everybody = undrawn(manifest)
+    candidates = [Way(SPLIT, apart(everybody))]
+    if blocks:
+        candidates.append(Way(TOGETHER, joined(everybody, blocks)))
+    for way in candidates:
+        if _published(way.draft) is not None:
+            yield way
+    if manifest.draws:
+        yield Way(DRAWN, manifest)
+        return
+    bases = [joined(everybody, blocks)] if blocks else []
+    if not manifest.together:
+        bases.append(everybody)
+    for base in bases:
+        drawn = best_draw(base, goals, hubs=base is everybody)
+        if drawn is not None:
+            yield Way(DRAWN, drawn)
+
+
+def _published(draft: Manifest) -> Published | None:
+    try:
+        return draft.resolve()
+    except InvalidParameter:
+        return None
+
+
+def blocks_of_pairs(manifest: Manifest, goals: Sequence[Goal]) -> tuple[Together, ...]:
+    """Return the blocks of the questions that goals need in pairs, where both are perturbed."""
+    perturbed = {one.name for one in manifest.attributes if one.perturbed}
+    groups: list[set[str]] = []
+    for pair in map(set, _pairs(manifest, goals)):
+        if len(pair) != 2 or not pair <= perturbed:
+            continue
+        touched = [group for group in groups if group & pair]
+        groups = [group for group in groups if not group & pair]
+        groups.append(pair.union(*touched))
+    taken = {one.name for one in manifest.attributes}
+    blocks = []
+    for group in groups:
+        names = tuple(one.name for one in manifest.attributes if one.name in group)
+        number = 1
+        while f"together-{number}" in taken:
+            number += 1
+        taken.add(f"together-{number}")
+        blocks.append(Together(f"together-{number}", names))
+    return tuple(blocks)
+
+
+def _pairs(manifest: Manifest, goals: Sequence[Goal]) -> list[tuple[str, ...]]:
+    """Return the pairs of questions that goals are about; of an audit with labels its own."""
+    pairs = []
+    target = next((one.name for one in manifest.attributes if one.role == "target"), None)
+    for goal in goals:
+        if goal.kind != "audit":
+            pairs.append(goal.names)
+        elif METRICS[goal.subject].uses_labels and manifest.protected and target is not None:
+            pairs.append((manifest.protected.attribute, target))
+    return pairs
+
+
+def undrawn(manifest: Manifest) -> Manifest:
+    """Return a draft of which everybody answers every block; a draw's weight is shared out."""
+    if not manifest.draws:
+        return manifest
+    split = manifest.split
+    if split.weights:
+        weights = dict(split.weights)
+        for draw in manifest.draws:
+            part = round(weights.pop(draw.name) / len(draw.blocks), 6)
+            weights |= dict.fromkeys(draw.blocks, part)
+        split = replace(split, weights=tuple(weights.items()))
+    return replace(manifest, draws=(), split=split)
+
+
+def apart(manifest: Manifest) -> Manifest:
+    """Return a draft whose questions are randomised alone; a block's weight is shared out."""
+    protocols = {name: one.protocol for one in manifest.together for name in one.attributes}
+    split = manifest.split
+    if split.weights and manifest.together:
+        weights = dict(split.weights)
+        for block in manifest.together:
+            part = round(weights.pop(block.name) / len(block.attributes), 6)
+            weights |= dict.fromkeys(block.attributes, part)
+        split = replace(split, weights=tuple(weights.items()))
+    attributes = tuple(
+        replace(one, protocol=one.protocol or protocols.get(one.name))
+        for one in manifest.attributes
+    )
+    return replace(manifest, attributes=attributes, together=(), split=split)
+
+
+def joined(manifest: Manifest, blocks: Sequence[Together]) -> Manifest:
+    """Return a draft with these blocks; its own where it has some.
+
+    A block has the weights of its questions together. The split k-based, a rule for questions
+    alone, becomes uniform.
+    """
+    if manifest.together:
+        return manifest
+    split = Split("uniform") if manifest.split.kind == "k-based" else manifest.split
+    if split.weights:
+        weights = dict(split.weights)
+        for block in blocks:
+            weights[block.name] = sum((weights.pop(name) for name in block.attributes), Decimal(0))
+        split = replace(split, weights=tuple(weights.items()))
+    return replace(manifest, together=tuple(blocks), split=split)
+
+
+def best_draw(manifest: Manifest, goals: Sequence[Goal], *, hubs: bool) -> Manifest | None:
+    """Return a draft without draws as one with a draw over its blocks.
+
+    Parameters
+    ----------
+    manifest : Manifest
+        The draft.
+    goals : sequence of Goal
+        What is wanted; variances of the shares of these questions decide how many are answered.
+    hubs : bool
+        Whether everybody answers the questions that several pairs have.
+
+    Returns
+    -------
+    Manifest or None
+        None where no draw answers all that the draft needs of two questions.
+    """
+    published = _published(manifest)
+    if published is None or manifest.questions:
+        return None
+    required = _required(published, manifest, goals)
+    counts = Counter(name for pair in required for name in pair)
+    kept = {name for name, number in counts.items() if number > 1} if hubs else set()
+    if published.target is not None:
+        kept.add(published.target.name)
+    owners = {one.name: one.block or one.name for one in published.perturbed}
+    always = {owners[name] for name in kept if name in owners}
+    blocks = tuple(block.name for block in published.blocks if block.name not in always)
+    found: list[tuple[float, int, Manifest]] = []
+    wanted = {name for goal in goals for name in needs(goal, published)}
+    for answer in ANSWERED:
+        if answer >= len(blocks):
+            break
+        draft = _with_draw(manifest, blocks, answer, list(owners.values()))
+        survey = _published(draft)
+        if survey is None or not all(survey.share_answering(pair) for pair in required):
+            continue
+        found.append((total_variance(survey, wanted), answer, draft))
+    return min(found, key=lambda one: one[:2])[2] if found else None
+
+
+def _required(
+    published: Published, manifest: Manifest, goals: Sequence[Goal]
+) -> list[tuple[str, ...]]:
+    """Return the perturbed questions that must be answered together, once each."""
+    perturbed = {one.name for one in published.perturbed}
+    together = [needs(goal, published) for goal in goals]
+    together += [*manifest.pairs, audited(published)]
+    groups = (tuple(name for name in names if name in perturbed) for names in together)
+    return list(dict.fromkeys(group for group in groups if len(group) > 1))
+
+
+def _with_draw(
+    manifest: Manifest, blocks: tuple[str, ...], answer: int, owners: Sequence[str]
+) -> Manifest:
+    """Return the draft with a draw; of a uniform split each answered block has the same part."""
+    taken = {*owners, *(one.name for one in manifest.attributes)}
+    name, number = SHORTHAND, 1
+    while name in taken:
+        name, number = f"{SHORTHAND}-{number}", number + 1
+    split, always = manifest.split, [one for one in dict.fromkeys(owners) if one not in blocks]
+    if split.weights:
+        weights = dict(split.weights)
+        weights[name] = sum((weights.pop(block) for block in blocks), Decimal(0))
+        split = replace(split, weights=tuple(weights.items()))
+    elif always and split.kind in ("uniform", "k-based"):
+        even = [*((one, Decimal(1)) for one in always), (name, Decimal(answer))]
+        split = Split("weights", tuple(even))
+    elif split.kind == "k-based":
+        split = Split("uniform")
+    return replace(manifest, draws=(Draw(name, blocks, answer),), split=split)
