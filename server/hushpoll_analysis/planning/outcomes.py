@@ -33,7 +33,15 @@ from hushpoll_analysis.planning.expected_means import (
 )
 from hushpoll_analysis.planning.expected_pairs import Groups, association_power, gap_power
 from hushpoll_analysis.planning.expected_slopes import LARGEST, slope_power
-from hushpoll_analysis.planning.goals import SLOPE, Goal, Kind, needs, resolved, share_behind, slope_of
+from hushpoll_analysis.planning.goals import (
+    SLOPE,
+    Goal,
+    Kind,
+    needs,
+    resolved,
+    share_behind,
+    slope_of,
+)
 from hushpoll_analysis.planning.needed import POWER
 from hushpoll_analysis.planning.power import AuditAssumptions, smallest_gap
 from hushpoll_analysis.records.answering import of_respondents
