@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from itertools import combinations, permutations, product
 from typing import Any, Final
 
@@ -248,7 +249,7 @@ def audit(
 
 def _realized(published: Published) -> float:
     """Return what a record spends by the laws of all the blocks that it answers."""
-    spent = sum(block.oracle.realized_epsilon for block in published.blocks)
+    spent = sum((block.oracle.realized_epsilon for block in published.blocks), Decimal(0))
     for draw in published.draws:
         of_blocks = sorted(
             block.oracle.realized_epsilon for block in published.blocks if block.name in draw.blocks
@@ -316,7 +317,7 @@ def _hits(
                 field="device",
             )
         hits += np.einsum("vr,cr->vc", told, of_choice, dtype=np.int64)
-    return hits.tolist()  # type: ignore[no-any-return]  # of int64[2, choices]
+    return hits.tolist()  # of int64[2, choices]
 
 
 def _lower_bound(hits_v: int, hits_w: int, n: int, level: float) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -223,10 +224,14 @@ def _debiased(made: _Variables, records: Records, words: Wording) -> None:
     for place, attribute in enumerate(published.attributes):
         (one,) = fields_of(published, [attribute.name])
         name = attribute.name
-        found = _of_answering(records, one, lambda part, name=name: part.debiased(name))
+        found = _of_answering(records, one, partial(_unbiased, name))
         for code, text in enumerate(words.domains[place]):
             label = f"debiased: {text} ({words.questions[place]})"
             made.add(f"{name}_{code}", found[:, code], label)
+
+
+def _unbiased(name: str, records: Records) -> npt.NDArray[Any]:
+    return records.debiased(name)
 
 
 def _of_answering(
@@ -248,10 +253,10 @@ def _same(records: Records, one: Field) -> Field:
 
 
 def _codes(found: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    codes = found.argmax(axis=1)
-    if found.dtype.kind != "f":
-        return codes.astype(np.int32)
-    return np.where(np.isnan(found[:, 0]), np.nan, codes)
+    codes: npt.NDArray[Any] = found.argmax(axis=1).astype(np.int32)
+    if found.dtype.kind == "f":
+        codes = np.where(np.isnan(found[:, 0]), np.nan, codes)
+    return codes
 
 
 def _question(published: Published, one: Field, words: Wording) -> str:

@@ -18,11 +18,12 @@ from flask import Blueprint, Response, render_template, request
 from hushpoll_analysis.html import style_sheet
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.pages.assets import ENTRY, WORKER, assets
+from hushpoll_server.pages.assets import assets
 from hushpoll_server.pages.encodings import encoded
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.words import ENGLISH, Words, catalogues, words_for
+from hushpoll_shared.page_scripts import ENTRY, WORKER
 from hushpoll_shared.spelling.languages import chosen, closest, direction
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
