@@ -527,7 +527,7 @@ def test_this_machine_is_never_reached_through_a_proxy(server, published, steps,
 def test_redirects_are_not_followed(server, steps):
     server.play(steps.respond(302, headers={"Location": "http://192.0.2.1/"}))
     with (
-        SurveyClient(server.url, SURVEY) as client,
+        SurveyClient(server.url, SURVEY, config=ClientConfig(attempts=1)) as client,
         pytest.raises(TransportError, match="redirects"),
     ):
         client.fetch()
@@ -535,7 +535,7 @@ def test_redirects_are_not_followed(server, steps):
 
 def test_an_endless_answer_is_cut_off(server, steps):
     server.play(steps.respond(200, b"x" * 5000))
-    config = ClientConfig(max_response_bytes=4096)
+    config = ClientConfig(max_response_bytes=4096, attempts=1)
     with (
         SurveyClient(server.url, SURVEY, config=config) as client,
         pytest.raises(TransportError, match="longer than 4096 bytes"),
