@@ -242,7 +242,7 @@ def _categories(tree: ast.Call, expression: str, quoted: Mapping[str, str], text
         else:
             assert isinstance(value, ast.Constant)  # noqa: S101  (known says so)
             reference = str(value.value)
-            for stand_in, inside in reversed(quoted.items()):
+            for stand_in, inside in reversed(list(quoted.items())):
                 reference = reference.replace(stand_in, f"`{inside}`")
     if name is None:
         raise _refused(text, f"{show(expression)} is not C(column) or C(column, ref='category')")
