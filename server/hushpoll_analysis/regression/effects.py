@@ -18,6 +18,7 @@ from hushpoll_analysis.regression.inference import Covariance
 from hushpoll_analysis.regression.likelihood import CELLS, Likelihood
 from hushpoll_analysis.regression.terms.coding import Coded, Values
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.nearest import remedy_for
 from hushpoll_shared.spelling.text import show
 
 Array = npt.NDArray[np.float64]
@@ -180,8 +181,9 @@ def predicted(averages: Averages, values: Mapping[str, str], *, confidence: floa
     for name, text in values.items():
         if name not in predictors:
             raise InvalidParameter(
-                f"the value is of {show(name)}, and the predictors are {', '.join(predictors)}",
-                field="values",
+                f"at names {show(name)}, which is no predictor of the formula"
+                f"{remedy_for(name, list(predictors))}",
+                field="at",
             )
         factor = predictors[name]
         place: dict[str, npt.NDArray[np.float64] | npt.NDArray[np.int64]]
@@ -189,9 +191,9 @@ def predicted(averages: Averages, values: Mapping[str, str], *, confidence: floa
         if factor is not None and factor.levels is not None:
             if text not in factor.levels:
                 raise InvalidParameter(
-                    f"{name} is {show(text)}, and its categories are "
-                    f"{', '.join(factor.levels[:20])}",
-                    field="values",
+                    f"at gives {name} the value {show(text)}, which is no category of it"
+                    f"{remedy_for(text, factor.levels)}",
+                    field="at",
                 )
             code: float | int = _code(factor, factor.levels.index(text))
         else:
@@ -199,7 +201,7 @@ def predicted(averages: Averages, values: Mapping[str, str], *, confidence: floa
                 code = float(text)
             except ValueError:
                 raise InvalidParameter(
-                    f"{name} is {show(text)}; give a number", field="values"
+                    f"at gives {name} the value {show(text)}; give a number", field="at"
                 ) from None
         place[name] = np.full(place[name].shape, code)
     what = ", ".join(f"{name}={text}" for name, text in values.items()) or "rows as they are"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Sequence
 
@@ -29,6 +28,7 @@ from hushpoll_analysis.regression.terms.formulas import (
 )
 from hushpoll_protocols.epsilon import is_decimal
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.nearest import remedy_for
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
@@ -85,7 +85,7 @@ def _attribute(published: Published, name: str) -> PublishedAttribute:
         return published.attribute(name)
     raise InvalidParameter(
         f"the formula names {show(name)}, which is no attribute of {published.name}"
-        f"{nearest(name, names)}",
+        f"{remedy_for(name, names)}",
         field=FIELD,
     )
 
@@ -110,22 +110,9 @@ def _check_reference(attribute: PublishedAttribute, reference: str) -> None:
     if reference not in attribute.domain:
         raise InvalidParameter(
             f"C({attribute.name}) names the reference {show(reference)}, which is no category of "
-            f"{attribute.name}{nearest(reference, attribute.domain)}",
+            f"{attribute.name}{remedy_for(reference, attribute.domain)}",
             field=FIELD,
         )
-
-
-def nearest(given: str, known: Sequence[str]) -> str:
-    """Return the remedy for a name that does not exist: the nearest one, or all of them."""
-    close = difflib.get_close_matches(given, known, n=1)
-    if not close:
-        folded = {name.casefold(): name for name in known}
-        close = difflib.get_close_matches(given.casefold(), folded, n=1)
-        close = [folded[name] for name in close]
-    listed = ", ".join(known[:20]) + (" ..." if len(known) > 20 else "")
-    if close:
-        return f"; did you mean {show(close[0])}? There are {listed}"
-    return f"; give one of {listed}"
 
 
 def _refuse_unreadable(published: Published, attribute: PublishedAttribute) -> None:

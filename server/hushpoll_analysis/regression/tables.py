@@ -41,6 +41,7 @@ from hushpoll_shared.reading.table_reader import (
     open_table,
 )
 from hushpoll_shared.reading.text_files import named
+from hushpoll_shared.spelling.nearest import meant, remedy_for
 from hushpoll_shared.spelling.text import show
 
 Array = npt.NDArray[np.float64]
@@ -149,8 +150,8 @@ def read_answers(
     for column in laws:
         if column not in read.variables:
             raise InvalidParameter(
-                f"there is a law of {show(column)}, which the formula does not name; its columns "
-                f"are {', '.join(read.variables)}",
+                f"there is a law of {show(column)}, which the formula does not name"
+                f"{remedy_for(column, read.variables)}",
                 field=LAW,
             )
     known = {column: read_law(law) for column, law in laws.items()}
@@ -214,7 +215,11 @@ def _opened(path: Path, columns: Sequence[str]) -> Iterator[TableReader]:
 
 
 def _place(header: Sequence[str], column: str, path: Path) -> int:
-    return column_place(header, column, path, FIELD, "the formula names columns of the file")
+    close = None if column in header else meant(column, header)
+    remedy = "the formula names columns of the file"
+    if close is not None:
+        remedy = f"did you mean {show(close)}? {remedy[0].upper()}{remedy[1:]}"
+    return column_place(header, column, path, FIELD, remedy)
 
 
 def _unit(table: TableReader, rows: Sequence[Row], place: int, law: Law) -> Unit:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from flask import Response, request, url_for
 
 from hushpoll_analysis.regression.survey import checked_formula
-from hushpoll_analysis.regression.terms.formulas import is_scored
+from hushpoll_analysis.regression.terms.formulas import is_scored, read_formula
 from hushpoll_analysis.regression.terms.writing import formula_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.regressions import finding_of, regression_chart, slopes_of
@@ -162,8 +162,8 @@ def _shown(row: VersionRow, regression_id: str) -> tuple[JobRow, dict[str, Any]]
 
 
 def _predictors(answer: dict[str, Any]) -> list[str]:
-    """Return the attributes right of the tilde; of an answer of an earlier release, its terms."""
-    return list(answer.get("predictors") or ())
+    """Return the attributes right of the tilde."""
+    return list(read_formula(answer["formula"]).predictors)
 
 
 def _why_withheld(row: VersionRow, names: list[str], n: int) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from hushpoll_analysis.multiplicity.dependencies import check_pairs, outcomes_of_pairs
 from hushpoll_analysis.poisoning.report_shape import report_shape
-from hushpoll_analysis.regression.survey import answers_of, checked_formula, nearest
+from hushpoll_analysis.regression.survey import answers_of, checked_formula
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_analysis.relations.three_way import chosen_attributes
 from hushpoll_analysis.results import in_domain, result_about
@@ -42,6 +42,7 @@ from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.queries.dependencies import Dependencies
+from hushpoll_shared.spelling.nearest import remedy_for
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.wire.job_kinds import SCOPE_OF_KIND
@@ -224,7 +225,7 @@ def _check_regress(parts: Services, row: VersionRow, parameters: RegressParamete
         if name not in read.predictors:
             raise InvalidParameter(
                 f"at names {show(name)}, which is no predictor of the formula"
-                f"{nearest(name, read.predictors)}",
+                f"{remedy_for(name, read.predictors)}",
                 field="at",
             )
     parts.analysis.require_records(row)

@@ -127,8 +127,8 @@ def _charts(
         table = table_of("fairness", {**about, **document})
         yield f"audit-{number}", audit_chart(document), table
     for number, document in enumerate(results.get("regressions", ()), start=1):
-        slopes = regression_chart(document) if slopes_of(document) else None
-        yield f"regression-{number}", slopes, table_of("regression", {**about, **document})
+        drawn = regression_chart(document) if slopes_of(document) else None
+        yield f"regression-{number}", drawn, table_of("regression", {**about, **document})
     for query, found in zip(basis.choices.results, results.get("results", ()), strict=True):
         yield query.name, None, table_of(query.file_name, {**about, **found["result"]})
 

@@ -15,6 +15,7 @@ from hushpoll_analysis.regression.answers import (
 )
 from hushpoll_analysis.regression.model import fit
 from hushpoll_protocols import create
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import perturb
 
 N = 4000
@@ -126,3 +127,22 @@ def test_adjusted_chance_is_the_mean_over_the_rows(rows):
     assert document["coefficients"][1]["compares"] == [
         {"predictor": "sex", "category": "woman", "reference": "man"}
     ]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (
+            {"six": "man"},
+            "at names 'six', which is no predictor of the formula; did you mean 'sex'?",
+        ),
+        ({"sex": "Women"}, "at gives sex the value 'Women', which is no category of it; did you"),
+        ({"age": "old"}, "at gives age the value 'old'; give a number"),
+    ],
+)
+def test_stated_value_that_does_not_exist_is_refused_with_the_nearest(rows, values, words):
+    found = fit("smokes ~ sex + age", rows, effects=False)
+    with pytest.raises(InvalidParameter) as caught:
+        found.predicted(values)
+    assert caught.value.field == "at"
+    assert str(caught.value).startswith(words)

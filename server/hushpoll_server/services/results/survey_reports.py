@@ -16,6 +16,7 @@ from hushpoll_analysis.records.clear_groups import ClearGroups
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.fields import fields_of
 from hushpoll_analysis.records.grouped_source import OfGroups
+from hushpoll_analysis.regression.terms.formulas import read_formula
 from hushpoll_analysis.results import result_of
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_server.charts.drawing import Drawing, NotDrawn
@@ -278,7 +279,7 @@ class SurveyReports:
                     field="regressions",
                 )
             result = json.loads(b"".join(self._jobs.result(jobs[one])))
-            names = {result["outcome"]["name"], *result.get("predictors", ())}
+            names = read_formula(result["formula"]).variables
             complete = result["n"] == self._releases.reports(row)
             withheld = groups and groups.why_not_kept(names, complete=complete)
             if withheld:
