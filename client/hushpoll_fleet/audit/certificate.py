@@ -230,9 +230,11 @@ def audit(
 
 
 def _values(published: Published, given: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return what each field of the record randomises for some answers; numbers are at anchors."""
-    codes = published.layout.code_answers(given)
-    return tuple(field.draw(codes, SecureBits()) for field in published.layout.fields)
+    """Return what each block randomises for some answers; numbers are at anchors."""
+    layout = published.layout
+    codes = layout.code_answers(given)
+    fields = (layout.field(block.name) for block in published.blocks)
+    return tuple(field.draw(codes, SecureBits()) for field in fields)
 
 
 def _hits(
@@ -262,8 +264,9 @@ def _hits(
             )
         records = np.frombuffer(data, np.uint8).reshape(rows, size)
         told = np.ones((2, rows), bool)
-        for field, *pair in zip(published.layout.fields, *values, strict=True):
-            supported = indicators(field.oracle, records[:, field.offset : field.end])
+        for block, *pair in zip(published.blocks, *values, strict=True):
+            field = published.layout.field(block.name)
+            supported = indicators(block.oracle, records[:, field.offset : field.end])
             for v, w in permutations(range(2)):
                 told[v] &= (supported[:, pair[v]] == 1) & (supported[:, pair[w]] == 0)
         hits = [before + int(one.sum()) for before, one in zip(hits, told, strict=True)]
