@@ -60,7 +60,7 @@ def estimate(
     called = [names_of_entry(entry) for entry in entries]
     for attribute in attributes:
         if not any(attribute in names for names in called):
-            questions = dict.fromkeys(names[-1] for names in called)
+            questions = dict.fromkeys(name for names in called for name in names[-1:])
             raise InvalidParameter(
                 f"--attribute is {attribute!r}, which survey {name!r} does not ask; its attributes "
                 f"are {', '.join(map(str, questions))}",

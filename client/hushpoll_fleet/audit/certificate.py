@@ -266,9 +266,11 @@ def _choices(published: Published) -> list[frozenset[str]]:
 
 
 def _values(published: Published, given: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return what each field of the record randomises for some answers; numbers are at anchors."""
-    codes = published.layout.code_answers(given)
-    return tuple(field.draw(codes, SecureBits()) for field in published.layout.fields)
+    """Return what each block randomises for some answers; numbers are at anchors."""
+    layout = published.layout
+    codes = layout.code_answers(given)
+    fields = (layout.field(block.name) for block in published.blocks)
+    return tuple(field.draw(codes, SecureBits()) for field in fields)
 
 
 def _hits(
@@ -303,9 +305,10 @@ def _hits(
             )
         records = np.frombuffer(data, np.uint8).reshape(rows, size)
         told, of_choice = np.ones((2, rows), bool), np.ones((len(choices), rows), bool)
-        for field, *pair in zip(published.layout.fields, *values, strict=True):
+        for block, *pair in zip(published.blocks, *values, strict=True):
+            field = published.layout.field(block.name)
             chosen = answered(records, field)
-            supported = indicators(field.oracle, records[chosen, field.offset : field.end])
+            supported = indicators(block.oracle, records[chosen, field.offset : field.end])
             for v, w in permutations(range(2)):
                 told[v, chosen] &= (supported[:, pair[v]] == 1) & (supported[:, pair[w]] == 0)
             for place, names in enumerate(choices):
