@@ -13,7 +13,7 @@ import json
 import secrets
 import threading
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from hushpoll_server.charts.drawing import NotDrawn
 from hushpoll_server.errors import Refused
@@ -25,7 +25,7 @@ from hushpoll_server.services.results.survey_reports import RETRY_AFTER_SECONDS,
 from hushpoll_server.services.surveys.surveys import State, SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.editing.publications import PublicationRow, PublicationStore
-from hushpoll_shared.wire.documents import ChosenResults, PublicationDocument
+from hushpoll_shared.wire.documents import PublicationDocument
 
 log = get_logger(__name__)
 
@@ -227,20 +227,16 @@ class PublicResults:
     def _describe(self, publication: PublicationRow) -> PublicationDocument:
         row = self._surveys.by_id(publication.version_id)
         back = publication.taken_back_at
-        chosen: ChosenResults = json.loads(publication.choices)
-        return {
+        described = {
             "survey": row.name,
             "version": row.version,
             "address": f"/results/{row.name}/versions/{row.version}",
             "published_at": timestamp(publication.published_at),
             "published_by": publication.published_by,
             "taken_back_at": None if back is None else timestamp(back),
-            "attributes": chosen["attributes"],
-            "cross_tables": chosen["cross_tables"],
-            "estimator": chosen["estimator"],
-            "confidence": chosen["confidence"],
-            "fairness": chosen["fairness"],
+            **json.loads(publication.choices),
         }
+        return cast("PublicationDocument", described)
 
 
 def _nothing() -> Refused:
