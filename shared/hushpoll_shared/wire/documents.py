@@ -250,7 +250,7 @@ class QuestionPrecision(TypedDict):
     epsilon: str | None
     width: float
     detectable: float | None
-    mean_width: float | None
+    mean_width: NotRequired[float | None]
 
 
 class ExpectedAudit(TypedDict):
