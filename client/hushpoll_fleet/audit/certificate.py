@@ -247,13 +247,13 @@ def audit(
 
 def _realized(published: Published) -> float:
     """Return what a record spends by the laws of all the blocks that it answers."""
-    spent = sum(block.oracle.realized_epsilon for block in published.blocks)
+    spent = float(sum(block.oracle.realized_epsilon for block in published.blocks))
     for draw in published.draws:
         of_blocks = sorted(
             block.oracle.realized_epsilon for block in published.blocks if block.name in draw.blocks
         )
-        spent -= sum(of_blocks[: len(draw.blocks) - draw.answer])
-    return float(spent)
+        spent -= float(sum(of_blocks[: len(draw.blocks) - draw.answer]))
+    return spent
 
 
 def _choices(published: Published) -> list[frozenset[str]]:
@@ -315,7 +315,7 @@ def _hits(
                 field="device",
             )
         hits += np.einsum("vr,cr->vc", told, of_choice, dtype=np.int64)
-    return hits.tolist()  # type: ignore[no-any-return]  # of int64[2, choices]
+    return hits.tolist()
 
 
 def _lower_bound(hits_v: int, hits_w: int, n: int, level: float) -> float:

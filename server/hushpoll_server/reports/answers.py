@@ -57,8 +57,8 @@ class ReportAnswers:
         fields = fields_of(survey, self.names)
         if len(fields) > 1:
             first, second = self._two()
-            counts = self.whole.answered_by_both(first, second)
-            return Counts(counts.n, {first: counts.first, second: counts.second})
+            both = self.whole.answered_by_both(first, second)
+            return Counts(both.n, {first: both.first, second: both.second})
         (field,) = fields
         counts = self.whole.counts
         n = counts.answered.get(field.name, counts.n)
