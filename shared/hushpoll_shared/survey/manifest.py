@@ -183,7 +183,8 @@ class Manifest(Terms):
         sensitive = [one for one in self.questions if one.perturbed]
         if not sensitive:
             return ()
-        base, owners = self._expanded({}), {}
+        base = self._expanded({})
+        owners: dict[str, str] = {}
         for draw in self.draws:
             owners |= dict.fromkeys(draw.blocks, draw.name)
         split = base.published_split()
