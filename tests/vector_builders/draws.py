@@ -10,7 +10,7 @@ from hushpoll_client.device.preview import build_preview
 from hushpoll_protocols import ManifestRefused
 from hushpoll_shared import Manifest, Published
 from vector_builders.document import Group, write
-from vector_builders.surveys import DRAWN, DRAWS, FOLLOW_UP_DRAWS
+from vector_builders.surveys import DRAWN, DRAWS, FOLLOW_UP_DRAWS, SELECTS, SELECTS_BESIDE
 
 REFUSED: tuple[tuple[str, str, Callable[[dict[str, Any]], object]], ...] = (
     ("no draws", "draws", lambda one: one.update(draws=[])),
@@ -35,6 +35,17 @@ REFUSED: tuple[tuple[str, str, Callable[[dict[str, Any]], object]], ...] = (
 )
 
 
+SELECTS_REFUSED: tuple[tuple[str, str, Callable[[dict[str, Any]], object]], ...] = (
+    ("options out of order", "draws[news].blocks", lambda one: one["draws"][0]["blocks"].reverse()),
+    ("an option is left out", "draws[news].blocks", lambda one: one["draws"][0]["blocks"].pop()),
+    (
+        "another question beside options",
+        "draws[news].blocks",
+        lambda one: one["draws"][0]["blocks"].append("sex"),
+    ),
+)
+
+
 def build(folder: Path) -> None:
     """Write draws.json."""
     previews = Group(
@@ -42,7 +53,14 @@ def build(folder: Path) -> None:
         "The whole preview of a survey with draws, without answers.",
         {"published": "the published form", "preview": "the text"},
     )
-    for draft in (DRAWS, DRAWN, FOLLOW_UP_DRAWS, FOLLOW_UP_DRAWS | {"epsilon": "40"}):
+    for draft in (
+        DRAWS,
+        DRAWN,
+        FOLLOW_UP_DRAWS,
+        FOLLOW_UP_DRAWS | {"epsilon": "40"},
+        SELECTS,
+        SELECTS_BESIDE,
+    ):
         published = Manifest.from_dict(draft).resolve()
         previews.add(published=published.to_dict(), preview=str(build_preview(published, None)))
     refused = Group(
@@ -52,6 +70,11 @@ def build(folder: Path) -> None:
     )
     for what, field, change in REFUSED:
         document = Manifest.from_dict(DRAWS).resolve().to_dict()
+        change(document)
+        _expect(field, document)
+        refused.add(what=what, field=field, published=document)
+    for what, field, change in SELECTS_REFUSED:
+        document = Manifest.from_dict(SELECTS).resolve().to_dict()
         change(document)
         _expect(field, document)
         refused.add(what=what, field=field, published=document)

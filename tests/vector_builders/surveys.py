@@ -307,6 +307,7 @@ SELECTS: dict[str, Any] = {
             "role": "sensitive",
             "categories": ["Cannabis", "Cocaine", "Heroin", "Other"],
             "select": {"at_least": 1, "at_most": 2},
+            "want": "pairs",
             "question": "Which have you taken?",
         },
         {"name": "sex", "role": "sensitive", "categories": ["f", "m"]},
@@ -338,7 +339,31 @@ SELECTS: dict[str, Any] = {
         }
     },
 }
-"""Select-alls with limits in a block, without limits in one, apart, and in clear."""
+"""Select-alls in a block, whose options are drawn, and in clear."""
+
+
+SELECTS_BESIDE: dict[str, Any] = {
+    "name": "selects-beside",
+    "version": 1,
+    "title": "Select-alls beside a draw",
+    "epsilon": "50",
+    "protocol": "SS",
+    "split": {"weights": {"many": 46, "rota": 4}},
+    "attributes": [
+        {"name": "sex", "role": "sensitive", "categories": ["f", "m"]},
+        {
+            "name": "many",
+            "role": "sensitive",
+            "categories": [f"option {place}" for place in range(17)],
+            "select": {},
+            "question": "Which of these?",
+        },
+        {"name": "sports", "role": "sensitive", "categories": ["Chess", "Golf"], "select": {}},
+        {"name": "age", "role": "sensitive", "range": [1, 3], "protocol": "GRR"},
+    ],
+    "draws": [{"name": "rota", "blocks": ["sports", "age", "sex"], "answer": 2}],
+}
+"""A select-all whose options are apart, beside a draw that has one as a block."""
 
 
 DRAWS: dict[str, Any] = {
@@ -465,6 +490,7 @@ DRAFTS: tuple[dict[str, Any], ...] = (
     FOLLOW_UPS,
     FOLLOW_UP_ALONE,
     SELECTS,
+    SELECTS_BESIDE,
     DRAWS,
     DRAWN,
     FOLLOW_UP_DRAWS,

@@ -20,8 +20,8 @@ from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_shared.spelling.labels import trimmed
 from hushpoll_shared.spelling.text import printable, printable_lines
 from hushpoll_shared.survey.consequences import label_text
+from hushpoll_shared.survey.drawn_selects import epsilon_of_question
 from hushpoll_shared.survey.follow_ups import asks
-from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.terms import LARGEST_BATCH
 
 if TYPE_CHECKING:
@@ -344,8 +344,11 @@ def _treatment(published: Published, attribute: PublishedAttribute, wording: Wor
     if select is not None:
         epsilon = block.oracle.epsilon
         if block.alone:
-            epsilon = total_epsilon(published.budget[name] for name in select.attributes)
+            epsilon = epsilon_of_question(published.budget, select)
         words = protection_of_block(epsilon, len(select.attributes)).words
+        draw = published.draw_of(block.name)
+        if draw is not None:
+            words = f"{words} {sent_at_random_sentence(len(draw.blocks), draw.answer)}"
         return f"Randomised before it is sent. {words}"
     words = protection_of(block, published.reach[block.name]).words
     draw = published.draw_of(block.name)

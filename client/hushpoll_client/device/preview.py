@@ -30,7 +30,8 @@ from hushpoll_client.device.sentences import (
     truth_of_number,
     truth_sentence,
 )
-from hushpoll_shared.survey.protection import Level, total_epsilon
+from hushpoll_shared.survey.drawn_selects import epsilon_of_question
+from hushpoll_shared.survey.protection import Level
 from hushpoll_shared.survey.terms import IMMEDIATE, SMALL_BATCH
 
 if TYPE_CHECKING:
@@ -370,13 +371,14 @@ def _as_they_stand(published: Published) -> list[Block]:
 def _select_line(
     published: Published, first: Block, select: Selection, asked: Mapping[str, str | None]
 ) -> PerturbedLine:
-    """Say what is sent for a select-all whose options are randomised apart.
+    """Say what is sent for a select-all whose options are randomised apart, all or some of them.
 
     All have the protocol and the epsilon of the first.
     """
     oracle, count = first.oracle, len(select.attributes)
     best_guess = oracle.disclosure().best_guess
-    epsilon = total_epsilon(published.budget[name] for name in select.attributes)
+    draw = published.draw_of(first.name)
+    epsilon = epsilon_of_question(published.budget, select)
     return PerturbedLine(
         select.name,
         asked[select.name],
@@ -390,6 +392,10 @@ def _select_line(
         tuple((name, asked[name]) for name in select.attributes),
         (),
         select_all=True,
+        draw=None if draw is None else draw.name,
+        drawn=None
+        if draw is None
+        else each_sentence(drawn_sentence(len(draw.blocks), draw.answer)),
     )
 
 

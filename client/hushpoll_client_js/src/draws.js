@@ -73,11 +73,12 @@ export function drawParts(parts, draws) {
  * @param {bigint} total
  * @param {unknown} split
  * @param {readonly Part[]} parts
+ * @param {typeof splitBudget} [divide] Where options of select-alls are one entry of the split.
  */
-export function checkShares(total, split, parts) {
+export function checkShares(total, split, parts, divide = splitBudget) {
   const perturbed = parts.filter(({ oracle }) => oracle);
   const units = perturbed.flatMap((part) => (part.draw ? (part.draw.at ? [] : [{ ...part, ...part.draw, k: 1 }]) : [part]));
-  const shares = splitBudget(total, split, units);
+  const shares = divide(total, split, units);
   const ofDraws = new Map(units.map(({ name }, at) => [name, shares[at]]));
   for (const { name, where, units: own, draw } of perturbed) {
     const part = /** @type {bigint} */ (ofDraws.get(draw?.name ?? name)) / BigInt(draw?.answer ?? 1);

@@ -134,7 +134,7 @@ export const namedOptions = (chosen, words) =>
   chosen.map(({ name, question }) => question ?? name).join(", ") || words.say("none_selected");
 
 /**
- * A select-all whose options are randomised apart: what is said of all of them together, and of each.
+ * A select-all whose options are randomised apart, all or some of them: what is said of all of them together, and of each.
  *
  * @param {import("./published.js").Published} published
  * @param {import("./codec.js").Field} first Of its first option; all have the same protocol and epsilon.
@@ -142,9 +142,9 @@ export const namedOptions = (chosen, words) =>
  * @param {Words} words
  * @returns {Perturbed}
  */
-function selectApart({ attributes, fields }, { oracle, k }, { name, question, attributes: options }, words) {
+function selectApart({ attributes, fields }, { oracle, k, draw }, { name, question, attributes: options }, words) {
   const revealed = disclosure(/** @type {import("./protocol.js").FrequencyOracle} */ (oracle));
-  const units = fields.reduce((sum, field) => (options.includes(field.name) ? sum + field.units : sum), 0n);
+  const units = draw?.units ?? fields.reduce((sum, field) => (options.includes(field.name) ? sum + field.units : sum), 0n);
   const count = options.length;
   const each = (/** @type {string} */ sentence) => words.say("each", { sentence });
   return {
@@ -160,9 +160,9 @@ function selectApart({ attributes, fields }, { oracle, k }, { name, question, at
     protection: protectionOfBlock(units, count, words, false),
     truth: each(truthSentence(k, revealed, words)),
     guess: each(guessSentence(k, revealed, words, 1)),
-    draw: undefined,
-    sentAtRandom: undefined,
-    drawn: undefined,
+    draw: draw?.name,
+    sentAtRandom: draw && words.say("draw.one", { answer: draw.answer, count: draw.count }),
+    drawn: draw && each(words.say("drawn", { answer: draw.answer, count: draw.count })),
     number: undefined,
     followUps: [],
   };

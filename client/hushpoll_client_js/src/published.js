@@ -96,7 +96,6 @@ export async function readPublished(value) {
     must(format === 1 || format === 2, "format", format, "1 or 2; update hushpoll");
     const read = shape(document, "", RULES);
     const { opens, closes, epsilon, split, together, selects, draws } = read;
-    must(!selects || !draws, "draws", draws, "left out beside selects");
     const joint = together ?? selects ?? draws;
     const first = together ? "together" : selects ? "selects" : draws ? "draws" : "together";
     const uses = (/** @type {string} */ key) => read.attributes.some((/** @type {unknown} */ one) => key in Object(one));
@@ -125,7 +124,8 @@ export async function readPublished(value) {
     checkAttributes(attributes);
     translations?.checkTranslations({ ...read, attributes });
     must(!joint || split !== "k-based", "split", split, "another: there are blocks");
-    if (drawing) drawing.checkShares(total, split, layout.fields);
+    selecting?.checkDrawn(selects, layout.fields);
+    if (drawing) drawing.checkShares(total, split, layout.fields, selecting?.dividing(selects));
     else checkBudget(total, split, layout.fields, selecting?.dividing(selects));
     groups?.checkProtected(read.protected, attributes);
     const digest = await sha256Hex(canonicalJson(read));

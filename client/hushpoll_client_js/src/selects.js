@@ -2,7 +2,7 @@
  * Select all that apply: several attributes that are one question. It is loaded where a manifest has one.
  *
  * Each option is an attribute with the answers `not selected` and `selected`. The options are one block, whose domain is the selections
- * within the limits, or are randomised apart, with an even part each of what the split gives to the question.
+ * within the limits, or are randomised apart, with an even part each of what the split gives to the question, or are a draw of its own.
  */
 
 import { splitBudget } from "./budget.js";
@@ -84,6 +84,23 @@ export function checkSelects(list, attributes, together) {
     must(JSON.stringify(own.attributes) === JSON.stringify(names), field, own.attributes, "all in one block");
     own.within = selections(read, options.length, own.where);
   });
+}
+
+/**
+ * Check that options are in no draw but one of the question's name, which has all of them in order.
+ *
+ * @param {readonly Selection[]} selects
+ * @param {readonly import("./codec.js").Field[]} fields
+ * @throws {InvalidParameter} Naming the draw.
+ */
+export function checkDrawn(selects, fields) {
+  for (const { name, attributes } of selects) {
+    for (const { name: block, draw } of fields) {
+      const own = draw?.name === name;
+      const fits = own ? attributes.length === draw.count && attributes[draw.at] === block : !draw || !attributes.includes(block);
+      must(fits, `${draw?.where}.blocks`, block, "all options of a select-all in a draw of its name, or none");
+    }
+  }
 }
 
 /**

@@ -299,7 +299,7 @@ def divide(
     together, draws
         The survey's; errors name their fields.
     apart : mapping of str to sequence of str, or None
-        Of a survey without draws: see :func:`~hushpoll_shared.survey.budget.split_budget`.
+        Of select-alls outside draws: see :func:`~hushpoll_shared.survey.budget.split_budget`.
 
     Returns
     -------

@@ -26,7 +26,9 @@ from hushpoll_shared.survey.blocks import (
     with_oracles,
 )
 from hushpoll_shared.survey.budget import OPTIMAL, Split
+from hushpoll_shared.survey.drawn_selects import check_sizes_in_draws
 from hushpoll_shared.survey.draws import Draw, divide, expanded, marked
+from hushpoll_shared.survey.draws import units_of as draw_units_of
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.selects import SelectAll, check_uses, units_of
 from hushpoll_shared.survey.terms import (
@@ -93,6 +95,7 @@ class Manifest(Terms):
         if self.pairs:
             check_pairs(self.pairs, [attribute.name for attribute in self.attributes])
         if self.questions:
+            check_sizes_in_draws(self.questions, self.draws)
             self._expanded({})
 
     @classmethod
@@ -181,13 +184,18 @@ class Manifest(Terms):
         if not sensitive:
             return ()
         base = self._expanded({})
-        shares = base.published_split().shares(units_of(base.domain_sizes, base.selects))
-        parts = {name: part_of(self.epsilon, share) for name, share in shares.items()}
+        owners: dict[str, str] = {}
+        for draw in self.draws:
+            owners |= dict.fromkeys(draw.blocks, draw.name)
+        split = base.published_split()
+        units = draw_units_of(units_of(base.domain_sizes, base.selects), base.draws)
+        parts = {name: part_of(self.epsilon, share) for name, share in split.shares(units).items()}
+        _, of_blocks = base._divided(split)
+        parts |= {name: of_blocks[name] for name in owners if name in of_blocks}
         sizes = {one.name: (1 if one.k <= 256 else 2) for one in base.attributes}
-        for unit, (name, (protocol, k)) in zip(
-            base.split_units(), base.perturbed().items(), strict=True
-        ):
-            sizes[name] = create(protocol, k=k, epsilon=parts[unit]).record_size
+        sizes |= {draw.name: -(-len(draw.blocks) // 8) for draw in self.draws}
+        for name, (protocol, k) in base.perturbed().items():
+            sizes[name] = create(protocol, k=k, epsilon=of_blocks[name]).record_size
         protocols = self._protocols()
         return tuple(
             choose(
@@ -197,6 +205,7 @@ class Manifest(Terms):
                 room=LARGEST_RECORD
                 - sum(sizes.values())
                 + sum(sizes[name] for name in question.selection.attributes),
+                draw=owners.get(question.name),
             )
             for question in sensitive
         )
@@ -206,12 +215,12 @@ class Manifest(Terms):
         """The draft with the options of select-alls as attributes, as they are published."""
         if not self.questions:
             return self
-        return self._expanded({choice.name: choice.chosen.kind for choice in self.choices})
+        return self._expanded({choice.name: choice.chosen.form for choice in self.choices})
 
-    def _expanded(self, kinds: Mapping[str, str]) -> Manifest:
+    def _expanded(self, forms: Mapping[str, tuple[str, int]]) -> Manifest:
         from hushpoll_shared.survey.select_expansion import expansion
 
-        return replace(self, **expansion(self, kinds))
+        return replace(self, **expansion(self, forms))
 
     def budget(self) -> dict[str, Decimal]:
         """Return the epsilon of every draw and every block outside draws, in record order.

@@ -266,7 +266,12 @@ class Published(Terms):
     def _divided(self) -> tuple[dict[str, Decimal], dict[str, Decimal]]:
         """Epsilon of each draw and each block outside draws, and of every block, by the split."""
         return divide(
-            self.epsilon, self.domain_sizes, self.split, together=self.together, draws=self.draws
+            self.epsilon,
+            self.domain_sizes,
+            self.split,
+            together=self.together,
+            draws=self.draws,
+            apart=self.apart,
         )
 
     @property

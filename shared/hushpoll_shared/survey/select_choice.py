@@ -1,7 +1,8 @@
 """What a select-all is published as: the resolution of least variance, by the protocols' laws.
 
-`RESOLUTIONS` lists them: one block of subsets, and m yes/no questions that share the question's
-epsilon. A draw over m yes/no blocks would be one more row, with a variance of its own.
+`RESOLUTIONS` lists them: one block of subsets, m yes/no questions that share the question's
+epsilon, and a draw over m yes/no blocks, of which a device answers the number with the least
+variance. A question that is itself in a draw is one block there.
 
 Variances are those of n times an estimate, every selection within the limits being equally
 frequent: of an option's share, averaged over nothing since all options have the same; and of the
@@ -36,6 +37,7 @@ from hushpoll_shared.survey.selects import MOST_OPTIONS, PAIRS, SelectAll, subse
 
 TOGETHER: Final = "together"
 APART: Final = "apart"
+DRAWN: Final = "drawn"
 
 
 @dataclass(frozen=True)
@@ -45,18 +47,26 @@ class Resolution:
     Attributes
     ----------
     kind : str
-        `TOGETHER`, one block of subsets, or `APART`, m yes/no questions.
+        `TOGETHER`, one block of subsets; `APART`, m yes/no questions; `DRAWN`, a draw over these.
     share, pair : Fraction or None
         Variance of an option's share, and of a pair's, times the number of respondents; None of a
-        pair where nobody may select two options.
+        pair where nobody may select two options, or no device answers two.
     record_size : int
         Bytes of a record that it takes.
+    answer : int
+        Of a draw, how many options a device answers.
     """
 
     kind: str
     share: Fraction
     pair: Fraction | None
     record_size: int
+    answer: int = 0
+
+    @property
+    def form(self) -> tuple[str, int]:
+        """What :func:`hushpoll_shared.survey.select_expansion.expansion` needs of it."""
+        return self.kind, self.answer
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,8 @@ class Choice:
         The one of least variance of what is wanted.
     others : tuple of Resolution
         The others that are possible.
+    in_draw : str or None
+        Name of the draw that the question is in as a whole.
     """
 
     name: str
@@ -85,29 +97,44 @@ class Choice:
     epsilon: Decimal
     chosen: Resolution
     others: tuple[Resolution, ...]
+    in_draw: str | None = None
 
     @property
     def reason(self) -> str:
         """Why, in one sentence."""
-        form = (
-            f"one block, whose answers are the selections of its {self.options} options"
-            if self.chosen.kind == TOGETHER
-            else f"{self.options} yes/no questions, each with epsilon divided by {self.options}"
-        )
+        m, chosen = self.options, self.chosen
+        form = {
+            TOGETHER: f"one block, whose answers are the selections of its {m} options",
+            APART: f"{m} yes/no questions, each with epsilon divided by {m}",
+            DRAWN: f"{m} yes/no questions, of which a device answers {chosen.answer} at random",
+        }[chosen.kind]
+        told = ""
+        if chosen.kind == DRAWN and chosen.answer == 1:
+            told = (
+                " Nobody answers two options, so pairs of them are not told: want pairs for that."
+            )
         what = "a pair of options" if self.want == PAIRS else "an option's share"
         begin = f"{self.name} (select all that apply) is published as {form}"
+        if self.in_draw is not None:
+            return (
+                f"{begin}: it is in the draw {self.in_draw}, of which a block is sent as a whole."
+            )
         if not self.others:
             return f"{begin}: the block of its selections would be too large."
-        other = self.others[0]
-        times = float(_weight(other, self.want) / _weight(self.chosen, self.want))
-        otherwise = "one block" if other.kind == TOGETHER else "questions apart"
+        words = {TOGETHER: "one block", APART: "questions apart", DRAWN: "a draw of them"}
+        rest = " and ".join(
+            f"{float(_weight(other, self.want) / _weight(chosen, self.want)):.2f} times as large "
+            f"for {words[other.kind]}"
+            for other in self.others
+        )
         return (
-            f"{begin}: with epsilon {self.epsilon:f} the variance of {what} would be "
-            f"{times:.2f} times as large for {otherwise}."
+            f"{begin}: with epsilon {self.epsilon:f} the variance of {what} would be {rest}.{told}"
         )
 
 
-def choose(select: SelectAll, protocol: str, epsilon: Decimal, *, room: int) -> Choice:
+def choose(
+    select: SelectAll, protocol: str, epsilon: Decimal, *, room: int, draw: str | None = None
+) -> Choice:
     """Return what a select-all is published as.
 
     Parameters
@@ -120,6 +147,8 @@ def choose(select: SelectAll, protocol: str, epsilon: Decimal, *, room: int) -> 
         Its part of the budget, as a whole.
     room : int
         Bytes of a record that it may take, if it is a block.
+    draw : str, optional
+        Name of the draw that the question is in as a whole, so that it is a block.
 
     Raises
     ------
@@ -128,9 +157,15 @@ def choose(select: SelectAll, protocol: str, epsilon: Decimal, *, room: int) -> 
     """
     possible = [
         found
-        for resolve in RESOLUTIONS
+        for resolve in (RESOLUTIONS if draw is None else RESOLUTIONS[:1])
         if (found := resolve(select, protocol, epsilon, room)) is not None
     ]
+    if not possible and draw is not None:
+        raise InvalidParameter(
+            f"{select.name} is in the draw {draw}, and its selections are too many for one block; "
+            "take it out of the draw, so that its options can be drawn, or lower select.at_most",
+            field=f"attributes[{select.name}].select",
+        )
     if not possible:
         raise InvalidParameter(
             f"{select.name} has {len(select.categories)} options and epsilon "
@@ -146,6 +181,7 @@ def choose(select: SelectAll, protocol: str, epsilon: Decimal, *, room: int) -> 
         epsilon,
         ordered[0],
         tuple(ordered[1:]),
+        draw,
     )
 
 
@@ -193,11 +229,55 @@ def _apart(select: SelectAll, protocol: str, epsilon: Decimal, room: int) -> Res
     return Resolution(APART, variance, pair if both else None, m * oracle.record_size)
 
 
+def _drawn(select: SelectAll, protocol: str, epsilon: Decimal, room: int) -> Resolution | None:
+    """Return the draw over yes/no blocks with the least variance of what is wanted."""
+    m = len(select.categories)
+    if m > MOST_DRAWN:
+        return None
+    found = [_drawn_with(select, protocol, epsilon, answer) for answer in range(1, m)]
+    possible = [
+        one
+        for one in found
+        if one is not None
+        and one.record_size <= room
+        and (select.want != PAIRS or one.pair is not None)
+    ]
+    return min(possible, key=lambda one: _weight(one, select.want), default=None)
+
+
+def _drawn_with(
+    select: SelectAll, protocol: str, epsilon: Decimal, answer: int
+) -> Resolution | None:
+    m = len(select.categories)
+    part = part_of(epsilon, Fraction(1, answer))
+    if part < EPSILON_MIN:
+        return None
+    oracle = create(protocol, k=2, epsilon=part)
+    whole = subsets(m, select.fewest, select.most)
+    share, both = (Fraction(_members(select, named), whole) for named in (1, 2))
+    # the part of the respondents who answer an option, and two given ones
+    one, two = Fraction(answer, m), Fraction(answer * (answer - 1), m * (m - 1))
+    variance = oracle.estimate_variance(share)
+    noise = variance - share * (1 - share)
+    pair = both * (1 - both) + 2 * noise * share + noise**2
+    return Resolution(
+        DRAWN,
+        variance / one,
+        pair / two if both and two else None,
+        -(-m // 8) + m * oracle.record_size,
+        answer,
+    )
+
+
 RESOLUTIONS: Final[tuple[Callable[[SelectAll, str, Decimal, int], Resolution | None], ...]] = (
     _together,
     _apart,
+    _drawn,
 )
-"""Every way to publish a select-all; of equal variances the first is taken."""
+"""Every way to publish a select-all, one block first; of equal variances the first is taken."""
+
+MOST_DRAWN: Final = 255
+"""Options of a draw, at most."""
 
 
 def _members(select: SelectAll, named: int) -> int:

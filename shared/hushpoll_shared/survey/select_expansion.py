@@ -8,7 +8,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from hushpoll_shared.survey.blocks import Together
-from hushpoll_shared.survey.select_choice import TOGETHER
+from hushpoll_shared.survey.draws import Draw
+from hushpoll_shared.survey.select_choice import APART, DRAWN, TOGETHER
 from hushpoll_shared.survey.selects import SelectAll
 from hushpoll_shared.survey.wording import Question, Translation
 
@@ -16,23 +17,34 @@ if TYPE_CHECKING:
     from hushpoll_shared.survey.manifest import Manifest
 
 
-def expansion(draft: Manifest, kinds: Mapping[str, str]) -> dict[str, Any]:
+def expansion(draft: Manifest, forms: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
     """Return the fields of a draft that change where select-alls become their options.
 
     Parameters
     ----------
     draft : Manifest
         With select-alls.
-    kinds : mapping of str to str
-        What each select-all is published as, by its name; one that is not named is yes/no
-        questions apart.
+    forms : mapping of str to (str, int)
+        What each select-all is published as, by its name, and of a draw over its options how many
+        a device answers. One that is not named is yes/no questions apart, or, in a draw, a block.
     """
+    drawn = {name for draw in draft.draws for name in draw.blocks}
+    kinds = {
+        one.name: forms.get(one.name, (TOGETHER if one.name in drawn else APART, 0))
+        for one in draft.questions
+        if one.perturbed
+    }
     questions = {one.name: one for one in draft.questions}
     selections = {name: question.selection for name, question in questions.items()}
     blocks = [
         Together(name, selections[name].attributes, questions[name].protocol, selections[name])
-        for name, kind in kinds.items()
+        for name, (kind, _) in kinds.items()
         if kind == TOGETHER
+    ]
+    own_draws = [
+        Draw(name, selections[name].attributes, answer)
+        for name, (kind, answer) in kinds.items()
+        if kind == DRAWN
     ]
     inside = {block.name for block in blocks}
     attributes = [
@@ -52,6 +64,7 @@ def expansion(draft: Manifest, kinds: Mapping[str, str]) -> dict[str, Any]:
         "attributes": tuple(attributes),
         "selects": tuple(selections.values()),
         "together": (*draft.together, *blocks),
+        "draws": (*draft.draws, *own_draws),
         "translations": tuple(
             _translated(translation, draft.questions) for translation in draft.translations
         ),

@@ -28,6 +28,7 @@ from hushpoll_shared.survey.blocks import (
     read_together,
 )
 from hushpoll_shared.survey.budget import UNIFORM, Split
+from hushpoll_shared.survey.drawn_selects import check_drawn_selects
 from hushpoll_shared.survey.draws import Draw, check_draws, check_split_of_draws, read_draws
 from hushpoll_shared.survey.follow_ups import check_follow_ups
 from hushpoll_shared.survey.protected import Protected, read_protected
@@ -172,14 +173,8 @@ class Terms:
         check_split(self.split, self.together, self.selects)
         sizes = self.domain_sizes
         check_draws(self.draws, self.attributes, self.together, sizes)
+        check_drawn_selects(self.draws, self.selects)
         check_split_of_draws(self.split, units_of(sizes, self.selects), self.draws)
-        if self.draws and self.selects:
-            raise InvalidParameter(
-                f"the survey has a draw, and {self.selects[0].name} is a select-all; this version "
-                "has no draws beside select-alls: leave draws and answer out, or ask a yes/no "
-                "question for each option",
-                field="draws",
-            )
         if self.protected is not None:
             self.protected.check(self.attributes)
         if self.submission not in SUBMISSIONS:
@@ -201,8 +196,10 @@ class Terms:
 
     @property
     def apart(self) -> dict[str, tuple[str, ...]]:
-        """The options of every select-all that are randomised alone, by the question's name."""
-        return parts_of(self.selects, self.domain_sizes)
+        """The options of every select-all that all are randomised alone, by the question's name."""
+        drawn = {name for draw in self.draws for name in draw.blocks}
+        alone = {name: k for name, k in self.domain_sizes.items() if name not in drawn}
+        return parts_of(self.selects, alone)
 
     @property
     def opens_at(self) -> datetime | None:

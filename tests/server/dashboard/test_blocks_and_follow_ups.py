@@ -41,6 +41,7 @@ QUESTIONNAIRE = {
             "question": "Which of these have you taken?",
             "categories": ["Cannabis", "Cocaine", "Other"],
             "select": {"at_most": 2},
+            "want": "pairs",
         },
         {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]},
         {"name": "amount", "role": "sensitive", "range": [1, 3], "ask_if": {"smokes": ["yes"]}},

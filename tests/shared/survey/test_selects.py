@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from math import exp
@@ -13,7 +14,10 @@ import pytest
 from hushpoll_protocols import InvalidParameter, MalformedRecord, ManifestRefused, create
 from hushpoll_protocols.estimation.marginals import UnevenSets
 from hushpoll_shared import Manifest, Published
-from hushpoll_shared.survey.select_choice import set_variance
+from hushpoll_shared.survey.select_choice import part_of, set_variance
+
+APART = {"weights": {"sex": 4, "drugs": 60}}
+"""With epsilon 64 a split for which 20 options are best apart, each with epsilon 3."""
 
 LABELS = ["Cannabis", "Cocaine", "Heroin", "Other"]
 
@@ -47,7 +51,7 @@ def published(document: dict[str, Any]) -> Published:
 
 
 def test_few_options_are_one_block_of_the_selections_within_the_limits() -> None:
-    survey = published(draft(4, "2", select={"at_least": 1, "at_most": 2}))
+    survey = published(draft(4, "2", select={"at_least": 1, "at_most": 2}, want="pairs"))
     block = survey.blocks[1]
     selections = [codes for codes in product((0, 1), repeat=4) if 1 <= sum(codes) <= 2]
     assert block.name == "drugs"
@@ -67,12 +71,62 @@ def test_few_options_are_one_block_of_the_selections_within_the_limits() -> None
 
 
 def test_many_options_are_questions_apart_that_share_one_part_of_epsilon() -> None:
-    survey = published(draft(8, "4"))
-    assert survey.together == ()
+    survey = published({**draft(20, "64"), "split": APART})
+    assert survey.together == survey.draws == ()
     assert {name: str(part) for name, part in survey.budget.items()} == {
-        "sex": "2",
-        **{f"drugs_{place}": "0.25" for place in range(1, 9)},
+        "sex": "4",
+        **{f"drugs_{place}": "3" for place in range(1, 21)},
     }
+
+
+def test_options_are_a_draw_of_the_question_s_name_where_that_is_best() -> None:
+    manifest = Manifest.from_dict(draft(8, "4"))
+    survey = published(draft(8, "4"))
+    (draw,) = survey.draws
+    assert (draw.name, draw.answer, len(draw.blocks)) == ("drugs", 1, 8)
+    assert {name: str(part) for name, part in survey.budget.items()} == {"sex": "2", "drugs": "2"}
+    assert "Nobody answers two options, so pairs" in manifest.choices[0].reason
+    options = list(draw.blocks)
+    for key, value in (("name", "other"), ("blocks", options[::-1]), ("blocks", options[:7])):
+        document = survey.to_dict()
+        document["draws"][0][key] = value
+        with pytest.raises(ManifestRefused, match="all of them in order"):
+            Published.from_json(document)
+
+
+def test_a_question_in_a_draw_is_one_block_there() -> None:
+    smokes = {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]}
+    drawn = draft(4, "3") | {"answer": 1, "always": ["sex"]}
+    drawn["attributes"].append(smokes)
+    survey = published(drawn)
+    assert [draw.blocks for draw in survey.draws] == [("drugs", "smokes")]
+    assert [block.attributes for block in survey.together] == [
+        ("drugs_1", "drugs_2", "drugs_3", "drugs_4")
+    ]
+    assert "in the draw draw, of which a block" in Manifest.from_dict(drawn).choices[0].reason
+    beside = draft(4, "3") | {"draws": [{"name": "rota", "blocks": ["sex", "smokes"], "answer": 1}]}
+    beside["attributes"].append(smokes)
+    assert [draw.name for draw in published(beside).draws] == ["rota", "drugs"]
+    large = draft(20, "3") | {"answer": 1, "always": ["sex"]}
+    large["attributes"].append(smokes)
+    with pytest.raises(
+        InvalidParameter, match=r"drugs is in the draw draw.*take it out of the draw"
+    ):
+        Manifest.from_dict(large).resolve()
+
+
+@pytest.mark.parametrize(("want", "answer"), [("shares", 1), ("pairs", 2)])
+def test_the_draw_of_options_has_the_variances_of_its_law(want: str, answer: int) -> None:
+    found = Manifest.from_dict({**draft(8, "8", want=want), "protocol": "SS"}).choices[0]
+    drawn = next(one for one in (found.chosen, *found.others) if one.kind == "drawn")
+    assert drawn.answer >= answer
+    oracle = create("SS", k=2, epsilon=part_of(Decimal(4), Fraction(1, drawn.answer)))
+    noise = oracle.estimate_variance(Fraction(1, 2)) - Fraction(1, 4)
+    assert drawn.share == (noise + Fraction(1, 4)) * Fraction(8, drawn.answer)
+    if want == "pairs":
+        one = Fraction(3, 16) + noise + noise**2  # of those who answer both
+        both = Fraction(drawn.answer * (drawn.answer - 1), 56)
+        assert drawn.pair == one / both
 
 
 def test_pairs_take_the_block_where_shares_would_not() -> None:
@@ -80,11 +134,13 @@ def test_pairs_take_the_block_where_shares_would_not() -> None:
         Manifest.from_dict({**draft(8, "4", want=want), "protocol": "SS"}).choices[0]
         for want in ("shares", "pairs")
     ]
-    assert [choice.chosen.kind for choice in choices] == ["apart", "together"]
-    # An eighth of epsilon 2 each; the block's variance of a share is 2.9 times as large.
-    assert float(choices[0].chosen.share) == pytest.approx(16.1, abs=0.1)
-    assert float(choices[0].others[0].share) == pytest.approx(46.2, abs=0.1)
-    assert "2.86 times as large for one block" in choices[0].reason
+    assert [choice.chosen.kind for choice in choices] == ["drawn", "together"]
+    # The whole of epsilon 2 for one option in eight; an eighth of it each; a block of 256.
+    assert float(choices[0].chosen.share) == pytest.approx(3.4, abs=0.1)
+    assert [one.kind for one in choices[0].others] == ["apart", "together"]
+    assert float(choices[0].others[0].share) == pytest.approx(16.1, abs=0.1)
+    assert float(choices[0].others[1].share) == pytest.approx(46.2, abs=0.1)
+    assert "13.39 times as large for one block" in choices[0].reason
 
 
 @pytest.mark.parametrize(
@@ -97,8 +153,8 @@ def test_the_variances_of_the_page_are_those_of_the_law(
     del document["attributes"][0]
     choice = Manifest.from_dict(document).choices[0]
     found = {one.kind: one for one in (choice.chosen, *choice.others)}
-    block, apart = found["together"], found["apart"]
-    figures = (block.share, apart.share, block.pair or 0, apart.pair or 0)
+    block, apart, drawn = found["together"], found["apart"], found["drawn"]
+    figures = (block.share, apart.share, drawn.share, block.pair or 0, apart.pair or 0)
     row = " | ".join([str(m), words, *(f"{float(figure):.1f}" for figure in figures)])
     page = Path(__file__).parents[3] / "docs" / "explanation" / "select-all.md"
     assert f"| {row} |" in page.read_text("utf-8")
@@ -147,12 +203,12 @@ def test_the_record_of_all_options_spends_at_most_epsilon(
 
 
 def test_optimal_and_weights_take_a_select_all_as_one() -> None:
-    document = draft(8, "4")
-    weighted = published({**document, "split": {"weights": {"sex": 1, "drugs": 3}}})
-    assert str(weighted.budget["sex"]) == "1"
-    assert str(weighted.budget["drugs_8"]) == "0.375"
-    optimal = published({**document, "split": "optimal"})
-    assert float(optimal.budget["drugs_1"]) * 8 > 3
+    weighted = published({**draft(8, "4"), "split": {"weights": {"sex": 1, "drugs": 3}}})
+    assert (str(weighted.budget["sex"]), str(weighted.budget["drugs"])) == ("1", "3")
+    apart = published({**draft(20, "64"), "split": APART})
+    assert (str(apart.budget["sex"]), str(apart.budget["drugs_8"])) == ("4", "3")
+    optimal = published({**draft(8, "4"), "split": "optimal"})
+    assert float(optimal.budget["drugs"]) > 2
 
 
 def test_an_answer_is_a_list_of_options() -> None:
@@ -300,7 +356,7 @@ LIES: list[tuple[str, Any, str]] = [
 
 @pytest.mark.parametrize(("key", "value", "field"), LIES)
 def test_a_published_select_all_that_lies_is_refused(key: str, value: object, field: str) -> None:
-    document = published(draft()).to_dict()
+    document = published(draft(want="pairs")).to_dict()
     document["selects"][0][key] = value
     with pytest.raises(ManifestRefused) as refused:
         Published.from_json(document)
