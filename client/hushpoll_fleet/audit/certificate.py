@@ -254,8 +254,8 @@ def _realized(published: Published) -> float:
         of_blocks = sorted(
             block.oracle.realized_epsilon for block in published.blocks if block.name in draw.blocks
         )
-        spent -= float(sum(of_blocks[: len(draw.blocks) - draw.answer]))
-    return spent
+        spent -= sum(of_blocks[: len(draw.blocks) - draw.answer], Decimal(0))
+    return float(spent)
 
 
 def _choices(published: Published) -> list[frozenset[str]]:

@@ -9,7 +9,8 @@ from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.protection import total_epsilon
 
 if TYPE_CHECKING:
-    from hushpoll_shared.survey.published import Published
+    from hushpoll_shared.survey.drawn_selects import epsilon_of_question
+from hushpoll_shared.survey.published import Published
     from hushpoll_shared.survey.selects import Selection
 
 MOST_SHOWN = 12
@@ -51,13 +52,19 @@ def asked_text(published: Published, name: str) -> str:
 
 
 def epsilon_of_options(published: Published, select: Selection) -> str | None:
-    """Return what all options of a select-all together are charged; None: they are in clear."""
+    """Return what all options of a select-all together are charged; None: they are in clear.
+
+    Of a question that is in a draw with others it is the epsilon of its block.
+    """
     blocks = {
         block.name: block.oracle.epsilon
         for name in select.attributes
         if (block := published.block_of(name)) is not None
     }
-    return f"{total_epsilon(blocks.values()).normalize():f}" if blocks else None
+    if not blocks:
+        return None
+    of_question = epsilon_of_question(published.budget, select)
+    return f"{(of_question or total_epsilon(blocks.values())).normalize():f}"
 
 
 def said_of_options(published: Published, select: Selection) -> str:
