@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.drawn_selects import epsilon_of_question
 from hushpoll_shared.survey.protection import total_epsilon
 
 if TYPE_CHECKING:
-    from hushpoll_shared.survey.drawn_selects import epsilon_of_question
-from hushpoll_shared.survey.published import Published
+    from hushpoll_shared.survey.published import Published
     from hushpoll_shared.survey.selects import Selection
 
 MOST_SHOWN = 12
