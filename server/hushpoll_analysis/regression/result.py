@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from hushpoll_analysis.regression.effects import Averages, Chance, predicted
 from hushpoll_analysis.regression.inference import NOISY, Coefficient, Test
+from hushpoll_analysis.regression.stratified import AdjustedOdds
 from hushpoll_shared.querying.verdict import INFORMATIVE, TOO_NOISY
 
 LARGEST_ODDS: Final = 700.0
@@ -84,6 +85,8 @@ class Regression:
         What a reader must know beside.
     residual : float or None
         Standard deviation of a linear outcome about what is predicted, by its moments.
+    adjusted : tuple of AdjustedOdds
+        Mantel and Haenszel's odds ratios of predictors with two categories.
     averages : Averages or None
         What :meth:`predicted` computes with.
     """
@@ -109,6 +112,7 @@ class Regression:
     plain: tuple[Plain, ...]
     notes: tuple[str, ...]
     residual: float | None = None
+    adjusted: tuple[AdjustedOdds, ...] = ()
     averages: Averages | None = None
 
     @property
@@ -229,6 +233,7 @@ class Regression:
             "sentences": self.sentences(),
             "predictors_model": [asdict(one) for one in self.mixing],
             "tests": [asdict(one) for one in self.tests],
+            "adjusted_odds_ratios": [asdict(one) for one in self.adjusted],
             "marginal_effects": [one.to_dict() for one in self.effects],
             "plain_is_wrong": self.plain_sentence,
             "notes": list(self.notes),
