@@ -18,6 +18,7 @@ from benchmarks import (
     million,
     paper,
     private,
+    regression,
     sealing,
     training,
 )
@@ -54,6 +55,7 @@ def main() -> int:
         "fleet-bulk": lambda: fleet.bulk(options.data, options.scale),
         "fleet-wire": lambda: fleet.wire(options.data, options.scale),
         "sealing": lambda: sealing.sealing(options.data, options.scale),
+        "regression": lambda: regression.fitting(options.data, options.scale),
         "estimates": lambda: sealing.estimates(options.data, options.scale),
     }
     unknown = set(options.only or ()) - set(benchmarks)

@@ -64,6 +64,25 @@ class Patterns:
         """Return f64[n, k]: the likelihood of records, by their patterns, under each answer."""
         return np.asarray(self.low + self.rise * self.table[places], np.float64)
 
+    def even_products(self, places: Places) -> Array:
+        """Return f64[k, k]: the mean product of two answers' chances given a record, all alike.
+
+        Of a protocol it hangs on how many answers records support, which tells nothing of answers;
+        of a law it is computed from the law alone.
+        """
+        k = self.table.shape[1]
+        if self.unbiased is not None:
+            chance = self.table.mean(axis=1)
+            given = self.table[chance > 0] / (k * chance[chance > 0])[:, None]
+            return np.asarray((given * chance[chance > 0][:, None]).T @ given, np.float64)
+        sizes = np.bincount(self.table.sum(axis=1, dtype=np.int64)[places], minlength=k + 1)
+        support = np.arange(k + 1)
+        high, low = self.low + self.rise, self.low
+        total = support * high + (k - support) * low
+        square = (support * high**2 + (k - support) * low**2) / np.maximum(total, 1e-300) ** 2
+        told = (k * float(sizes @ square) / max(int(sizes.sum()), 1) - 1) / (k - 1)
+        return np.asarray(told * np.eye(k) / k + (1 - told) / k**2, np.float64)
+
     def debiased(self, places: Places) -> Array:
         """Return D, f64[n, k], of records by their patterns."""
         if self.unbiased is not None:

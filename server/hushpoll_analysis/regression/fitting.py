@@ -14,7 +14,8 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
+from scipy.optimize import minimize
 
 from hushpoll_analysis.regression.likelihood import Likelihood
 from hushpoll_analysis.regression.sums import Slopes
@@ -22,28 +23,25 @@ from hushpoll_analysis.regression.sums import Slopes
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-CONVERGED: Final = 1e-10
-"""Squared length of the step left, in standard errors."""
-CLOSE: Final = 1e-5
-"""The same where each step takes long: within .003 standard errors of the maximum."""
-_STEPS: Final = 200
+CONVERGED: Final = 2e-8
+"""Squared length of the step left, in standard errors: a rise of 1e-8 is foreseen."""
+_STEPS: Final = 2_000
 _SHORTER: Final = 0.1
 """Share of what is left that a step may leave, for the information to be used again."""
 _STUCK: Final = 1e-6
 """What may be left where no step goes up any more, because of rounding."""
+_NEAR: Final = 1.0
+"""What may be left for Newton's step to be taken where the likelihood is not concave."""
 _DAMPED: Final = 0.01
-"""Share of the metric, at first, that shortens a step where the observed information fails."""
-_LEAST: Final = 1e-9
+"""Share of the metric that is added to the products of the scores."""
 _MOST: Final = 1e3
-"""Smallest and largest such share."""
-_GOOD: Final = 0.6
-"""Rise, to the one foreseen, from which the share is made smaller."""
-_SURE: Final = 1e-2
-"""What such a step may leave, of what Newton's may."""
-_STILL: Final = 0.01
-"""Standard errors by which a coefficient of the outcome may move in a step and counts as still."""
-_RESTS: Final = 3
-"""Such steps, one after the other, after which the climb of very many rows ends."""
+"""Largest such share."""
+_REMEMBERED: Final = 30
+"""Steps whose gradients L-BFGS keeps."""
+_ROUND: Final = 60
+"""Steps of a round of L-BFGS."""
+_LEVEL: Final = 1e-7
+"""Gradient, in the round's coordinates, at which it ends."""
 _SOME: Final = 1e-4
 """Share of the respondents as which a combination counts at least in the metric."""
 _EM: Final = 25
@@ -84,8 +82,6 @@ class Maximum:
         Whether the step that is left is below `CONVERGED`.
     starts, agreed : int
         Starts, and those that led to this maximum.
-    settled : bool
-        Whether it ended since the outcome's coefficients stood still, with others on their way.
     flat : int or None
         A parameter that has no finite maximum, or of which the rows say nothing.
     infinite : bool
@@ -102,7 +98,6 @@ class Maximum:
     converged: bool
     starts: int
     agreed: int
-    settled: bool
     flat: int | None
     infinite: bool
     complete: Array
@@ -113,7 +108,8 @@ def maximise(
     likelihood: Likelihood,
     start: Array,
     *,
-    enough: float | None = None,
+    begin: Array | None = None,
+    enough: float = CONVERGED,
 ) -> Maximum:
     """Return the maximum of the likelihood.
 
@@ -122,15 +118,15 @@ def maximise(
     likelihood : Likelihood
         Of the rows.
     start : f64[q]
-        Where to begin.
-    enough : float, optional
-        Squared length, in standard errors, of the step that may be left; by default `CONVERGED`, or
-        `CLOSE` where there are so many rows and parameters that each step takes long.
+        The parameters without slopes.
+    begin : f64[q], optional
+        Where to begin; by default at the shares that EM finds from `start`.
+    enough : float
+        Squared length, in standard errors, of the step that may be left.
     """
     work = float(len(likelihood.rows.group)) * likelihood.size**2
-    if enough is None:
-        enough = CLOSE if work > LARGE else CONVERGED
-    begin = with_shares(likelihood, start)
+    if begin is None:
+        begin = with_shares(likelihood, start)
     first = climb(likelihood, begin, enough=enough)
     best, steps, agreed = first, first.steps, 1
     starts = 1 if likelihood.convex or work > LARGE else _STARTS
@@ -156,7 +152,6 @@ def maximise(
         best.converged,
         starts,
         agreed,
-        best.settled,
         flat,
         infinite,
         complete,
@@ -207,7 +202,6 @@ class Climbed:
     slopes: Slopes
     steps: int
     converged: bool
-    settled: bool = False
 
 
 def climb(
@@ -216,13 +210,15 @@ def climb(
     *,
     fixed: Flags | None = None,
     enough: float = CONVERGED,
+    most: int = _STEPS,
 ) -> Climbed:
     """Climb from a start to a maximum.
 
     A step of Newton's method is taken where the observed information is positive and the step goes
-    up; it is used again as long as it shortens what is left tenfold. Elsewhere the products of the
-    scores take its place, which are what bends the likelihood as a function of the chances, and a
-    share of the metric keeps the step short (Levenberg).
+    up; it is used again as long as it shortens what is left tenfold. Elsewhere a round of L-BFGS
+    climbs by gradients, which cost a twentieth of an information, in coordinates in which the
+    products of the scores are the unit: they are what bends the likelihood near the truth, and
+    positive everywhere.
 
     Parameters
     ----------
@@ -233,59 +229,85 @@ def climb(
     fixed : bool[q], optional
         Parameters that stay where they are.
     enough : float
-        Squared length, in standard errors, of the step that may be left.
+        Squared length, in standard errors, of the step that may be left: twice the rise of the
+        log-likelihood that the information foresees (half of it is Newton's decrement).
+    most : int
+        Steps after which no other round begins.
     """
     free: Flags = np.ones(len(start), np.bool_) if fixed is None else ~fixed
-    at, steps, damping, rests = np.array(start, np.float64), 0, _DAMPED, 0
-    work = float(len(likelihood.rows.group)) * likelihood.size**2
-    slopes, metric = likelihood.at(at), None
-    while steps < _STEPS:
-        gradient = slopes.gradient[free]
-        newton = _solver(slopes.observed, free)
+    at, steps, damping = np.array(start, np.float64), 0, _DAMPED
+    slopes = likelihood.at(at)
+    while steps < most:
+        gradient, metric, left = slopes.gradient[free], None, np.inf
+        if slopes.scored is not None and slopes.complete is not None:
+            metric = _metric(likelihood, slopes.complete)
+        newton = _solver(slopes.observed, free, metric)
         if newton is not None:
             step = newton(gradient)
             left = float(gradient @ step)
             if left < enough:
                 return _polished(likelihood, Climbed(at, slopes, steps, True), step, free)
-            steps += 1
-            found = _upwards(likelihood, at, slopes.value, step, left, free)
-            if found is not None:
-                at, slopes = _again(likelihood, found, newton, left, enough, free)
-                slopes = likelihood.at(at, complete=metric is None)
-                continue
-            if slopes.scored is None:
-                return Climbed(at, slopes, steps, left < _STUCK)
-        if metric is None and slopes.complete is not None:
-            metric = _metric(likelihood, slopes.complete)
-        if slopes.scored is None or metric is None:
-            break
-        found, tries, left, wanted = None, 0, np.inf, np.inf
-        while found is None and damping < _MOST:
-            solver = _solver(slopes.scored + damping * metric, free)
-            tries += 1
-            if solver is not None:
-                step = solver(gradient)
-                left = float(gradient @ step)
-                if left < enough * _SURE:
-                    return Climbed(at, slopes, steps, True)
-                wanted = left - float(step @ slopes.scored[np.ix_(free, free)] @ step) / 2
-                found = _upwards(likelihood, at, slopes.value, step, wanted, free, whole=True)
-            if found is None:
-                damping *= 4
-        if found is None:
+            if metric is None or left < _NEAR:
+                steps += 1
+                found = _upwards(likelihood, at, slopes.value, step, left, free)
+                if found is not None:
+                    at, slopes = _again(likelihood, found, newton, left, enough, free)
+                    slopes = likelihood.at(at)
+                    continue
+        if metric is None or slopes.scored is None:
             return Climbed(at, slopes, steps, left < _STUCK)
-        if fixed is None and work > LARGE and solver is not None:
-            # a step that much damping has made short says nothing of what is left
-            still = damping <= _DAMPED and _still(likelihood, solver, step)
-            rests = rests + 1 if still else 0
-            if rests == _RESTS:
-                slopes = likelihood.at(found[0])
-                return Climbed(found[0], slopes, steps + 1, False, settled=True)
-        if tries == 1 and found[1].value - slopes.value > _GOOD * wanted:
-            damping = max(damping / 4, _LEAST)
-        steps += 1
-        at, slopes = found[0], likelihood.at(found[0], complete=False)
+        reached, taken = _round(likelihood, at, slopes, metric, damping, free)
+        steps += taken
+        if reached is None:
+            if damping > _MOST:
+                return Climbed(at, slopes, steps, left < _STUCK)
+            damping *= 100
+            continue
+        at, slopes, damping = reached, likelihood.at(reached), _DAMPED
     return Climbed(at, slopes, steps, False)
+
+
+def _round(
+    likelihood: Likelihood,
+    at: Array,
+    slopes: Slopes,
+    metric: Array,
+    damping: float,
+    free: Flags,
+) -> tuple[Array | None, int]:
+    """Return where L-BFGS leads, None if nowhere, and its steps."""
+    assert slopes.scored is not None  # noqa: S101  (the caller looked)
+    matrix = (slopes.scored + damping * metric)[np.ix_(free, free)]
+    scale = 1 / np.sqrt(np.diag(matrix))
+    try:
+        upper = cholesky(matrix * np.outer(scale, scale), check_finite=False)
+    except LinAlgError:
+        return None, 0
+    worst = abs(slopes.value) + 1.0
+
+    def moved(by: Array) -> Array:
+        tried = at.copy()
+        tried[free] += scale * solve_triangular(upper, by, check_finite=False)
+        return tried
+
+    def fallen(by: Array) -> tuple[float, Array]:
+        there = likelihood.at(moved(by), derivatives=1)
+        if not np.isfinite(there.value):
+            return worst, np.zeros(len(by))
+        down = -scale * there.gradient[free]
+        return slopes.value - there.value, solve_triangular(
+            upper, down, trans="T", check_finite=False
+        )
+
+    found = minimize(
+        fallen,
+        np.zeros(len(matrix)),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxcor": _REMEMBERED, "maxiter": _ROUND, "ftol": 0.0, "gtol": _LEVEL},
+    )
+    steps = max(int(found.nit), 1)
+    return (moved(found.x) if found.fun < 0 else None), steps
 
 
 def _again(
@@ -309,26 +331,25 @@ def _again(
         found, left = again, further
 
 
-def _still(likelihood: Likelihood, solver: Callable[[Array], Array], step: Array) -> bool:
-    """Return whether a step moves no coefficient of the outcome by more than `_STILL`."""
-    size = likelihood.outcome_size
-    variance = [solver(row)[place] for place, row in enumerate(np.eye(likelihood.size)[:size])]
-    return bool((np.abs(step[:size]) <= _STILL * np.sqrt(variance)).all())
-
-
 def _metric(likelihood: Likelihood, complete: Array) -> Array:
-    """Return what measures a step: complete data's information, and a little for rare combinations.
+    """Return what measures a step: complete data's information, and a little for rare answers.
 
     The chances of a rare combination weigh little in the first, and a step may change them by any
-    number of logits; so each of its columns counts as if some had it.
+    number of logits; so each of its columns counts as if some had it. A coefficient of the outcome
+    on its way to infinity counts as if some were undecided.
     """
     found, z, r = complete.copy(), likelihood.design.z, likelihood.r
-    if not r:
-        return found
+    size = likelihood.outcome_size
     sizes = np.bincount(likelihood.rows.group, likelihood.rows.weight, likelihood.design.groups)
-    part = _SOME * (z * sizes[:, None]).T @ z
-    for start in range(likelihood.outcome_size, likelihood.size, r):
-        found[start : start + r, start : start + r] += part
+    if r:
+        part = _SOME * (z * sizes[:, None]).T @ z
+        for start in range(size, likelihood.size, r):
+            found[start : start + r, start : start + r] += part
+    u, v = likelihood.design.u, likelihood.design.v
+    squares = (np.square(u) * sizes[:, None]).sum(axis=0) * np.square(v).mean(axis=0)
+    places = np.arange(size)
+    spread = np.square(likelihood.constraint).T @ np.tile(squares, likelihood.family.predictors)
+    found[places, places] += _SOME * spread
     return found
 
 
@@ -377,10 +398,17 @@ def _information(likelihood: Likelihood, at: Array) -> Array:
     return complete
 
 
-def _solver(matrix: Array | None, free: Flags) -> Callable[[Array], Array] | None:
-    """Return what solves, scaled to a unit diagonal; None if it is not positive definite."""
+def _solver(
+    matrix: Array | None, free: Flags, metric: Array | None = None
+) -> Callable[[Array], Array] | None:
+    """Return what solves, scaled to a unit diagonal; None if it is not positive definite.
+
+    With `FLAT` of a metric added, no direction in which the likelihood is flat makes it fail.
+    """
     if matrix is None:
         return None
+    if metric is not None:
+        matrix = matrix + FLAT * metric
     matrix = matrix[np.ix_(free, free)]
     diagonal = np.diag(matrix)
     if not (diagonal > 0).all():

@@ -2,9 +2,9 @@
 
 Standard errors come from the observed information, or from the sandwich of it and of the products
 of the scores, over rows or over clusters of rows with the factor m / (m - 1) (Binder 1983, as R's
-survey computes it). Where the standard error of a slope, computed before the outcome is looked at,
-is above .5, the normal approximation is not trusted: the set of the profile likelihood is given,
-which may have no end.
+survey computes it). Where the standard error of a slope, expected before any answer is known, is
+above .5, the normal approximation is not trusted: the sets of the profile likelihood are given for
+all slopes (in large fits, for that one), which may have no end.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ Flags = npt.NDArray[np.bool_]
 
 NOISY: Final = 0.5
 """Expected standard error of a slope, in logits, above which it is too noisy to tell."""
+WALD: Final = "Wald"
+PROFILE: Final = "profile likelihood"
+TOO_LARGE: Final = "none: too noisy for Wald's, and too large for sets"
 OBSERVED: Final = "observed information"
 SANDWICH: Final = "sandwich"
 CLUSTERED: Final = "sandwich over clusters"
@@ -51,7 +54,7 @@ class Coefficient:
     lower, upper : float or None
         Of the interval; None: it has no end on that side.
     method : str
-        ``Wald`` or ``profile likelihood``.
+        `WALD`, `PROFILE` or `TOO_LARGE`.
     simultaneous_lower, simultaneous_upper : float or None
         Of intervals that all hold together.
     expected_standard_error : float or None
@@ -98,12 +101,16 @@ class Covariance:
         Where it comes from.
     freedom : float
         Degrees of freedom of its tests; inf for the normal distribution.
+    inflation : f64[q]
+        Each variance, to the one of the observed information alone: by so much a fall of the
+        likelihood counts less (Rao and Scott, Annals of Statistics 1984).
     """
 
     matrix: Array
     flat: Flags
     kind: str
     freedom: float
+    inflation: Array
 
     def quantile(self, confidence: float) -> float:
         """Return the two-sided quantile."""
@@ -148,30 +155,28 @@ def covariance(likelihood: Likelihood, maximum: Maximum, *, robust: bool) -> Cov
     weighted = not np.array_equal(likelihood.rows.weight, likelihood.rows.square)
     cluster = likelihood.rows.cluster
     if not (robust or weighted or cluster is not None):
-        return Covariance(inverse, flat, OBSERVED, np.inf)
+        return Covariance(inverse, flat, OBSERVED, np.inf, np.ones(likelihood.size))
     crossed = likelihood.at(maximum.parameters, derivatives=1, crossed=True).crossed
     assert crossed is not None  # noqa: S101  (it was asked for)
     units = likelihood.n if cluster is None else len(np.unique(cluster))
     matrix = inverse @ crossed @ inverse * (units / max(units - 1, 1))
+    own = np.diag(inverse)
+    inflation = np.where(own > 0, np.diag(matrix) / np.where(own > 0, own, 1.0), 1.0)
     if cluster is None:
-        return Covariance(matrix, flat, SANDWICH, np.inf)
-    return Covariance(matrix, flat, CLUSTERED, float(max(units - likelihood.outcome_size, 1)))
+        return Covariance(matrix, flat, SANDWICH, np.inf, inflation)
+    freedom = float(max(units - likelihood.outcome_size, 1))
+    return Covariance(matrix, flat, CLUSTERED, freedom, inflation)
 
 
 def expected_errors(likelihood: Likelihood) -> Array:
     """Return the standard errors of the outcome's parameters if nothing depended on anything.
 
     All categories of the outcome and all combinations of perturbed predictors are taken as alike,
-    so that they are known before the outcome is looked at. inf where the records say nothing.
+    and the information is its expectation over the records that there would be: so they are known
+    before the answers are. inf where the records would say nothing.
     """
-    even = np.zeros(likelihood.size)
-    even[: likelihood.outcome_size] = likelihood.family.start(
-        np.full(likelihood.y, 1 / likelihood.y)
-    )
-    slopes = likelihood.at(even)
-    assert slopes.observed is not None  # noqa: S101  (two derivatives were asked for)
-    assert slopes.complete is not None  # noqa: S101
-    sizes, directions = eigh(slopes.observed, slopes.complete)
+    expected, complete = likelihood.expected()
+    sizes, directions = eigh(expected, complete)
     with np.errstate(divide="ignore"):
         inverse = np.where(sizes > FLAT, 1 / np.maximum(sizes, FLAT), np.inf)
         squares = np.square(directions)
@@ -226,32 +231,42 @@ def coefficients(
     wide = spreads(sample)
     z = known.quantile(confidence)
     slopes = [place for place, one in enumerate(family.coefficients) if _slope(one, family.columns)]
+    expected_of = {
+        place: float(errors[place] * wide[column])
+        for place in slopes
+        if (column := family.coefficients[place].column) is not None
+    }
+    # where one slope is too noisy the others are far from normal, too
+    all_sets = not likelihood.prior and any(one > NOISY for one in expected_of.values())
     together = known.quantile(confidence ** (1 / max(len(slopes), 1)))
     found = []
     for place, one in enumerate(family.coefficients):
         slope = place in slopes
         column = None if one.column is None else family.columns[one.column]
-        expected = None
-        if slope and one.column is not None:
-            expected = float(errors[place] * wide[one.column])
+        expected = expected_of.get(place)
         estimate = float(maximum.parameters[place])
         error = float(np.sqrt(known.matrix[place, place]))
         flat = bool(known.flat[place])
-        noisy = expected is not None and (expected > NOISY or flat)
+        noisy = expected is not None and (expected > NOISY or flat or all_sets)
         statistic = None if flat or not error else estimate / error
         limits = [None if flat else estimate + side * z * error for side in (-1, 1)]
         far = [None if flat else estimate + side * together * error for side in (-1, 1)]
         p_value = None if statistic is None else known.p_value(statistic)
-        method = "Wald"
-        if noisy and known.kind == OBSERVED:
-            method = "profile likelihood"
-            limits = [
-                profile(likelihood, maximum, place, z * z / 2, side, tell) for side in (-1, 1)
-            ]
-            far = [
-                profile(likelihood, maximum, place, together**2 / 2, side, tell) for side in (-1, 1)
-            ]
-            ratio = likelihood_ratio(likelihood, maximum, np.array([place]))
+        method = WALD
+        if noisy and likelihood.prior:
+            method, statistic, p_value = TOO_LARGE, None, None
+            limits, far = [None, None], [None, None]
+        elif noisy:
+            method = PROFILE
+            less = float(known.inflation[place])
+            limits, far = (
+                [
+                    profile(likelihood, maximum, place, less * square / 2, side, tell)
+                    for side in (-1, 1)
+                ]
+                for square in (z * z, together**2)
+            )
+            ratio = likelihood_ratio(likelihood, maximum, np.array([place])) / less
             statistic = float(np.sqrt(ratio) * (1 if estimate > 0 else -1))
             p_value = known.p_value(statistic)
         found.append(
@@ -280,10 +295,16 @@ def likelihood_ratio(
     likelihood: Likelihood, maximum: Maximum, places: npt.NDArray[np.int64]
 ) -> float:
     """Return twice the fall of the log-likelihood where some parameters are 0."""
-    start, fixed = maximum.parameters.copy(), np.zeros(likelihood.size, bool)
-    start[places], fixed[places] = 0.0, True
-    reduced = climb(likelihood, start, fixed=fixed)
-    return max(0.0, 2 * (maximum.slopes.value - reduced.slopes.value))
+    fixed = np.zeros(likelihood.size, bool)
+    fixed[places] = True
+    best = -np.inf
+    # from the maximum the climb may end at a lower one, and the ratio would be too large
+    starts = [maximum.parameters] if likelihood.convex else [maximum.parameters, maximum.origin]
+    for start in starts:
+        begin = np.where(fixed, 0.0, start)
+        if np.isfinite(likelihood.value(begin)):
+            best = max(best, climb(likelihood, begin, fixed=fixed).slopes.value)
+    return max(0.0, 2 * (maximum.slopes.value - best))
 
 
 def tests(

@@ -20,7 +20,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, TypeVar
@@ -90,6 +90,12 @@ class Likelihood:
         Of the outcome.
     order : int64[Y]
         The code of the outcome in its domain, of each category of the family.
+
+    Attributes
+    ----------
+    prior : float
+        Precision of a normal prior of the mixing's parameters about 0, by the mean squared logit
+        that each combination's have; 0 for none.
     """
 
     def __init__(
@@ -119,6 +125,7 @@ class Likelihood:
         self.outcome_size = self.constraint.shape[1]
         self.size = self.outcome_size + (self.c - 1) * self.r
         self.n = answers.n
+        self.prior = 0.0
         self.rows = self._grouped(answers, clear)
         self.starts = np.searchsorted(self.rows.group, np.arange(design.groups + 1))
 
@@ -273,7 +280,83 @@ class Likelihood:
             if sums is None:
                 return Slopes(-np.inf, np.zeros(self.size))
             total.join(sums)
-        return total.result()
+        return self._held(parameters, total.result())
+
+    def expected(self) -> tuple[Array, Array]:
+        """Return the expected information of the rows, and of complete data, f64[q, q] each.
+
+        Nothing depends on anything, and all answers are alike. What a record tells of two answers
+        (:meth:`Patterns.even_products`) then stands between their scores, and it is the same for
+        all rows: a matrix over outcomes and combinations, spread to each group in clear.
+        """
+        even = np.zeros(self.size)
+        even[: self.outcome_size] = self.family.start(np.full(self.y, 1 / self.y))
+        b, _ = self.split(even)
+        _, first, _ = self.family.evaluate(self.linear(b, self.design.u[:1]))
+        kinds, m = self.kinds.table, self.family.predictors
+        width = m * kinds.shape[1] + self.c - 1
+        score = np.zeros((self.y, self.c, width))
+        pulled = np.moveaxis(first[0], 0, 1)  # [Y, C, M]
+        score[:, :, : m * kinds.shape[1]] = (
+            pulled[:, :, :, None] * kinds[None, :, None, :]
+        ).reshape(self.y, self.c, -1)
+        score[:, np.arange(1, self.c), m * kinds.shape[1] + np.arange(self.c - 1)] = 1.0
+        score[:, :, m * kinds.shape[1] :] -= 1 / self.c
+        flat = score.reshape(-1, width)
+        told = np.ones((self.y * self.c,) * 2) / len(flat) ** 2
+        for unit, places, codes in zip(self.units, self.rows.patterns, self._codes, strict=True):
+            code = np.broadcast_to(codes, (self.y, self.c)).ravel()
+            told *= unit.k**2 * unit.patterns.even_products(places)[np.ix_(code, code)]
+        if self.own is None:
+            outcome = np.repeat(np.arange(self.y), self.c)
+            told *= self.y * (outcome[:, None] == outcome)
+        sizes = np.bincount(self.rows.group, self.rows.weight, self.design.groups)
+        found = []
+        for matrix in (flat.T @ told @ flat, flat.T @ flat / len(flat)):
+            total = Sums(self, 2, complete=True, observed=False, crossed=False)
+            assert total.complete is not None  # noqa: S101  (it was asked for)
+            for groups, _ in self._parts():
+                total.complete.add(groups, sizes[groups, None, None] * matrix)
+            complete = total.result().complete
+            assert complete is not None  # noqa: S101
+            found.append(complete)
+        return found[0], found[1]
+
+    def _held(self, parameters: Array, found: Slopes) -> Slopes:
+        """Return slopes with those of the prior of the perturbed predictors' model."""
+        if not self.prior or not self.r:
+            return found
+        size, mixing = self.outcome_size, self.split(parameters)[1]
+        pull = self.prior * mixing @ self._spread_in_clear
+        gradient = found.gradient.copy()
+        value = found.value - float((pull * mixing).sum()) / 2
+        if len(gradient):
+            gradient[size:] -= pull.ravel()
+
+        def more(matrix: Array | None) -> Array | None:
+            if matrix is None:
+                return None
+            matrix = matrix.copy()
+            for start in range(size, self.size, self.r):
+                part = slice(start, start + self.r)
+                matrix[part, part] += self.prior * self._spread_in_clear
+            return matrix
+
+        return replace(
+            found,
+            value=value,
+            gradient=gradient,
+            complete=more(found.complete),
+            observed=more(found.observed),
+            scored=more(found.scored),
+        )
+
+    @cached_property
+    def _spread_in_clear(self) -> Array:
+        """Mean products of the columns in clear, f64[r, r]."""
+        z = self.design.z
+        sizes = np.bincount(self.rows.group, self.rows.weight, self.design.groups)
+        return np.asarray((z * sizes[:, None]).T @ z / sizes.sum(), np.float64)
 
 
 def _mapped(work: Callable[[_Part], _Found], parts: Iterator[_Part]) -> Iterator[_Found]:

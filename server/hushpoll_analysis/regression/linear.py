@@ -25,6 +25,7 @@ from hushpoll_analysis.regression.answers import Answers, Numbers
 from hushpoll_analysis.regression.inference import (
     CLUSTERED,
     SANDWICH,
+    WALD,
     Coefficient,
     Covariance,
     Test,
@@ -75,7 +76,7 @@ def fit_linear(
                 p_value=None if statistic is None else known.p_value(statistic),
                 lower=estimate - z * error,
                 upper=estimate + z * error,
-                method="Wald",
+                method=WALD,
                 simultaneous_lower=estimate - far * error if slope else None,
                 simultaneous_upper=estimate + far * error if slope else None,
                 expected_standard_error=None,
@@ -217,11 +218,11 @@ class _Equations:
     def covariance(self, *, robust: bool) -> Covariance:
         """Return the covariance of b."""
         answers, design, p = self.answers, self.design, len(self.b)
-        flat = np.zeros(p, bool)
+        flat, ones = np.zeros(p, bool), np.ones(p)
         if not robust and answers.weights is None and answers.clusters is None:
             variance = 0.0 if self.residual is None else self.residual**2
             freedom = float(max(answers.n - p, 1))
-            return Covariance(self.inverse * variance, flat, LEAST_SQUARES, freedom)
+            return Covariance(self.inverse * variance, flat, LEAST_SQUARES, freedom, ones)
         clusters = answers.clusters
         sums = None if clusters is None else np.zeros((int(clusters.max()) + 1, p))
         crossed = np.zeros((p, p))
@@ -239,8 +240,8 @@ class _Equations:
             crossed = sums.T @ sums
         matrix = self.inverse @ crossed @ self.inverse * (units / max(units - 1, 1))
         if clusters is None:
-            return Covariance(matrix, flat, SANDWICH, math.inf)
-        return Covariance(matrix, flat, CLUSTERED, float(max(units - p, 1)))
+            return Covariance(matrix, flat, SANDWICH, math.inf, ones)
+        return Covariance(matrix, flat, CLUSTERED, float(max(units - p, 1)), ones)
 
 
 def _computing(factor: Factor) -> Factor:

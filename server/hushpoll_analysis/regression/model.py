@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.regression.answers import Answers, Categories, Numbers, Unit
 from hushpoll_analysis.regression.effects import Averages, marginal_effects
-from hushpoll_analysis.regression.fitting import LARGE, Maximum, maximise
+from hushpoll_analysis.regression.fitting import LARGE, Maximum, climb, maximise, with_shares
 from hushpoll_analysis.regression.inference import (
     Covariance,
     coefficients,
@@ -28,6 +28,7 @@ from hushpoll_analysis.regression.outcomes import (
     family_of,
 )
 from hushpoll_analysis.regression.result import Mixing, Plain, Regression
+from hushpoll_analysis.regression.stratified import adjusted_odds
 from hushpoll_analysis.regression.terms.coding import coded
 from hushpoll_analysis.regression.terms.design import Design, design_of
 from hushpoll_analysis.regression.terms.formulas import FIELD, Formula, read_formula
@@ -39,9 +40,13 @@ Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
 _SAMPLE: Final = 20_000
-"""Rows of many that say where to start."""
-_ROUGH: Final = 0.3
-"""Squared length, in standard errors of the sample, of the step that the sample may leave."""
+"""Rows of many over which averages are taken."""
+_NEARBY: Final = 100_000
+"""Rows of many that say where to start: each step costs a fraction of one of all."""
+_FIRST: Final = 180
+"""Steps there: more would fit what is chance in so few rows."""
+_PRIOR: Final = 0.01
+"""Precision, by mean squared logit, of the perturbed predictors' slopes in clear, of large fits."""
 _CHEAP: Final = 1 << 21
 """Rows times combinations up to which every term gets its likelihood ratio."""
 _MOST_CATEGORIES: Final = 100
@@ -116,7 +121,7 @@ def fit(
     _refuse_flat(model, maximum, known)
     say("intervals")
     table = coefficients(likelihood, maximum, known, confidence=confidence, sample=sample)
-    cheap = len(likelihood.rows.group) * likelihood.c <= _CHEAP
+    cheap = not likelihood.prior and len(likelihood.rows.group) * likelihood.c <= _CHEAP
     averages = Averages(sample, maximum.parameters, known)
     perturbed = tuple(name for name in read.variables if answers.unit_of(name) is not None)
     say("tests and effects")
@@ -141,6 +146,9 @@ def fit(
         effects=tuple(marginal_effects(averages, confidence=confidence)) if effects else (),
         plain=_plain(read, answers, chosen) if plain and perturbed else (),
         notes=tuple(_notes(model, maximum, known, sample)),
+        adjusted_odds=adjusted_odds(read, answers, confidence=confidence)
+        if chosen == LOGIT
+        else (),
         averages=averages,
         predictors=read.predictors,
         columns=model.design.columns,
@@ -253,23 +261,35 @@ def _model(formula: Formula, answers: Answers, family: str, *, saturated: bool) 
 
 
 def _maximum(model: _Model) -> tuple[Maximum, Likelihood]:
-    """Return the maximum, of many rows from that of a sample of them, and the sample or all."""
+    """Return the maximum, of many rows from near that of a tenth of them, and a sample or all."""
     likelihood, answers = model.likelihood, model.answers
     work = float(len(likelihood.rows.group)) * likelihood.size**2
-    if work <= LARGE or answers.n < 2 * _SAMPLE:
+    if work <= LARGE:
+        return maximise(likelihood, model.start), likelihood
+    likelihood.prior = _PRIOR
+    if answers.n < 2 * _SAMPLE:
         return maximise(likelihood, model.start), likelihood
     rng = np.random.default_rng(20_261)
-    rows = np.sort(rng.choice(answers.n, _SAMPLE, replace=False))
+    begin = None
+    if answers.n > 2 * _NEARBY and not likelihood.convex:
+        nearby = _part(model, np.sort(rng.choice(answers.n, _NEARBY, replace=False)))
+        nearby.prior = _PRIOR
+        begin = climb(nearby, with_shares(nearby, model.start), most=_FIRST).parameters
+    part = _part(model, np.sort(rng.choice(answers.n, _SAMPLE, replace=False)))
+    return maximise(likelihood, model.start, begin=begin), part
+
+
+def _part(model: _Model, rows: Places) -> Likelihood:
+    """Return the likelihood of some of the rows."""
     outcome = model.outcome
-    part = Likelihood(
+    return Likelihood(
         model.design.taken(rows),
-        likelihood.family,
-        answers.taken(rows),
+        model.likelihood.family,
+        model.answers.taken(rows),
         outcome.taken(rows) if isinstance(outcome, Unit) else outcome[rows],
-        likelihood.name,
+        model.likelihood.name,
         model.order,
     )
-    return maximise(likelihood, model.start), part
 
 
 def _refuse_flat(model: _Model, maximum: Maximum, known: Covariance) -> None:
@@ -355,17 +375,18 @@ def _notes(model: _Model, maximum: Maximum, known: Covariance, sample: Likelihoo
             f"{sample.n:,} rows; all else is of all rows"
         )
     size = model.likelihood.outcome_size
-    if not maximum.converged and not maximum.settled:
+    if model.likelihood.prior and model.likelihood.c > 1:
+        notes.append(
+            "the model of the perturbed predictors has a prior as weak as a hundredth of a "
+            "respondent, so that combinations that nobody seems to have end the climb; the "
+            "outcome's model has none; slopes that are too noisy for Wald's interval have none, "
+            "since the sets of so large a fit take too long: leave terms out, or merge categories, "
+            "to have them"
+        )
+    if not maximum.converged:
         notes.append(
             "the climb ended before the maximum was reached; do not use these figures, leave terms "
             "out"
-        )
-    if maximum.settled:
-        notes.append(
-            "the climb ended as no coefficient of the outcome moved by more than a hundredth of "
-            "its standard error any more; some of the model of the perturbed predictors were "
-            "still on their way, as the records say little of combinations that few have: the "
-            "maximum is not shown to be reached"
         )
     if maximum.agreed < maximum.starts:
         notes.append(

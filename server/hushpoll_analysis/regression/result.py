@@ -16,6 +16,7 @@ from hushpoll_analysis.regression.sentences import (
     named_factors,
     rounded_up,
 )
+from hushpoll_analysis.regression.stratified import AdjustedOdds
 from hushpoll_analysis.regression.terms.coding import Column
 from hushpoll_shared.querying.verdict import INFORMATIVE, TOO_NOISY
 from hushpoll_shared.spelling.json_values import JsonMembers
@@ -95,6 +96,8 @@ class Regression:
         What a reader must know beside.
     residual : float or None
         Standard deviation of a linear outcome about what is predicted, by its moments.
+    adjusted_odds : tuple of AdjustedOdds
+        Mantel and Haenszel's odds ratios of predictors with two categories.
     averages : Averages or None
         What :meth:`predicted` computes with.
     columns : tuple of Column
@@ -122,6 +125,7 @@ class Regression:
     plain: tuple[Plain, ...]
     notes: tuple[str, ...]
     residual: float | None = None
+    adjusted_odds: tuple[AdjustedOdds, ...] = ()
     averages: Averages | None = None
     predictors: tuple[str, ...] = ()
     columns: tuple[Column, ...] = ()
@@ -247,6 +251,7 @@ class Regression:
             "sentences": self.sentences(),
             "predictors_model": [asdict(one) for one in self.mixing],
             "tests": [asdict(one) for one in self.tests],
+            "adjusted_odds_ratios": [asdict(one) for one in self.adjusted_odds],
             "marginal_effects": [one.to_dict() for one in self.effects],
             "adjusted": self.adjusted() if self.effects else [],
             "plain_is_wrong": self.plain_sentence,

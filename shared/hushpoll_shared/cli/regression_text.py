@@ -32,6 +32,15 @@ def regression_text(document: Document) -> str:
     if document["tests"]:
         parts += ["\n" + "Tests that all slopes of a term are 0", _tests(document)]
     confidence = document["confidence"]
+    if document.get("adjusted_odds_ratios"):
+        parts += [
+            "\n"
+            + _wrapped(
+                "Adjusted odds ratios of Mantel and Haenszel: the other predictors are strata, and "
+                "nothing else is assumed of them"
+            ),
+            _adjusted(document["adjusted_odds_ratios"], confidence),
+        ]
     if document["marginal_effects"]:
         parts += [
             "\n" + _wrapped("Average marginal effects on the chance"),
@@ -108,6 +117,20 @@ def _tests(document: Document) -> Table:
             f"{one['statistic']:.3f}",
             str(one["degrees_of_freedom"]),
             f"{one['p_value']:.3g}",
+        )
+    return table
+
+
+def _adjusted(ratios: Sequence[Document], confidence: float) -> Table:
+    interval = f"{100 * confidence:g} % interval"
+    table = _table("predictor", "odds ratio", "strata", "p", interval)
+    for one in ratios:
+        table.add_row(
+            one["name"],
+            "too noisy" if one["odds_ratio"] is None else f"{one['odds_ratio']:.4f}",
+            str(one["strata"]),
+            "-" if one["p_value"] is None else f"{one['p_value']:.3g}",
+            f"{_end(one['lower'], '0')} to {_end(one['upper'], 'inf')}",
         )
     return table
 
