@@ -13,8 +13,8 @@ from flask import Response, request
 
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.charts.figures import percent
 from hushpoll_server.charts.rows import Share
-from hushpoll_server.charts.sentences import percent
 from hushpoll_server.charts.specifications import Chart, as_too_noisy, estimates_chart
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.filled import Fault

@@ -201,7 +201,7 @@ def test_page_says_what_to_wait_for(open_page):
     expect(page.get_by_role("heading", name="There are no estimates yet")).to_be_visible()
     expect(page.locator(".empty")).to_contain_text("minimum batch of 100")
     page.goto(page.url.replace("few", "daily"))
-    expect(page.locator(".empty")).to_contain_text("the next release is due at")
+    expect(page.locator(".empty")).to_contain_text("The first results come")
 
 
 def test_missing_page_is_in_the_dashboard_s_style(open_page):
@@ -214,7 +214,7 @@ def test_missing_page_is_in_the_dashboard_s_style(open_page):
 def test_analyst_trains_watches_it_end_compares_and_reads_the_card(server, open_page):
     page = sign_in(open_page(f"{LOAN}/models", viewport={"width": 360, "height": 800}), "analyst")
     for trees in ("3", "5"):
-        page.get_by_label("Parts to measure with").fill("2")
+        page.get_by_label("Measure its accuracy").fill("2")
         page.get_by_text("parameters of LightGBM").click()
         page.get_by_label("n_estimators").fill(trees)
         page.get_by_role("button", name="Start the training").click()
@@ -304,10 +304,10 @@ def test_table_of_three_questions_and_a_refused_form_are_accessible(server, open
     assert violations(page) == []
     assert page.evaluate(WIDER) <= 0
     page.goto(f"{origin}{LOAN}/models")
-    page.get_by_label("Parts to measure with").fill("1")
+    page.get_by_label("Measure its accuracy").fill("1")
     page.get_by_label("Seed, a whole number").fill("7")
     page.get_by_role("button", name="Start the training").click()
-    field = page.get_by_label("Parts to measure with")
+    field = page.get_by_label("Measure its accuracy")
     expect(page.get_by_role("alert")).to_contain_text("folds is 1; give at least 2")
     expect(field).to_be_focused()
     expect(field).to_have_value("1")
