@@ -8,6 +8,7 @@ import re
 import pytest
 import segno
 
+from hushpoll_server.dashboard import administration
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.querying.possible import CUT
 from sample_survey import encoded
@@ -466,6 +467,18 @@ def test_administrator_adds_a_user_gives_and_takes_a_role_and_removes(filled, vi
     assert admin.send("/people/root/remove", "/people").status_code == 422
     assert admin.send("/people/root/role", "/people", survey="*", role="none").status_code == 422
     assert "added-user" in admin.get("/people").text
+
+
+def test_surveys_of_roles_and_tokens_are_chosen_from_a_list(filled, visit, monkeypatch):
+    admin = visit("root", every="admin")
+    text = admin.get("/people").text
+    assert '<select name="survey" aria-label="Survey for root" required>' in text
+    assert text.count('<option value="work">Title of work</option>') == 3
+    assert '<option value="*">every survey</option>' in text
+    monkeypatch.setattr(administration.people, "MOST_CHOICES", 1)
+    text = admin.get("/people").text
+    assert '<datalist id="all-surveys">' in text
+    assert text.count('<option value="work">Title of work</option>') == 1
 
 
 def test_role_in_a_survey_that_is_not_there_is_refused(filled, visit):
