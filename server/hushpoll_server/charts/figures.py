@@ -7,8 +7,8 @@ break before its unit. Files, JSON and terminals have the exact numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from hushpoll_shared.querying.possible import DIFFERENCES, SHARES, Possible, cut_ends
 
@@ -150,7 +150,7 @@ def levels(confidences: Sequence[str]) -> list[tuple[str, str]]:
     return [(one, level(one)) for one in confidences]
 
 
-FILTERS: Final = {
+FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "percentage": percent,
     "percentage_points": points,
     "level": level,

@@ -163,7 +163,8 @@ def with_words(
         Colours of the title, and of what is less loud.
     """
     whole = dict(specification)
-    top = {key: whole.pop(key) for key in ("$schema", "config", "background") if key in whole}
+    names: tuple[str, ...] = ("$schema", "config", "background")
+    top: dict[str, object] = {key: whole.pop(key) for key in names if key in whole}
     padding = {"left": 16, "top": 16, "bottom": 12, "right": 24}
     whole.pop("padding", None)
     whole.pop("title", None)

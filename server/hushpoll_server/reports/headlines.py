@@ -111,7 +111,7 @@ def _(result: SharesOfAnswered) -> str:
 def _(result: OrderedSummary) -> str:
     scale = ends_of(result.scale)
     if result.differences is not None and not result.too_noisy("differences"):
-        rows = [(one.group, one.mean) for one in result.differences]
+        rows: list[tuple[str, Any]] = [(one.group, one.mean) for one in result.differences]
         told = [pair for pair in rows if _apart(pair[1])]
         if not told:
             return "No difference of the means is shown"

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from importlib import resources
 from typing import Any, Final
@@ -15,9 +16,8 @@ from markupsafe import Markup
 
 from hushpoll_analysis.html import style_sheet
 from hushpoll_protocols import format_epsilon
-from hushpoll_server.charts.bands import bands_of
 from hushpoll_server.charts.figures import FILTERS
-from hushpoll_server.charts.specifications import MOST_CELLS_A_SIDE
+from hushpoll_server.charts.specifications import MOST_CELLS_A_SIDE, estimates_chart
 from hushpoll_server.reports.basis import Basis
 from hushpoll_server.reports.captions import how_to_read_bands
 from hushpoll_server.reports.figures import Figure, questions_of
@@ -30,7 +30,7 @@ from hushpoll_server.reports.summaries import UNKNOWN, beside_shares
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.queries.ordered_answers import Ordered
-from hushpoll_shared.querying.possible import CUT, SHARES, cut_words, shown_share
+from hushpoll_shared.querying.possible import CUT, cut_words, shown_share
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.shown import cut_notes, shown_sections
@@ -89,7 +89,7 @@ def page_of(
     crosses_end = questions_end + len(basis.choices.cross_tables)
     audits_end = crosses_end + len(results["audits"])
     questions = [
-        _question(basis, results, attribute, *figure)
+        _question(basis, results, attribute, *figure, for_print=for_print)
         for attribute, figure in zip(
             results["estimates"]["attributes"], together[:questions_end], strict=True
         )
@@ -181,6 +181,8 @@ def _question(
     attribute: Mapping[str, Any],
     figure: Figure,
     svg: Picture,
+    *,
+    for_print: bool,
 ) -> dict[str, Any]:
     name = attribute["name"]
     return {
@@ -191,15 +193,19 @@ def _question(
         "svg": svg,
         "noisy": part_is_noisy(results["estimates"]["verdict"], name),
         "title": "" if figure.chart is None else figure.chart.words.title,
-        **_finding(attribute, results["ordered"].get(name), figure),
+        **_finding(attribute, results["ordered"].get(name), figure, for_print=for_print),
         **beside_shares(results["ordered"].get(name), results["answered"].get(name)),
     }
 
 
 def _finding(
-    attribute: Mapping[str, Any], ordered: Mapping[str, Any] | None, figure: Figure
+    attribute: Mapping[str, Any],
+    ordered: Mapping[str, Any] | None,
+    figure: Figure,
+    *,
+    for_print: bool,
 ) -> dict[str, Any]:
-    """Return the headline of a question, and the bands of its first page: at most `MOST_BARS`."""
+    """Return the headline of a question, and its picture on the first page, of `MOST_BARS` rows."""
     title = "" if figure.chart is None else figure.chart.words.title
     if ordered is not None:
         mean = headline_of(Ordered.result_of(ordered))
@@ -208,8 +214,9 @@ def _finding(
     top = sorted(rows, key=lambda row: -row["frequency"])[:MOST_BARS]
     kept = [row for row in rows if row in top]
     main = headline_row(None, kept)["category"]
-    bands = bands_of(kept, possible=SHARES, main=main)
-    return {"title": title, "top": bands, "others": len(rows) - len(kept)}
+    top = estimates_chart("", kept, confidence=0.95, total=len(kept), main=main)
+    picture = _picture(replace(figure, chart=top), for_print=for_print)
+    return {"title": title, "top": picture, "others": len(rows) - len(kept)}
 
 
 def _other(
@@ -324,7 +331,6 @@ def _templates() -> Environment:
     templates = environment()
     templates.globals["style"] = Markup(_style())  # noqa: S704  # our own files
     templates.globals["style_hash"] = style_hash()
-    templates.globals["bands"] = html_of_bands
     templates.filters |= FILTERS
     templates.filters["thousands"] = "{:,}".format
     templates.filters["top_rows"] = top_rows

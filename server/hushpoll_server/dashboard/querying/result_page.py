@@ -77,7 +77,7 @@ def result(name: str, version: int, query: str) -> Response:
         "querying/result.html",
         **of_survey(row, "results"),
         kind=kind,
-        fields=list(fields_of(kind, texts, published, sorted(_surveys()))),
+        fields=list(fields_of(kind, texts, published, _versions())),
         to_choose=to_choose,
         refusal=refusal,
         result=found,
@@ -135,6 +135,16 @@ def _surveys() -> set[str]:
     """Return the names of the surveys in which the user has a role."""
     names = {row.name for row in services().surveys.all()}
     return {name for name in names if member().role(name) is not None}
+
+
+def _versions() -> dict[str, list[int]]:
+    """Return the versions of each survey that the user may see."""
+    allowed = _surveys()
+    found: dict[str, list[int]] = {name: [] for name in sorted(allowed)}
+    for row in services().surveys.all():
+        if row.name in allowed:
+            found[row.name].append(row.version)
+    return {name: sorted(versions) for name, versions in found.items()}
 
 
 def _before(row: VersionRow, asked: Any) -> VersionRow | None:
