@@ -214,8 +214,8 @@ def _finding(
     top = sorted(rows, key=lambda row: -row["frequency"])[:MOST_BARS]
     kept = [row for row in rows if row in top]
     main = headline_row(None, kept)["category"]
-    top = estimates_chart("", kept, confidence=0.95, total=len(kept), main=main)
-    picture = _picture(replace(figure, chart=top), for_print=for_print)
+    drawn = estimates_chart("", kept, confidence=0.95, total=len(kept), main=main)
+    picture = _picture(replace(figure, chart=drawn), for_print=for_print)
     return {"title": title, "top": picture, "others": len(rows) - len(kept)}
 
 

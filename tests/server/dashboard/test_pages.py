@@ -366,7 +366,8 @@ def test_means_and_shares_of_those_who_answered_stand_under_the_table(filled, vi
     table = shown.partition("Shares of those who answered")[2]
     for row in age["categories"]:
         low, high = (f"{100 * one + 0.0:.1f}&nbsp;%" for one in shown_ends(row))
-        assert f"{low} to {high}".replace("-0.0", "0.0") in table
+        shown = f"{low} to {high}".replace("-0.0", "0.0").replace("-", "\u2212")
+        assert shown in table
     assert "none of yours" not in table
     shrunk = visitor.get(f"{WORK}/estimates?attribute=country&estimator=shrunk").text
     assert "Mean and quantiles" not in shrunk
@@ -639,7 +640,7 @@ def test_cross_table_says_of_which_shares_the_reports_cannot_tell(filled, visit)
     unknown = sum(one["value"] is None for one in answer)
     assert unknown
     page = visitor.get(f"{WORK}/cross-tables?a=age&b=gender&share=row").text
-    assert page.count(">cannot tell<") == unknown
+    assert page.count(">cannot tell</span>") == unknown
     assert "These estimates are too noisy to tell anything." in page
     assert "The largest estimate" not in page
     assert visitor.get(f"{WORK}/cross-table.csv?a=age&b=gender&share=row").status_code == 200
