@@ -47,7 +47,7 @@ def releases_chart(days: Sequence[ReleasedDay]) -> Chart:
     }
     last = days[-1]
     sentence = (
-        f"{last['reports']:,} reports were released by {last['day']}, "
-        f"{last['added']:,} of them on that day."
+        f"{last['reports']:,} reports were in the results by {last['day']}, "
+        f"{last['added']:,} of them new on that day."
     )
     return Chart(specification, sentence, len(drawn), len(days))

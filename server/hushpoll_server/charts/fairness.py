@@ -9,6 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from hushpoll_server.charts.bands import Band, Bands
+from hushpoll_server.charts.figures import fixed, with_minus
 from hushpoll_server.charts.rows import Metric, Specification
 from hushpoll_server.charts.specifications import LABEL_PIXELS, MOST_ROWS, Chart, base
 
@@ -30,11 +32,13 @@ def fairness_chart(panels: Sequence[tuple[float, Sequence[Metric]]], sentence: s
         What the chart shows.
     """
     left, parts, total, shown = MOST_ROWS, [], 0, 0
+    cut = []
     for fair, rows in panels:
         total += len(rows)
         drawn = rows[:left]
         left -= len(drawn)
         shown += len(drawn)
+        cut.append((fair, drawn))
         if drawn:
             parts.append(_panel(fair, drawn))
     specification = base([]) | {
@@ -42,7 +46,39 @@ def fairness_chart(panels: Sequence[tuple[float, Sequence[Metric]]], sentence: s
         "vconcat": parts,
         "spacing": 28,
     }
-    return Chart(specification, sentence, shown, total)
+    bands = tuple(_bands(fair, rows) for fair, rows in cut if rows)
+    return Chart(specification, sentence, shown, total, panels=bands)
+
+
+def _bands(fair: float, rows: Sequence[Metric]) -> Bands:
+    """Return the bands of metrics that share a fair value."""
+    low, high = _domain(fair, rows)
+
+    def place(value: float) -> float:
+        return round(min(max(100 * (value - low) / (high - low), 0.0), 100.0), 2)
+
+    shown = []
+    for row in rows:
+        value, lower, upper = row["value"], row["lower"], row["upper"]
+        start = 0.0 if lower is None else place(lower)
+        end = 100.0 if upper is None else place(upper)
+        ends = " to ".join("no bound" if one is None else fixed(one, 3) for one in (lower, upper))
+        shown.append(
+            Band(
+                label=row["label"],
+                figure="cannot tell" if value is None else fixed(value, 3),
+                limits="no bound" if lower is None and upper is None else ends,
+                start=start,
+                width=round(end - start, 2),
+                dot=place(value) if value is not None and low <= value <= high else None,
+                main=row["conclusion"] == "disparity",
+                hollow=row["conclusion"] == "cannot conclude",
+                below=lower is None or lower < low,
+                above=upper is None or upper > high,
+            )
+        )
+    ticks = tuple((place(one), f"{with_minus(f'{one:.3g}')}") for one in (low, fair, high))
+    return Bands("", tuple(shown), ticks, place(fair))
 
 
 def _panel(fair: float, rows: Sequence[Metric]) -> Specification:

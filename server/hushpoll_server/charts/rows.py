@@ -18,6 +18,15 @@ class Share(TypedDict):
     upper: float | None
 
 
+class Unknown(TypedDict):
+    """A category whose share the reports cannot tell."""
+
+    category: str
+    frequency: None
+    lower: None
+    upper: None
+
+
 class BoundedShare(TypedDict):
     """A share, or a difference of two, whose interval has both ends."""
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
+from hushpoll_server.charts.figures import level, percent, points
 from hushpoll_server.charts.rows import BoundedShare, Share
 from hushpoll_shared.querying.possible import DIFFERENCES, SHARES, cut_ends
 from hushpoll_shared.spelling.text import isolated
@@ -22,13 +23,14 @@ TOO_NOISY_WORDS: Final = "These estimates are too noisy to tell anything."
 """The sentence under numbers of which none may be named."""
 
 
-def percent(share: float) -> str:
-    """Return a share as a percentage with one decimal, never as minus zero."""
-    return f"{round(100 * share, 1) + 0.0:.1f}\u00a0%"
+def quoted(question: str) -> str:
+    """Return what a question is called within a sentence: its text in quotes, its name as it is."""
+    return f"“{isolated(question)}”" if " " in question or question.endswith("?") else question
 
 
 def of_estimates(attribute: str, rows: Sequence[Share], confidence: float) -> str:
     """Return the sentence under the shares of one question's categories."""
+    attribute = quoted(attribute)
     largest = max(row["frequency"] for row in rows)
     tied = [row for row in rows if row["frequency"] == largest]
     top = tied[0]
@@ -62,7 +64,7 @@ def of_estimates(attribute: str, rows: Sequence[Share], confidence: float) -> st
     else:
         left_open = " No other interval reaches so high." if others else ""
     return (
-        f"{words}, with a {confidence:g} interval from {percent(lower)} to "
+        f"{words}, with a {level(confidence)} interval from {percent(lower)} to "
         f"{percent(upper)}.{left_open}{_widest(rows)}"
     )
 
@@ -77,6 +79,8 @@ def of_cells(
 ) -> str:
     """Return the sentence under a heat map, whose picture has the `drawn` rows and columns."""
     top = facts.top
+    within = within and quoted(within)
+    names = quoted(names[0]), quoted(names[1])
     if top is None:
         return f"These reports cannot tell any share within a category of {within}."
     estimate = "estimate" if within is None else f"estimate within a category of {within}"
@@ -87,7 +91,7 @@ def of_cells(
     row, column = isolated(top["a"]), isolated(top["b"])
     return (
         f"The largest {estimate} is that of {names[0]} {row} and {names[1]} {column}"
-        f"{hidden}: {percent(top['frequency'])}, with a {confidence:g} interval from "
+        f"{hidden}: {percent(top['frequency'])}, with a {level(confidence)} interval from "
         f"{percent(lower)} to {percent(upper)}. {facts.above} of {facts.known} "
         f"intervals {'lies' if facts.above == 1 else 'lie'} above zero; of those of shares that "
         f"are zero, about 1 in {round(2 / (1 - confidence))} does.{rest}"
@@ -101,7 +105,6 @@ def of_differences(
     apart = sum(row["lower"] > 0 or row["upper"] < 0 for row in rows)
     size = max(abs(row["frequency"]) for row in rows)
     tied = [row for row in rows if math.isclose(abs(row["frequency"]), size, abs_tol=1e-12)]
-    points = "{:+.1f} percentage points".format
     top, name = tied[0], isolated(tied[0]["category"])
     lower, upper = cut_ends(top["lower"], top["upper"], DIFFERENCES)
     largest = "The largest estimated difference is that of"
@@ -110,8 +113,8 @@ def of_differences(
     return (
         f"{isolated(minuend)} minus {isolated(subtrahend)}: {apart} of {len(rows)} intervals "
         f"{'does' if apart == 1 else 'do'} not contain zero. {largest} {name}: "
-        f"{points(100 * top['frequency'])}, with a {confidence:g} interval from "
-        f"{points(100 * lower)} to {points(100 * upper)}."
+        f"{points(top['frequency'])} percentage points, with a {level(confidence)} interval from "
+        f"{points(lower)} to {points(upper)}."
     )
 
 
@@ -125,5 +128,5 @@ def _widest(rows: Sequence[Share]) -> str:
     if len(halves) < len(rows):
         return ""
     widest = max(halves)
-    points = math.ceil(round(1000 * widest, 6)) / 10
-    return f" No interval is wider than plus or minus {points:.1f} percentage points."
+    widest_points = math.ceil(round(1000 * widest, 6)) / 10
+    return f" No interval is wider than ±{widest_points:.1f} points."

@@ -13,17 +13,37 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from hushpoll_server.charts.bands import Bands, axis_of, bands_of
 from hushpoll_server.charts.labels import short_labels
-from hushpoll_server.charts.rows import BoundedCell, Cell, RefusedDay, Share, Specification
+from hushpoll_server.charts.rows import (
+    BoundedCell,
+    Cell,
+    RefusedDay,
+    Share,
+    Specification,
+    Unknown,
+)
 from hushpoll_server.charts.sentences import TOO_NOISY_WORDS, of_cells, of_estimates
+from hushpoll_server.charts.standing_alone import (
+    PANEL_COLUMNS,
+    PANEL_WIDTH,
+    WIDTH,
+    Words,
+    bands_layers,
+    values_of,
+    with_words,
+)
 from hushpoll_shared.querying.possible import SHARES, Possible, cut_ends
 
 MOST_ROWS: Final = 50
 MOST_CELLS_A_SIDE: Final = 30
+# A table of at most so many rows and columns is drawn as small multiples, a larger one as a map.
+MOST_PANELS: Final = 12
+MOST_BANDS: Final = 8
+NO_WORDS: Final = Words()
 LABEL_PIXELS: Final = 230
-# As many fit: in the font by which labels are measured, a character is 7.8 pixels wide.
-LABEL_CHARACTERS: Final = 29
-COLUMN_PIXELS: Final = 140
+# As many fit beside a figure: where labels are measured, a character is 7.8 pixels wide.
+LABEL_CHARACTERS: Final = 46
 COLUMN_CHARACTERS: Final = 17
 # Texts are laid out in this font and shown in the reader's own, of which none is wider in the mean:
 # the drawing process does not know the reader's fonts.
@@ -53,7 +73,8 @@ class Chart:
     """A specification, what it shows in a sentence, and how much of the data is in the picture.
 
     ``shown`` of ``total`` rows are drawn; of a cross-table, categories of its longer side.
-    ``full_names`` has the whole name of each label that is cut.
+    ``full_names`` has the whole name of each label that is cut. ``panels`` are the bands that pages
+    show in place of the picture, if it has any; ``words`` stand around it, on pages and in files.
     """
 
     specification: Specification
@@ -61,6 +82,8 @@ class Chart:
     shown: int
     total: int
     full_names: Mapping[str, str] = field(default_factory=dict)
+    panels: tuple[Bands, ...] = ()
+    words: Words = NO_WORDS
 
     @property
     def cut(self) -> bool:
@@ -75,6 +98,7 @@ def estimates_chart(
     confidence: float,
     total: int,
     possible: Possible | None = SHARES,
+    main: str | None = None,
 ) -> Chart:
     """Return the chart of the shares of one attribute; intervals are cut to what is possible.
 
@@ -91,74 +115,27 @@ def estimates_chart(
         The number of categories that there are.
     possible : (float, float) or None
         What the values can be; None: intervals are not cut.
+    main : str, optional
+        The category that the headline is about; by default the one with the largest estimate.
     """
     drawn = rows[:MOST_ROWS]
-    limits = drawn[0]["lower"] is not None
-    ends = [cut_ends(row["lower"], row["upper"], possible) for row in drawn]
+    if main is None:
+        main = max(drawn, key=lambda row: row["frequency"])["category"]
+    bands = bands_of(drawn, possible=possible, main=main)
     labels = short_labels([row["category"] for row in drawn], LABEL_CHARACTERS)
-    values: list[Specification] = [
+    values = [
         {
-            "label": labels[row["category"]],
+            **band,
             "category": row["category"],
             "frequency": row["frequency"],
-            **({"lower": lower, "upper": upper} if limits else {}),
+            **({"lower": lower, "upper": upper} if lower is not None else {}),
         }
-        for row, (lower, upper) in zip(drawn, ends, strict=True)
+        for band, row in zip(values_of(bands, labels), drawn, strict=True)
+        for lower, upper in [cut_ends(row["lower"], row["upper"], possible)]
     ]
-    reached = [row["frequency"] for row in drawn]
-    reached += [end for both in ends for end in both if end is not None]
-    y = {
-        "field": "label",
-        "type": "nominal",
-        "sort": None,
-        "title": None,
-        "axis": {
-            "ticks": False,
-            "domain": False,
-            "labelLimit": LABEL_PIXELS,
-            "labelPadding": 8,
-            "minExtent": 120,
-        },
-    }
-    # Flush with the ends of the axis, labels would touch those beside them.
-    axis = {"format": "~%", "tickCount": 6, "labelFlush": False}
-    x = {"type": "quantitative", "title": None, "axis": axis}
-    x |= {"scale": {"domain": _domain(reached), "nice": False}}
-    interval = {
-        "mark": {
-            "type": "bar",
-            "height": 10,
-            "cornerRadius": 5,
-            "color": "var(--accent)",
-            "opacity": 0.32,
-        },
-        "encoding": {"x": {"field": "lower", **x}, "x2": {"field": "upper"}},
-    }
-    specification = base(values) | {
-        "width": 400,
-        "height": {"step": 28},
-        "padding": {"left": 5, "top": 5, "bottom": 5, "right": 24},
-        "encoding": {"y": y},
-        "layer": [
-            {
-                "mark": {"type": "rule", "color": "var(--line)", "strokeWidth": 1},
-                "encoding": {"x": {"datum": 0, **x}, "y": None},
-            },
-            *([interval] if limits else []),
-            {
-                "mark": {
-                    "type": "point",
-                    "filled": True,
-                    "size": 90,
-                    "color": "var(--accent)",
-                    "opacity": 1,
-                },
-                "encoding": {"x": {"field": "frequency", **x}},
-            },
-        ],
-    }
+    specification = base(values) | bands_layers(bands, values, WIDTH)
     sentence = of_estimates(attribute, rows, confidence)
-    return Chart(specification, sentence, len(drawn), total, _full(labels))
+    return Chart(specification, sentence, len(drawn), total, _full(labels), (bands,))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,6 +202,9 @@ def cross_table_chart(
     """
     rows = list(dict.fromkeys(cell["a"] for cell in cells))
     columns = list(dict.fromkeys(cell["b"] for cell in cells))
+    sides = (len(rows), len(columns)) if facts is None else (facts.rows, facts.columns)
+    if sides[0] <= MOST_PANELS and sides[1] <= MOST_BANDS:
+        return _panels_chart((a, b), cells, confidence, within, facts)
     drawn_rows, drawn_columns = rows[:MOST_CELLS_A_SIDE], columns[:MOST_CELLS_A_SIDE]
     of_rows = short_labels(drawn_rows, LABEL_CHARACTERS)
     of_columns = short_labels(drawn_columns, COLUMN_CHARACTERS)
@@ -236,8 +216,12 @@ def cross_table_chart(
     values = [{"row": row, "column": column, "share": share} for row, column, share in drawn]
     largest = max((share for *_, share in drawn), default=0.0) or 1.0
     axis = {"ticks": False, "domain": False, "labelPadding": 6, "titleAnchor": "start"}
+    # A column's name is broken into lines: nothing is turned.
+    step, letters = (34, 4) if len(drawn_columns) > 12 else (64, 8)
+    lines = max(math.ceil(len(label) / letters) for label in of_columns.values())
+    above = {"labelExpr": f"split(replace(datum.label, /(.{{{letters}}})/g, '$1\\n'), '\\n')"}
     specification = base(values) | {
-        "width": {"step": 34 if len(drawn_columns) > 12 else 46},
+        "width": {"step": step},
         "height": {"step": 28},
         "padding": {"left": 5, "top": 5, "bottom": 5, "right": 100},
         # Without rounded corners, each of which is a curve: the picture is half as large.
@@ -249,7 +233,7 @@ def cross_table_chart(
                 "sort": None,
                 # Of all categories, so that one of which nothing is known keeps its place.
                 "scale": {"domain": list(of_rows.values()), "paddingInner": 0.06},
-                "title": a,
+                "title": None,
                 "axis": axis | {"labelLimit": LABEL_PIXELS},
             },
             "x": {
@@ -257,14 +241,22 @@ def cross_table_chart(
                 "type": "nominal",
                 "sort": None,
                 "scale": {"domain": list(of_columns.values()), "paddingInner": 0.05},
-                "title": b,
-                "axis": axis | {"orient": "top", "labelAngle": -40, "labelLimit": COLUMN_PIXELS},
+                "title": [f"Rows: {a}", f"Columns: {b}", ""],
+                "axis": axis
+                | above
+                | {"orient": "top", "labelAngle": 0, "labelLimit": step, "labelOverlap": False}
+                | {"labelPadding": 6 + 15 * (lines - 1)},
             },
             "opacity": {
                 "field": "share",
                 "type": "quantitative",
                 "scale": {"domain": [0, largest], "range": [0.04, 1]},
-                "legend": {"title": "share", "format": "~%", "tickCount": 4, "orient": "bottom"},
+                "legend": {
+                    "title": "share",
+                    "labelExpr": "format(100 * datum.value, '~g') + ' %'",
+                    "tickCount": 4,
+                    "orient": "bottom",
+                },
             },
         },
     }
@@ -279,6 +271,59 @@ def cross_table_chart(
     )
 
 
+def _panels_chart(
+    names: tuple[str, str],
+    cells: Sequence[Cell],
+    confidence: float,
+    within: str | None,
+    facts: TableFacts | None,
+) -> Chart:
+    """Return small multiples: a panel for each row of a table, with a band for each column."""
+    of_rows: dict[str, list[Share | Unknown]] = {}
+    for cell in cells:
+        row: Share | Unknown
+        if cell["frequency"] is None:
+            row = {"category": cell["b"], "frequency": None, "lower": None, "upper": None}
+        else:
+            row = {
+                "category": cell["b"],
+                "frequency": cell["frequency"],
+                "lower": cell["lower"],
+                "upper": cell["upper"],
+            }
+        of_rows.setdefault(cell["a"], []).append(row)
+    axis = axis_of(of_rows.values(), SHARES)
+    panels = tuple(
+        bands_of(rows, possible=SHARES, axis=axis, title=title, main=_largest(rows))
+        for title, rows in of_rows.items()
+    )
+    labels = short_labels(list(dict.fromkeys(cell["b"] for cell in cells)), LABEL_CHARACTERS // 2)
+    titles = short_labels(list(of_rows), LABEL_CHARACTERS)
+    values = [
+        {**band, "panel": place, "column": row["category"], "share": row["frequency"]}
+        for place, (bands, rows) in enumerate(zip(panels, of_rows.values(), strict=True))
+        for band, row in zip(values_of(bands, labels), rows, strict=True)
+    ]
+    parts = []
+    for place, bands in enumerate(panels):
+        own = [value for value in values if value["panel"] == place]
+        title = {"text": titles[bands.title], "anchor": "start", "fontSize": 14, "offset": 8}
+        layers = bands_layers(bands, own, PANEL_WIDTH)
+        parts.append({**layers, "title": {**title, "color": "var(--ink)"}})
+    specification = base(values) | {"concat": parts, "columns": PANEL_COLUMNS, "spacing": 32}
+    facts = facts or facts_of(cells)
+    total = max(facts.rows, facts.columns)
+    everything = set(of_rows), {cell["b"] for cell in cells}
+    sentence = of_cells(names, facts, confidence, within=within, drawn=everything)
+    full = _full(labels) | _full(titles)
+    return Chart(specification, sentence, total, total, full, panels)
+
+
+def _largest(rows: Sequence[Share | Unknown]) -> str | None:
+    known = [row for row in rows if row["frequency"] is not None]
+    return max(known, key=lambda row: row["frequency"] or 0.0)["category"] if known else None
+
+
 def refusals_chart(days: Sequence[RefusedDay]) -> Chart:
     """Return the chart of refused reports; each day has ``day`` (YYYY-MM-DD) and ``reports``."""
     drawn = days[-MOST_ROWS:]
@@ -291,7 +336,7 @@ def refusals_chart(days: Sequence[RefusedDay]) -> Chart:
                 "field": "day",
                 "type": "ordinal",
                 "title": None,
-                "axis": {"labelAngle": -40, "ticks": False, "labelOverlap": True},
+                "axis": {"labelAngle": 0, "ticks": False, "labelOverlap": True},
             },
             "y": {
                 "field": "reports",
@@ -314,10 +359,27 @@ def as_too_noisy(chart: Chart) -> Chart:
 
     Its sentence names no estimate and counts no interval.
     """
-    title: dict[str, object] = {"text": "Too noisy to tell", "anchor": "start"}
-    title |= {"color": "var(--ink)", "font": MEASURED, "fontSize": 13}
-    specification = {**chart.specification, "title": title}
-    return replace(chart, specification=specification, sentence=TOO_NOISY_WORDS)
+    words = replace(chart.words, title="Too noisy to tell")
+    return replace(chart, words=words, sentence=TOO_NOISY_WORDS)
+
+
+def told(chart: Chart, title: str, question: str, *foot: str) -> Chart:
+    """Return a chart with what is said around it; one that is too noisy to tell says so first."""
+    noisy = chart.words.title
+    if noisy and noisy.lower() not in title.lower():
+        title = noisy
+    return replace(chart, words=Words(title=title, question=question, foot=foot))
+
+
+def alone(chart: Chart, *, for_png: bool = False) -> dict[str, object]:
+    """Return a specification that stands alone: in light colours, with its words around it."""
+    coloured = with_light_colours(chart.specification)
+    if for_png:  # the picture has the drawing process's fonts
+        config = json.loads(json.dumps(coloured["config"]).replace(MEASURED, "sans-serif"))
+        coloured["config"] = config
+    ink, soft = LIGHT["var(--ink)"], LIGHT["var(--soft)"]
+    words = chart.words if chart.words.title else replace(chart.words, title=chart.sentence)
+    return with_words(coloured, words, ink=ink, soft=soft)
 
 
 def with_light_colours(specification: Specification) -> dict[str, object]:
@@ -363,6 +425,8 @@ def base(values: Sequence[Mapping[str, object]]) -> dict[str, object]:
                 "domainColor": "var(--line)",
                 "tickColor": "var(--line)",
             },
+            "text": {"font": MEASURED},
+            "title": {"font": MEASURED, "subtitleFont": MEASURED},
             "legend": {
                 **font,
                 **colours,

@@ -10,11 +10,12 @@ from markupsafe import Markup
 
 from hushpoll_server.charts.drawing import NotDrawn
 from hushpoll_server.charts.labels import with_full_names
-from hushpoll_server.charts.specifications import Chart, as_one_image, with_light_colours
+from hushpoll_server.charts.specifications import Chart, alone, as_one_image
 from hushpoll_server.dashboard.frame import finished
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.http.tables import table_file
+from hushpoll_server.reports.shown import html_of_bands
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
@@ -27,7 +28,7 @@ MEDIA_TYPES: Final = {
 
 
 def inline(chart: Chart, label_id: str) -> Markup | None:
-    """Return a chart as SVG for a page; None where it could not be drawn.
+    """Return a chart for a page: as bands, or as SVG, None where that could not be drawn.
 
     Parameters
     ----------
@@ -36,6 +37,8 @@ def inline(chart: Chart, label_id: str) -> Markup | None:
     label_id : str
         Id of the element of the page that says what the chart shows.
     """
+    if chart.panels:
+        return html_of_bands(chart.panels, label_id)
     try:
         svg = as_one_image(services().drawing.draw(chart.specification, "svg").decode())
     except NotDrawn:
@@ -73,12 +76,12 @@ def download(
     """
     if form in TABLE_FORMATS:
         return finished(table_file(form, name, table, published))
-    alone = with_light_colours(chart.specification)
+    whole = alone(chart, for_png=form == "png")
     if form == "json":
-        body = json.dumps(alone, indent=1).encode()
+        body = json.dumps(whole, indent=1).encode()
     elif form in ("svg", "png"):
         try:
-            body = services().drawing.draw(alone, "svg" if form == "svg" else "png")
+            body = services().drawing.draw(whole, "svg" if form == "svg" else "png")
             if form == "svg":
                 body = with_full_names(as_one_image(body.decode()), chart.full_names).encode()
         except NotDrawn as error:

@@ -27,6 +27,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.answering import DASHBOARD_PATH, REFUSED_BODY_HEADER
+from hushpoll_server.charts.figures import FILTERS
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.logs import get_logger, where
@@ -272,6 +273,8 @@ def _refuse_body() -> None:
 
 for shown_as in (top_rows, shown_share, shown_difference, shown_within):
     dashboard.add_app_template_filter(shown_as)
+for name, filter_ in FILTERS.items():
+    dashboard.add_app_template_filter(filter_, name)
 
 
 @dashboard.app_context_processor

@@ -8,8 +8,8 @@ from typing import Any, Final, TypedDict
 
 from flask import Response, request, url_for
 
+from hushpoll_server.charts.figures import percent
 from hushpoll_server.charts.rows import BoundedShare, Share
-from hushpoll_server.charts.sentences import percent
 from hushpoll_server.charts.specifications import Chart, estimates_chart
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.asking import ask_for

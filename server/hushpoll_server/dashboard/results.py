@@ -22,6 +22,7 @@ from hushpoll_server.charts.specifications import (
     as_too_noisy,
     cross_table_chart,
     estimates_chart,
+    told,
 )
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import (
@@ -55,6 +56,14 @@ from hushpoll_server.dashboard.surveys import (
 )
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
+from hushpoll_server.reports.captions import foot_of, how_to_read_bands
+from hushpoll_server.reports.findings import headline_row
+from hushpoll_server.reports.headlines import (
+    CANNOT_TELL,
+    TOO_NOISY,
+    headline_of,
+    of_share,
+)
 from hushpoll_server.reports.summaries import UNKNOWN, beside_shares
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
@@ -62,7 +71,7 @@ from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.cross_tables import cells_section
 from hushpoll_shared.queries.estimates import Estimates
-from hushpoll_shared.queries.independence import Independence
+from hushpoll_shared.queries.independence import Independence, OutcomeOfTest
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.possible import CUT, Ends, cut_words
@@ -70,7 +79,7 @@ from hushpoll_shared.querying.result import Result, Section
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.spelling.intervals import how_to_read
-from hushpoll_shared.survey.option_texts import option_labels, options_of
+from hushpoll_shared.survey.option_texts import options_of
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.statistics import table_of
@@ -126,11 +135,15 @@ def estimates(name: str, version: int) -> Response:
     for place, figure in enumerate(figures):
         if place < MOST_CHARTS and figure["chart"] is not None:
             figure["svg"] = inline(figure["chart"], f"shows-{place}")
-    if ESTIMATOR_TERMS[chosen["estimator"]].no_interval is None and not chosen["among"]:
+    if _has_means(chosen):
         shown = [figure["attribute"]["name"] for figure in figures[:MOST_CHARTS]]
         more = _of_questions(row, published, shown, float(chosen["confidence"]))
         for figure in figures[:MOST_CHARTS]:
-            figure.update(beside_shares(*more[figure["attribute"]["name"]]))
+            *beside, headline = more[figure["attribute"]["name"]]
+            figure.update(beside_shares(*beside))
+            if headline:
+                figure["title"] = headline
+    terms = ESTIMATOR_TERMS[chosen["estimator"]]
     size = size_of_group(row, chosen) if chosen["among"] else None
     return page(
         "estimates.html",
@@ -142,7 +155,10 @@ def estimates(name: str, version: int) -> Response:
         numbers=[one.name for one in published.perturbed if one.number is not None],
         most_charts=MOST_CHARTS,
         unknown=UNKNOWN,
-        terms=ESTIMATOR_TERMS[chosen["estimator"]],
+        terms=terms,
+        how_to_read=how_to_read_bands(
+            float(chosen["confidence"]), interval=terms.no_interval is None
+        ),
         **_CHOICES,
     )
 
@@ -211,27 +227,30 @@ def _answer(
 
 def _of_questions(
     row: VersionRow, published: Published, names: Sequence[str], confidence: float
-) -> dict[str, tuple[dict[str, Any] | None, dict[str, Any] | None]]:
-    """Return for each question its summary, and the shares of those who answered it.
+) -> dict[str, tuple[dict[str, Any] | None, dict[str, Any] | None, str]]:
+    """Return for each question its summary, the shares of those who answered it, and a headline.
 
-    The summary is None where labels give no scale, the shares where everybody answers.
+    The summary is None where labels give no scale, the shares where everybody answers. The headline
+    is that of a mean that can be told; it is empty without one.
     """
     analysis, export = services().analysis, may_export(row)
-    found: dict[str, tuple[dict[str, Any] | None, dict[str, Any] | None]] = {}
+    found: dict[str, tuple[dict[str, Any] | None, dict[str, Any] | None, str]] = {}
     for name in names:
         if options_of(published, name) != (name,):
-            found[name] = None, None
+            found[name] = None, None, ""
             continue
         asked = published.attribute(name)
         summary = shares = None
+        headline = ""
         if is_ordered(asked):
             query = Ordered(attribute=name, confidence=confidence)
-            summary = analysis.result(row, query, may_export=export).to_dict()
+            ordered = analysis.result(row, query, may_export=export)
+            summary, headline = ordered.to_dict(), headline_of(ordered)
         if has_shares_among(asked):
             query_of_those = Answered(attribute=name, confidence=confidence)
             result = analysis.result(row, query_of_those, may_export=export)
             shares = result.to_dict()
-        found[name] = summary, shares
+        found[name] = summary, shares, "" if headline == TOO_NOISY else headline
     return found
 
 
@@ -251,9 +270,9 @@ def cross_tables(name: str, version: int) -> Response:
         "share": choice("share", SHARES),
         "confidence": choice("confidence", CONFIDENCES, "0.95"),
     }
-    titles = option_labels(published)
-    frame = of_survey(row, "cross-tables") | {"chosen": chosen, "names": names, **_CHOICES}
-    frame |= {"titles": titles, "sides": [(name, titles.get(name, name)) for name in names]}
+    labels = labels_of(published)
+    frame = of_survey(row, "cross-tables") | {"chosen": chosen, **_CHOICES}
+    frame |= {"titles": labels, "sides": labels.items()}
     if a == b:
         return page("cross_tables.html", **frame, refusal=None, withheld=None, table=None)
     try:
@@ -263,7 +282,12 @@ def cross_tables(name: str, version: int) -> Response:
         return page("cross_tables.html", **frame, refusal=None, withheld=withheld, table=None)
     except Refused as refusal:
         return _nothing_yet("cross_tables.html", frame, refusal)
-    chart = _heat_map(chosen, table)
+    independence = None
+    if is_tested(published, a, b):
+        query = Independence(a=a, b=b, alpha=ALPHA)
+        independence = parts.analysis.result(row, query, may_export=may_export(row))
+    title = _title(table, independence)
+    chart = _heat_map(chosen, table, published, title)
     table["cut"] = cut_words(cell for cell in table["cells"] if cell["frequency"] is not None)
     return page(
         "cross_tables.html",
@@ -274,12 +298,9 @@ def cross_tables(name: str, version: int) -> Response:
         chart=chart,
         svg=inline(chart, "shows"),
         grid=grid(table["cells"]),
-        independence=parts.analysis.result(
-            row, Independence(a=a, b=b, alpha=ALPHA), may_export=may_export(row)
-        ).to_dict()
-        if is_tested(published, a, b)
-        else None,
-        more=[name for name in names if name not in (a, b)],
+        title=title,
+        independence=None if independence is None else independence.to_dict(),
+        more={name: labels[name] for name in names if name not in (a, b)},
         tables=_tables(row),
         most=MOST_CELLS_A_SIDE,
     )
@@ -306,7 +327,12 @@ def cross_table_file(name: str, version: int, form: str) -> Response:
     else:
         shown = _table_within(table, chosen["a"], chosen["b"])
         shown = shown.with_methods({"shares": SHARES[chosen["share"]]})
-    return download(form, file_name, _heat_map(chosen, table), shown, published)
+    independence = None
+    if is_tested(published, chosen["a"], chosen["b"]):
+        query = Independence(a=chosen["a"], b=chosen["b"], alpha=ALPHA)
+        independence = services().analysis.result(row, query, may_export=may_export(row))
+    chart = _heat_map(chosen, table, published, _title(table, independence))
+    return download(form, file_name, chart, shown, published)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -417,18 +443,40 @@ def _facts(table: CrossTable) -> TableFacts:
     )
 
 
-def _heat_map(chosen: Mapping[str, str], table: Mapping[str, Any]) -> Chart:
-    within = {"row": chosen["a"], "column": chosen["b"]}.get(chosen["share"])
+def _title(table: Mapping[str, Any], independence: OutcomeOfTest | None) -> str:
+    """Return the finding of a cross-table: whether the two questions go together."""
+    if table["verdict"]["says"] == TOO_NOISY.lower():
+        return TOO_NOISY
+    if independence is None:
+        return "Shares of both answers"
+    told_of_both = headline_of(independence)
+    return f"{TOO_NOISY} whether the two go together" if told_of_both == TOO_NOISY else told_of_both
+
+
+def _heat_map(
+    chosen: Mapping[str, str], table: Mapping[str, Any], published: Published, title: str
+) -> Chart:
+    labels = labels_of(published)
+    a, b = labels[chosen["a"]], labels[chosen["b"]]
+    within = {"row": a, "column": b}.get(chosen["share"])
     chart = cross_table_chart(
-        chosen["a"],
-        chosen["b"],
+        a,
+        b,
         table["cells"],
         confidence=table["confidence"],
         within=within,
         facts=table.get("facts"),
     )
     part = "cells" if within is None else "shares"
-    return as_too_noisy(chart) if part_is_noisy(table["verdict"], part) else chart
+    chart = as_too_noisy(chart) if part_is_noisy(table["verdict"], part) else chart
+    shares = f"Share {SHARES[chosen['share']]}." if within is not None else ""
+    foot = foot_of(published, table["n"], table["confidence"])
+    return told(chart, title, f"{a} By: {b}", *filter(None, (shares, *foot)))
+
+
+def _has_means(chosen: Mapping[str, str]) -> bool:
+    """Return whether means stand beside the shares: of everybody, with intervals."""
+    return ESTIMATOR_TERMS[chosen["estimator"]].no_interval is None and not chosen["among"]
 
 
 class _Row(Ends):
@@ -462,15 +510,33 @@ def _figure(
         if row["frequency"] is not None
     ]
     chart: Chart | None = None
+    title = ""
+    name = attribute["name"]
     parts = ("shares",) if chosen["among"] else options_of(published, attribute["name"])
     noisy = any(part_is_noisy(answer["verdict"], part) for part in parts)
     if known:
+        one = {asked.name: asked for asked in published.attributes}.get(name)
+        first = headline_row(one, known)
+        title = of_share(first["category"], first["frequency"], first["lower"], first["upper"])
+        question = questions_of(published)[name]
         chart = estimates_chart(
-            attribute["name"], known, confidence=answer["confidence"], total=len(known)
+            question,
+            known,
+            confidence=answer["confidence"],
+            total=len(known),
+            main=first["category"],
         )
         chart = as_too_noisy(chart) if noisy else chart
+        if chosen["among"]:
+            group = labels_of(published)[chosen["among"]]
+            question = f"{question} Among: {group} {chosen['group']}"
+        foot = foot_of(
+            published, answer["n"], answer["confidence"], interval=known[0]["lower"] is not None
+        )
+        chart = told(chart, title, question, *foot)
+        title = chart.words.title
     found = {"attribute": attribute, "rows": rows, "chart": chart, "noisy": noisy, "svg": None}
-    return {**found, **beside_shares(None, None)}
+    return {**found, "title": title or CANNOT_TELL, **beside_shares(None, None)}
 
 
 def _cut(figures: Sequence[Mapping[str, Any]], size: Ends | None) -> str:

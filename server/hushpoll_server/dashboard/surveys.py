@@ -24,6 +24,7 @@ from hushpoll_server.dashboard.frame import (
     see,
 )
 from hushpoll_server.dashboard.qr_code import qr_code
+from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.findings import Finding, findings_of
@@ -251,6 +252,7 @@ def of_survey(row: VersionRow, tab: str) -> dict[str, Any]:
         "may": may,
         "state": state,
         "kept": _kept(row),
+        "names": labels_of(seen(row)),
         "merged_groups": () if groups is None else groups.sentences(),
     }
 

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final, TypedDict
 
 from flask import Response, request
 
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.charts.figures import percent
 from hushpoll_server.charts.rows import Share
-from hushpoll_server.charts.sentences import percent
-from hushpoll_server.charts.specifications import Chart, as_too_noisy, estimates_chart
+from hushpoll_server.charts.specifications import Chart, as_too_noisy, estimates_chart, told
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.filled import Fault
 from hushpoll_server.dashboard.forms.refusing import told_beside
@@ -29,9 +30,12 @@ from hushpoll_server.dashboard.frame import (
     private,
     sentence,
 )
+from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_server.dashboard.surveys import asked_of, may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
+from hushpoll_server.reports.captions import how_to_read_bands
+from hushpoll_server.reports.headlines import of_share
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.querying.possible import cut_words
@@ -103,7 +107,7 @@ def weighted(name: str, version: int) -> Response:
     if form["filled"]:
         try:
             answer = _answer(row, form)
-            chart = _chart(answer)
+            chart = _chart(answer, labels_of(published))
         except InvalidParameter as error:
             fault = _fault(str(error), error.field or "", form)
         except Refused as error:
@@ -137,7 +141,7 @@ def weighted_file(name: str, version: int, form: str) -> Response:
     published = asked_of(row)
     asked = _form(published)
     answer = _answer(row, asked)
-    chart = _chart(answer)
+    chart = _chart(answer, labels_of(published))
     if chart is None and form in ("svg", "png", "json"):
         raise Refused("not-found", "these records cannot tell any share that could be drawn")
     table = table_of("weighted-shares", answer)
@@ -291,7 +295,7 @@ def _cut(answer: Mapping[str, Any]) -> str:
     return cut_words(shares) or cut_words(totals, (0.0, answer["population"] or math.inf))
 
 
-def _chart(answer: Mapping[str, Any]) -> Chart | None:
+def _chart(answer: Mapping[str, Any], labels: Mapping[str, str]) -> Chart | None:
     """Return the chart of the shares that have an interval; None where none has."""
     rows: list[Share] = [
         {
@@ -307,10 +311,15 @@ def _chart(answer: Mapping[str, Any]) -> Chart | None:
         return None
     noisy = part_is_noisy(answer["verdict"], answer["attribute"])
     chart = estimates_chart(
-        answer["attribute"], rows, confidence=answer["confidence"], total=len(rows)
+        labels[answer["attribute"]], rows, confidence=answer["confidence"], total=len(rows)
     )
+    first = max(rows, key=lambda row: row["frequency"])
+    title = of_share(first["category"], first["frequency"], first["lower"], first["upper"])
+    question = f"{labels[answer['attribute']]} In the population"
+    foot = f"n = {answer['n']:,} reports, weighed by what is known of the population."
     if noisy:
-        return as_too_noisy(chart)
+        return told(as_too_noisy(chart), title, question, foot)
+    chart = told(chart, title, question, how_to_read_bands(answer["confidence"]), foot)
     moved = max(
         answer["shares"],
         key=lambda share: abs((share["value"] or 0.0) - (share["unweighted"]["value"] or 0.0)),
@@ -321,4 +330,4 @@ def _chart(answer: Mapping[str, Any]) -> Chart | None:
         f"{chart.sentence} Weighting moves {isolated(moved['category'])} most: from "
         f"{percent(moved['unweighted']['value'])} to {percent(moved['value'])}."
     )
-    return Chart(chart.specification, words, chart.shown, chart.total, chart.full_names)
+    return replace(chart, sentence=words)

@@ -83,8 +83,8 @@ def files_of(
     }
     for figure in figures:
         files[f"tables/{figure.key}.csv"] = csv_bytes(figure.table)
-        if figure.light_svg is not None and figure.specification is not None:
-            files[f"figures/{figure.key}.svg"] = figure.light_svg.encode()
+        if figure.alone_svg is not None and figure.specification is not None:
+            files[f"figures/{figure.key}.svg"] = figure.alone_svg.encode()
             files[f"figures/{figure.key}.vl.json"] = figure.specification
     return files
 

@@ -6,24 +6,33 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from hushpoll_server.charts.fairness import fairness_chart
+from hushpoll_server.charts.figures import level
 from hushpoll_server.charts.regressions import regression_chart, slopes_of
 from hushpoll_server.charts.rows import Metric, Specification
 from hushpoll_server.charts.specifications import (
     LIGHT,
     Chart,
+    alone,
     as_one_image,
     as_too_noisy,
     cross_table_chart,
     estimates_chart,
-    with_light_colours,
+    told,
 )
 from hushpoll_server.reports.basis import Basis
+from hushpoll_server.reports.captions import foot_of
+from hushpoll_server.reports.findings import headline_row
+from hushpoll_server.reports.headlines import of_share
+from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.spelling.text import isolated
+from hushpoll_shared.survey.option_texts import asked_text
+from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.wire.audit_documents import AuditDocument, MetricDocument
@@ -37,7 +46,7 @@ _TAG: Final = re.compile(r"<[^<>]*>")
 
 @dataclass(frozen=True)
 class Figure:
-    """One chart of a report.
+    """One chart of a report; its pictures are drawn where they are needed.
 
     Parameters
     ----------
@@ -47,50 +56,52 @@ class Figure:
         None of an audit all of whose metrics are withheld, and of other results.
     table : ResultTable
         All the data behind it.
-    svg : str or None
-        The picture in the tokens of the style sheet.
+    draw : callable
+        Draws a chart.
     """
 
     key: str
     chart: Chart | None
     table: ResultTable
-    svg: str | None
+    draw: Draw
+
+    @cached_property
+    def svg(self) -> str | None:
+        """The picture in the tokens of the style sheet."""
+        if self.chart is None:
+            return None
+        return as_one_image(self.draw(self.chart.specification).decode())
 
     @property
     def light_svg(self) -> str | None:
-        """The picture in the colours of the light theme; it can stand alone, or be printed."""
+        """The picture in the colours of the light theme, to be printed within a page."""
         return None if self.svg is None else _TAG.sub(_in_light, self.svg)
+
+    @cached_property
+    def alone_svg(self) -> str | None:
+        """The picture as a file: in light colours, with what is said around it."""
+        return None if self.chart is None else as_one_image(self.draw(alone(self.chart)).decode())
 
     @property
     def specification(self) -> bytes | None:
-        """The Vega-Lite specification as JSON, in the colours of the light theme."""
+        """The Vega-Lite specification of that file as JSON."""
         if self.chart is None:
             return None
-        return json.dumps(with_light_colours(self.chart.specification), indent=1).encode() + b"\n"
+        return json.dumps(alone(self.chart), indent=1).encode() + b"\n"
 
 
 def figures_of(basis: Basis, results: Mapping[str, Any], draw: Draw) -> list[Figure]:
-    """Draw the figures of a report: of its questions, cross-tables, audits and other results.
+    """Return the figures of a report: of its questions, cross-tables, audits and other results.
 
     Parameters
     ----------
     basis, results
         What the report is made from, and its numbers.
     draw : callable
-        Draws a chart.
-
-    Raises
-    ------
-    hushpoll_server.charts.drawing.NotDrawn
-        By `draw`.
+        Draws a chart; where it raises, so does what asks a figure for its picture.
     """
     return [
-        Figure(
-            f"{number:02}-{key}",
-            chart,
-            table,
-            None if chart is None else as_one_image(draw(chart.specification).decode()),
-        )
+        Figure(f"{number:02}-{key}", chart, table, draw)
         for number, (key, chart, table) in enumerate(_charts(basis, results), start=1)
     ]
 
@@ -109,17 +120,29 @@ def _charts(
         "pending": None,
     }
     estimates, confidence = results["estimates"], basis.choices.confidence
+    names = questions_of(basis.published)
+    interval = ESTIMATOR_TERMS[basis.choices.estimator].no_interval is None
+    foot = foot_of(basis.published, basis.n, confidence, interval=interval)
     for attribute in estimates["attributes"]:
         rows = attribute["categories"]
-        chart = estimates_chart(attribute["name"], rows, confidence=confidence, total=len(rows))
+        asked = basis.published.attribute(attribute["name"])
+        first = headline_row(asked, rows)
+        question = names[asked.name]
+        chart = estimates_chart(
+            question, rows, confidence=confidence, total=len(rows), main=first["category"]
+        )
         if part_is_noisy(estimates["verdict"], attribute["name"]):
             chart = as_too_noisy(chart)
+        title = of_share(first["category"], first["frequency"], first["lower"], first["upper"])
+        chart = told(chart, title, question, *foot)
         table = table_of("estimates", {**about, **estimates, "attributes": [attribute]})
         yield attribute["name"], chart, table
     for cross in results["cross_tables"]:
-        chart = cross_table_chart(cross["a"], cross["b"], cross["cells"], confidence=confidence)
+        a, b = names[cross["a"]], names[cross["b"]]
+        chart = cross_table_chart(a, b, cross["cells"], confidence=confidence)
         if part_is_noisy(cross["verdict"], "cells"):
             chart = as_too_noisy(chart)
+        chart = told(chart, "Shares of both answers", f"{a} By: {b}", *foot)
         table = table_of("cross-table", {**about, **cross})
         yield f"{cross['a']}-by-{cross['b']}", chart, table
     for number, audit in enumerate(results["audits"], start=1):
@@ -131,6 +154,11 @@ def _charts(
         yield f"regression-{number}", drawn, table_of("regression", {**about, **document})
     for query, found in zip(basis.choices.results, results.get("results", ()), strict=True):
         yield query.name, None, table_of(query.file_name, {**about, **found["result"]})
+
+
+def questions_of(published: Published) -> dict[str, str]:
+    """Return what each attribute is called in a report: by its question."""
+    return {one.name: asked_text(published, one.name) for one in published.attributes}
 
 
 def audit_chart(audit: AuditDocument) -> Chart | None:
@@ -167,7 +195,7 @@ def audit_chart(audit: AuditDocument) -> Chart | None:
         return None
     named = ", ".join(found) or "none of these metrics"
     sentence = (
-        f"Metrics of the groups with their {audit['confidence']:g} sets; the dashed line is where "
+        f"Metrics of the groups with their {level(audit['confidence'])} sets; the line is where "
         f"groups are treated alike. A disparity is concluded for {named}."
     )
     return fairness_chart(sorted(panels.items()), sentence)

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
+from hushpoll_server.charts.figures import (
+    scale_figure,
+    scale_limits,
+    share_figure,
+    share_limits,
+)
+from hushpoll_server.charts.rows import Share
+from hushpoll_server.reports.headlines import TOO_NOISY
 from hushpoll_server.reports.summaries import UNKNOWN
 from hushpoll_shared.queries.estimates import AttributeEstimates, EstimatedShares
 from hushpoll_shared.queries.ordered_answers import OrderedSummary
 from hushpoll_shared.querying.possible import SHARES, Possible, cut_ends
 from hushpoll_shared.querying.rows import CategoryEstimate, ends_of
 from hushpoll_shared.querying.verdict import INFORMATIVE
+from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.selects import OPTION, Selection
+
+R = TypeVar("R", bound=Share)
 
 MOST_BARS: Final = 5
 """Answers of a question that its picture shows."""
@@ -130,14 +141,13 @@ def _mean(name: str, question: str, summary: OrderedSummary) -> Finding:
         return Finding(name, question, headline="Mean", figure="–", limits=UNKNOWN)
     low, high = ends
     lower, upper = cut_ends(mean.lower, mean.upper, ends)
-    places = _places(upper - lower, high - low)
-    figure = f"{min(max(mean.value, low), high):.{places}f}"
+    figure = scale_figure(mean.value, lower, upper, ends)
     return Finding(
         name,
         question,
         headline=f"Mean, on a scale from {low:g} to {high:g}",
         figure=figure,
-        limits=f"{lower:.{places}f} to {upper:.{places}f}",
+        limits=scale_limits(lower, upper, ends),
         ends=(f"{low:g}", f"{high:g}"),
         bars=(_bar("Mean", figure, mean.value, (lower, upper), ends),),
     )
@@ -156,6 +166,30 @@ def _options(
         rows.append(replace(row, category=text))
     rows.sort(key=lambda row: -row.frequency)
     return _of_rows(select.name, question, rows, len(select.attributes) - len(rows[:MOST_BARS]))
+
+
+def title_of(finding: Finding) -> str:
+    """Return the headline of a finding, with its figure and its interval."""
+    if finding.noisy:
+        return TOO_NOISY
+    limits = f" ({finding.limits})" if finding.limits else ""
+    return f"{isolated(finding.headline)}: {finding.figure}{limits}"
+
+
+def headline_row(attribute: Attribute | None, rows: Sequence[R]) -> R:
+    """Return the row that a question's headline is about: see :func:`findings_of`.
+
+    Parameters
+    ----------
+    attribute : Attribute or None
+        None of a select-all, whose rows are its options.
+    rows : sequence
+        As the API gives them, with ``category`` and ``frequency``; at least one.
+    """
+    if attribute is not None and len(attribute.categories) == 2:
+        wanted = attribute.positive or attribute.categories[0]
+        return next((row for row in rows if row["category"] == wanted), rows[0])
+    return max(rows, key=lambda row: row["frequency"])
 
 
 def _share(question: str, attribute: Attribute, estimates: AttributeEstimates) -> Finding:
@@ -198,32 +232,14 @@ def _limits(row: CategoryEstimate) -> tuple[float, float]:
     return cut_ends(lower, upper, SHARES)
 
 
-def _places(width: float, length: float) -> int:
-    """Return how many decimals an interval of this width supports, on a scale of this length."""
-    places = 0 if length >= 20 else 1
-    while places < 4 and width < 2 * 10.0**-places:
-        places += 1
-    return places
-
-
 def share_words(row: CategoryEstimate) -> str:
-    """Return an estimate of a share as a percentage with the digits that its interval supports.
-
-    One that falls outside 0 to 100 % is said to be about 0 or about 100 %.
-    """
-    if row.frequency < 0:
-        return "about 0 %"
-    if row.frequency > 1:
-        return "about 100 %"
-    lower, upper = _limits(row)
-    return f"{100 * row.frequency:.{_places(100 * (upper - lower), 100)}f} %"
+    """Return an estimate of a share as a percentage with the digits that its interval supports."""
+    return share_figure(row.frequency, row.lower, row.upper)
 
 
 def limits_words(row: CategoryEstimate) -> str:
     """Return the interval of a share in percent, cut to what is possible."""
-    lower, upper = _limits(row)
-    places = _places(100 * (upper - lower), 100)
-    return f"{100 * lower:.{places}f} to {100 * upper:.{places}f} %"
+    return share_limits(row.lower, row.upper)
 
 
 def _bar(label: str, figure: str, value: float, limits: tuple[float, float], ends: Possible) -> Bar:

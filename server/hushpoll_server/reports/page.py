@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
 from importlib import resources
 from typing import Any, Final
 
@@ -15,24 +16,33 @@ from markupsafe import Markup
 
 from hushpoll_analysis.html import style_sheet
 from hushpoll_protocols import format_epsilon
+from hushpoll_server.charts.figures import FILTERS
 from hushpoll_server.charts.regressions import finding_of, slopes_of
-from hushpoll_server.charts.specifications import MOST_CELLS_A_SIDE
+from hushpoll_server.charts.specifications import MOST_CELLS_A_SIDE, estimates_chart
 from hushpoll_server.reports.basis import Basis
-from hushpoll_server.reports.figures import Figure
+from hushpoll_server.reports.captions import how_to_read_bands
+from hushpoll_server.reports.figures import Figure, questions_of
+from hushpoll_server.reports.findings import MOST_BARS, headline_row
+from hushpoll_server.reports.headlines import TOO_NOISY, headline_of
 from hushpoll_server.reports.limits import limits_of
 from hushpoll_server.reports.promise import PROTOCOL_NAMES, promise_of
-from hushpoll_server.reports.shown import environment, html_of_result
+from hushpoll_server.reports.shown import environment, html_of_bands, html_of_result
 from hushpoll_server.reports.summaries import UNKNOWN, beside_shares
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.group_metrics import METRICS
+from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.querying.possible import CUT, cut_words, shown_share
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.shown import cut_notes, shown_sections
-from hushpoll_shared.querying.verdict import TOO_NOISY, part_is_noisy
+from hushpoll_shared.querying.verdict import TOO_NOISY as NOISY
+from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.survey.option_texts import asked_text
 from hushpoll_shared.tables.top_rows import top_rows
+
+Picture = Callable[[str], Markup] | None
+"""Of a figure, given the id of what says what it shows; None where there is none."""
 
 COLUMNS: Final = 6
 """Of a cross-table side by side, so that a sheet of paper is wide enough."""
@@ -76,9 +86,7 @@ def page_of(
         Name of the bundle there.
     """
     published = basis.published
-    svgs = [figure.light_svg if for_print else figure.svg for figure in figures]
-    # The drawing process escapes every text of the data.
-    drawn = [None if svg is None else Markup(svg) for svg in svgs]  # noqa: S704
+    drawn = [_picture(figure, for_print=for_print) for figure in figures]
     together = list(zip(figures, drawn, strict=True))
     questions_end = len(basis.choices.attributes)
     crosses_end = questions_end + len(basis.choices.cross_tables)
@@ -86,7 +94,7 @@ def page_of(
     regressions = results.get("regressions", ())
     regressions_end = audits_end + len(regressions)
     questions = [
-        _question(basis, results, attribute, *figure)
+        _question(basis, results, attribute, *figure, for_print=for_print)
         for attribute, figure in zip(
             results["estimates"]["attributes"], together[:questions_end], strict=True
         )
@@ -96,6 +104,8 @@ def page_of(
         for query, found in zip(basis.choices.results, results.get("results", ()), strict=True)
     ]
     others = together[questions_end:crosses_end]
+    names = questions_of(published)
+    interval = ESTIMATOR_TERMS[basis.choices.estimator].no_interval is None
     return (
         _templates()
         .get_template("report.html")
@@ -112,6 +122,8 @@ def page_of(
             when=_RELEASES[basis.facts["release"]],
             terms=ESTIMATOR_TERMS[basis.choices.estimator],
             questions=questions,
+            names=names,
+            read=how_to_read_bands(basis.choices.confidence, interval=interval),
             cut=_cut(results, questions, [result for _, result in shown], for_print=for_print),
             crosses=[
                 {
@@ -137,7 +149,7 @@ def page_of(
                 )
             ],
             others=[
-                _other(query, result, figure, for_print=for_print)
+                _other(query, result, figure, names, for_print=for_print)
                 for (query, result), figure in zip(shown, figures[regressions_end:], strict=True)
             ],
             limits=limits_of(basis, results),
@@ -151,6 +163,23 @@ def page_of(
     )
 
 
+def _picture(figure: Figure, *, for_print: bool) -> Picture:
+    """Return what makes the picture of a figure, given the id of what says what it shows."""
+    chart = figure.chart
+    if chart is None:
+        return None
+    if chart.panels and not for_print:
+        return partial(html_of_bands, chart.panels)
+    svg = (figure.light_svg if for_print else figure.svg) or ""
+
+    def drawn(label: str) -> Markup:
+        # The drawing process escapes every text of the data.
+        opening = f'<svg role="img" aria-labelledby="{label}" '
+        return Markup(svg.replace("<svg ", opening, 1))  # noqa: S704
+
+    return drawn
+
+
 def style_hash() -> str:
     """Return the hash of the page's style sheet, as a content security policy names it."""
     digest = hashlib.sha256(_style().encode()).digest()
@@ -162,7 +191,9 @@ def _question(
     results: Mapping[str, Any],
     attribute: Mapping[str, Any],
     figure: Figure,
-    svg: Markup | None,
+    svg: Picture,
+    *,
+    for_print: bool,
 ) -> dict[str, Any]:
     name = attribute["name"]
     return {
@@ -172,20 +203,49 @@ def _question(
         "chart": figure.chart,
         "svg": svg,
         "noisy": part_is_noisy(results["estimates"]["verdict"], name),
+        "title": "" if figure.chart is None else figure.chart.words.title,
+        **_finding(attribute, results["ordered"].get(name), figure, for_print=for_print),
         **beside_shares(results["ordered"].get(name), results["answered"].get(name)),
     }
 
 
+def _finding(
+    attribute: Mapping[str, Any],
+    ordered: Mapping[str, Any] | None,
+    figure: Figure,
+    *,
+    for_print: bool,
+) -> dict[str, Any]:
+    """Return the headline of a question, and its picture on the first page, of `MOST_BARS` rows."""
+    title = "" if figure.chart is None else figure.chart.words.title
+    if ordered is not None:
+        mean = headline_of(Ordered.result_of(ordered))
+        title = title if mean in ("", TOO_NOISY) else mean
+    rows = attribute["categories"]
+    top = sorted(rows, key=lambda row: -row["frequency"])[:MOST_BARS]
+    kept = [row for row in rows if row in top]
+    main = headline_row(None, kept)["category"]
+    drawn = estimates_chart("", kept, confidence=0.95, total=len(kept), main=main)
+    picture = _picture(replace(figure, chart=drawn), for_print=for_print)
+    return {"title": title, "top": picture, "others": len(rows) - len(kept)}
+
+
 def _other(
-    query: Query[Any], result: Result, figure: Figure, *, for_print: bool
+    query: Query[Any],
+    result: Result,
+    figure: Figure,
+    names: Mapping[str, str],
+    *,
+    for_print: bool,
 ) -> dict[str, str | Markup]:
     asked = ", ".join(f"{name} {text}" for name, text in query.spelled().items())
     return {
         "key": figure.key,
+        "finding": headline_of(result),
         "title": f"{result.title[0].upper()}{result.title[1:]}",
         "asked": asked or "with its defaults",
         "html": html_of_result(
-            result, level=4, key=figure.key, for_print=for_print, tell_cut=False
+            result, level=4, key=figure.key, for_print=for_print, tell_cut=False, names=names
         ),
     }
 
@@ -245,7 +305,7 @@ def _regression(document: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **document,
         "finding": finding_of(document),
-        "noisy": document["verdict"]["says"] == TOO_NOISY,
+        "noisy": document["verdict"]["says"] == NOISY,
         "rows": [
             {**one, "label": labels.get(one["name"], one["name"])}
             for one in document["coefficients"]
@@ -297,6 +357,7 @@ def _templates() -> Environment:
     templates = environment()
     templates.globals["style"] = Markup(_style())  # noqa: S704  # our own files
     templates.globals["style_hash"] = style_hash()
+    templates.filters |= FILTERS
     templates.filters["thousands"] = "{:,}".format
     templates.filters["top_rows"] = top_rows
     templates.filters["shown_share"] = shown_share

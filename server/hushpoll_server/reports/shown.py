@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from hushpoll_server.charts.bands import Bands
+from hushpoll_server.charts.figures import cell_of_shares
 from hushpoll_shared.querying.result import Result
-from hushpoll_shared.querying.shown import cut_notes, rows_too_noisy, shown_sections
+from hushpoll_shared.querying.shown import ShownSection, cut_notes, rows_too_noisy, shown_sections
 from hushpoll_shared.tables.top_rows import MOST_ROWS
 
 
 def html_of_result(
-    result: Result, *, level: int, key: str, for_print: bool = False, tell_cut: bool = True
+    result: Result,
+    *,
+    level: int,
+    key: str,
+    for_print: bool = False,
+    tell_cut: bool = True,
+    names: Mapping[str, str] | None = None,
 ) -> Markup:
     """Return the verdict on a result, its sections' tables, what stands below, and its notes.
 
@@ -29,15 +39,18 @@ def html_of_result(
         Whether rows that are too noisy to tell are left out; otherwise they are folded.
     tell_cut : bool
         Whether to say that intervals are cut to what is possible; a report says so once.
+    names : mapping of str to str, optional
+        What attributes are called here: by their questions.
     """
     sections = list(shown_sections(result))
     cut = cut_notes(sections, folded=not for_print) if tell_cut else ()
-    module = _template().make_module(
+    module = _template("sections.html").make_module(
         {
             "title": result.title,
             "verdict": None if result.verdict is None else result.verdict.sentence,
+            "noisy": result.verdict is not None and result.verdict.noisy,
             "folded_words": rows_too_noisy,
-            "sections": sections,
+            "sections": [_as_page(one, names or {}) for one in sections],
             "notes": [
                 *result.notes(),
                 *cut,
@@ -50,6 +63,42 @@ def html_of_result(
             "most": MOST_ROWS,
         }
     )
+    return module.__html__()
+
+
+def _as_page(section: ShownSection, names: Mapping[str, str]) -> ShownSection:
+    """Return a section with questions for names, and figures in the notation of pages."""
+    first = len(section.names)
+
+    def line(texts: tuple[str, ...]) -> tuple[str, ...]:
+        words = [names.get(text, text) for text in texts[:first]]
+        return (*words, *(cell_of_shares(text, section.possible) for text in texts[first:]))
+
+    title, rest = section.title, ""
+    for name, question in names.items():
+        for mark in (",", ":"):
+            if title.startswith(f"{name}{mark}"):
+                title, rest = question, title[len(name) :]
+    return replace(
+        section,
+        title=f"{names.get(title, title)}{rest}",
+        names=tuple(names.get(name, name) for name in section.names),
+        lines=[line(texts) for texts in section.lines],
+        folded=[line(texts) for texts in section.folded],
+    )
+
+
+def html_of_bands(panels: Sequence[Bands], label: str) -> Markup:
+    """Return bands as HTML that fills the width of wherever it stands.
+
+    Parameters
+    ----------
+    panels : sequence of Bands
+        Beside each other where there are several.
+    label : str
+        Id of the element that says what they show.
+    """
+    module = _template("bands.html").make_module({"panels": panels, "label": label})
     return module.__html__()
 
 
@@ -66,5 +115,5 @@ def environment() -> Environment:
 
 
 @cache
-def _template() -> Template:
-    return environment().get_template("sections.html")
+def _template(name: str) -> Template:
+    return environment().get_template(name)

@@ -22,6 +22,7 @@ from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS
 from hushpoll_training.cli.experiment_table import REFERENCE, table_command
 from hushpoll_training.cli.experiment_trust import trust_command
+from hushpoll_training.cli.options import LearnerName
 from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.experiments import shipped
 from hushpoll_training.experiments.cluster_grid import run_on_cluster
@@ -102,7 +103,7 @@ def experiment() -> None:
 )
 @click.option(
     "--learner",
-    type=click.Choice(list(LEARNERS)),
+    type=LearnerName(),
     metavar="NAME",
     help=f"The training algorithm: {', '.join(LEARNERS)}.  [default: {DEFAULT}]",
 )

@@ -22,7 +22,7 @@ from hushpoll_training.data.rows import read_rows, table_header
 from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
 from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.learners.learner import FitOptions, Learner
-from hushpoll_training.learners.registry import DEFAULT, LEARNERS
+from hushpoll_training.learners.registry import DEFAULT, LEARNERS, meant
 from hushpoll_training.models.model import Codes
 
 FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -41,9 +41,28 @@ threads_option = click.option(
 ignore_option = click.option(
     "--ignore", multiple=True, metavar="COLUMN", help="A column of the files not to read."
 )
+
+
+class LearnerName(click.Choice[str]):
+    """The name of a learner; one that is misspelt is refused with the nearest."""
+
+    def __init__(self) -> None:
+        super().__init__(list(LEARNERS))
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name."""
+        if value not in LEARNERS:
+            self.fail(
+                f"{value!r} is no learner; {meant(value)}give one of {', '.join(LEARNERS)}.",
+                param,
+                ctx,
+            )
+        return value
+
+
 learner_option = click.option(
     "--learner",
-    type=click.Choice(list(LEARNERS)),
+    type=LearnerName(),
     metavar="NAME",
     default=DEFAULT,
     show_default=True,

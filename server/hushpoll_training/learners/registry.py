@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -45,6 +46,12 @@ DEFAULT: Final = "lightgbm"
 """Also the learner of models and records that were saved before learners had names."""
 
 
+def meant(name: str) -> str:
+    """Return which learner may be meant by a name that is none, as the start of a remedy."""
+    like = difflib.get_close_matches(name, LEARNERS, n=1)
+    return f"did you mean {like[0]}? Else " if like else ""
+
+
 def create_learner(name: str = DEFAULT, parameters: Mapping[str, Any] | None = None) -> Learner:
     """Return a learner by its name, with its parameters.
 
@@ -55,6 +62,7 @@ def create_learner(name: str = DEFAULT, parameters: Mapping[str, Any] | None = N
     """
     if name not in LEARNERS:
         raise InvalidParameter(
-            f"learner is {name!r}; it must be one of {', '.join(LEARNERS)}", field="learner"
+            f"learner is {name!r}; {meant(name)}it must be one of {', '.join(LEARNERS)}",
+            field="learner",
         )
     return LEARNERS[name](parameters or {})

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hushpoll_shared.querying.possible import CUT, cut_row
+from hushpoll_shared.querying.possible import CUT, Possible, cut_row
 from hushpoll_shared.querying.result import Line, Result, Section
 from hushpoll_shared.tables.top_rows import top_rows
 
@@ -27,6 +27,8 @@ class ShownSection:
         Sentences.
     cut, folded_cut : bool
         Whether an interval is cut to what is possible: of a line, and of one that is folded.
+    possible : (float, float) or None
+        What its numbers can be, by which a page knows shares and their differences.
     """
 
     title: str
@@ -37,6 +39,7 @@ class ShownSection:
     below: tuple[str, ...]
     cut: bool = False
     folded_cut: bool = False
+    possible: Possible | None = None
 
 
 def shown_sections(result: Result) -> Iterator[ShownSection]:
@@ -68,6 +71,7 @@ def shown_sections(result: Result) -> Iterator[ShownSection]:
             below=section.below,
             cut=cut[False],
             folded_cut=cut[True],
+            possible=section.possible,
         )
 
 

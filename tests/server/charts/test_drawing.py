@@ -16,11 +16,15 @@ from hushpoll_server.charts.fairness import fairness_chart
 from hushpoll_server.charts.labels import short_labels, with_full_names
 from hushpoll_server.charts.specifications import (
     MOST_CELLS_A_SIDE,
+    MOST_PANELS,
     MOST_ROWS,
+    alone,
+    as_too_noisy,
     cross_table_chart,
     estimates_chart,
     facts_of,
     refusals_chart,
+    told,
     with_light_colours,
 )
 from waiting import wait_until
@@ -116,9 +120,10 @@ def test_sentences_give_the_figures():
     shares = [share("yes", 0.7, 0.05), share("no", 0.3, 0.0501)]
     chart = estimates_chart("smoker", shares, confidence=0.95, total=2)
     assert chart.sentence == (
-        "The largest estimate of smoker is that of yes: 70.0\u00a0%, with a 0.95 interval from "
-        "65.0\u00a0% to 75.0\u00a0%. No other interval reaches so high. No interval is wider than "
-        "plus or minus 5.1 percentage points."
+        "The largest estimate of smoker is that of yes: 70.0\u00a0%, with a 95\u00a0% interval "
+        "from 65.0\u00a0% to 75.0\u00a0%. No other interval reaches so high. "
+        "No interval is wider than "
+        "±5.1 points."
     )
     days = [{"day": "2026-03-01", "reports": 2}, {"day": "2026-03-02", "reports": 1500}]
     assert refusals_chart(days).sentence == (
@@ -161,7 +166,7 @@ def test_names_written_from_right_to_left_move_no_words_of_a_sentence():
     line = {"label": "שלום", "value": -0.1, "lower": -0.2, "upper": 0.0}
     chart = differences_chart([line], minuend="x شاهد", subtrahend="x כן", confidence=0.9)
     assert "\u2068x شاهد\u2069 minus \u2068x כן\u2069: 0 of 1" in chart.sentence
-    assert f"is that of {hebrew}: -10.0" in chart.sentence
+    assert f"is that of {hebrew}: \u221210.0" in chart.sentence
 
 
 def test_sentence_of_differences_counts_equal_ones():
@@ -194,11 +199,59 @@ def test_numbers_at_the_ends_of_an_axis_stand_under_their_ticks(drawing):
     ends = [{"label": "a", "value": 0.05, "lower": -0.15, "upper": 0.2}]
     shares = differences_chart(ends, minuend="old", subtrahend="new", confidence=0.9)
     metric = {"label": "SPD", "value": 0.1, "lower": -0.1, "upper": 0.6, "conclusion": ""}
-    for chart in (shares, fairness_chart([(0.0, [metric])], "")):
-        svg = ElementTree.fromstring(drawing.draw(chart.specification, "svg"))
-        numbers = [text for text in svg.iter(TEXT) if any(map(str.isdigit, text.text))]
-        assert len(numbers) > 4
-        assert {number.get("text-anchor") for number in numbers} == {"middle"}
+    fairness = fairness_chart([(0.0, [metric])], "")
+    svg = ElementTree.fromstring(drawing.draw(fairness.specification, "svg"))
+    numbers = [text for text in svg.iter(TEXT) if any(map(str.isdigit, text.text))]
+    assert len(numbers) > 4
+    assert {number.get("text-anchor") for number in numbers} == {"middle"}
+    svg = ElementTree.fromstring(drawing.draw(shares.specification, "svg"))
+    anchors = {text.text: text.get("text-anchor") or "start" for text in svg.iter(TEXT)}
+    assert (anchors["\u221220"], anchors["0"], anchors["+20"]) == ("start", "middle", "end")
+
+
+def test_picture_that_stands_alone_has_the_finding_the_question_n_and_how_it_is_read(drawing):
+    chart = estimates_chart("x", rows(["yes", "no"]), confidence=0.95, total=2)
+    cells = [
+        {"a": f"row {a}", "b": f"column {b}", "frequency": 0.1, "lower": 0.0, "upper": 0.2}
+        for a in range(20)
+        for b in range(9)
+    ]
+    groups = cross_table_chart("one", "two", cells[:18], confidence=0.95)
+    heat_map = cross_table_chart("one", "two", cells, confidence=0.95)
+    words = ("yes: 50\u00a0% (40 to 60\u00a0%)", "Do you?", "Band: how it is read.", "n = 5,003")
+    for one in (chart, groups, heat_map):
+        specification = alone(told(one, *words))
+        svg = drawing.draw(specification, "svg").decode()
+        assert set(words) <= set(texts(svg))
+        assert "rotate(" not in svg.replace("rotate(0", "")
+        assert "var(--" not in svg
+    noisy = told(as_too_noisy(chart), *words)
+    assert "Too noisy to tell" in texts(drawing.draw(alone(noisy), "svg"))
+    assert words[0] not in texts(drawing.draw(alone(noisy), "svg"))
+
+
+def test_bands_fill_their_axis_and_say_about_nothing_where_an_estimate_is_negative():
+    shares = [share("a", 0.4, 0.1), share("b", -0.03, 0.1), share("c", 0.1, 0.02)]
+    (bands,) = estimates_chart("x", shares, confidence=0.95, total=3).panels
+    assert bands.ticks == ((0.0, "0\u00a0%"), (50.0, "25\u00a0%"), (100.0, "50\u00a0%"))
+    first, negative, small = bands.rows
+    assert (first.start, first.width, first.dot, first.main) == (60.0, 40.0, 80.0, True)
+    assert (negative.figure, negative.limits) == ("about 0\u00a0%", "0 to 7\u00a0%")
+    assert (negative.dot, negative.start, negative.main) == (0.0, 0.0, False)
+    assert (small.figure, small.limits) == ("10\u00a0%", "8 to 12\u00a0%")
+
+
+def test_small_table_has_a_panel_for_each_row_on_one_axis_and_a_large_one_is_a_map():
+    cells = [
+        {"a": str(a), "b": str(b), "frequency": b / 20, "lower": 0.0, "upper": b / 10}
+        for a in range(MOST_PANELS)
+        for b in range(5)
+    ]
+    chart = cross_table_chart("one", "two", cells, confidence=0.9)
+    assert [panel.title for panel in chart.panels] == [str(a) for a in range(MOST_PANELS)]
+    assert len({panel.ticks for panel in chart.panels}) == 1
+    more = [{**cell, "a": "more"} for cell in cells[:5]]
+    assert cross_table_chart("one", "two", [*cells, *more], confidence=0.9).panels == ()
 
 
 def test_picture_is_drawn_once_for_the_same_data(drawing):

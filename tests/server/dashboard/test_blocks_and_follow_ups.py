@@ -212,7 +212,7 @@ def test_every_statistic_says_what_it_leaves_out(released, visit):
 def test_a_draft_with_a_follow_up_in_a_block_is_shown_and_published(site, visit):
     ada = visit("ada", every="editor")
     path = of_yaml(ada, **SURVEY)
-    page = ada.get(path)
+    page = ada.get(f"{path}?beside=now")
     assert page.status_code == 200
     assert "It can be published" in page.text
     assert "randomised together with a follow-up" not in page.text

@@ -24,6 +24,27 @@ TAG = re.compile(r"""<(?:"[^"]*"|'[^']*'|[^"'>])*>""")
 FIRST = {"name": "first", "title": "First"}
 
 
+DRAFT = re.compile(r"/drafts/[0-9a-f]{8,}(\?|$)")
+
+
+def at_once(path):
+    """The address of a draft with all that stands beside it, as without scripts."""
+    if DRAFT.match(path) is None or "beside=" in path:
+        return path
+    return f"{path}{'&' if '?' in path else '?'}beside=now"
+
+
+@pytest.fixture
+def visit(visit):
+    def visit_without_scripts(*named, **roles):
+        visitor = visit(*named, **roles)
+        get = visitor.get
+        visitor.get = lambda path, **options: get(at_once(path), **options)
+        return visitor
+
+    return visit_without_scripts
+
+
 def begun(visitor, **fields):
     """Begin a draft, and return the path of its page."""
     answer = visitor.send("/drafts/new", on="/drafts/new", **(fields or FIRST))
@@ -81,7 +102,7 @@ def test_an_editor_writes_a_survey_question_by_question_and_publishes_it(site, v
     assert "respondents and epsilon 2" in page.text
     answer = change(ada, path, do="add", n="5000", **{"q0-question": "Do you smoke?"})
     assert answer.status_code == 303
-    assert answer.headers["Location"] == f"/dashboard{path}?n=5000&width=0.1#q1"
+    assert answer.headers["Location"] == f"/dashboard{path}?n=5000&width=0.1&at=q1#q1"
     changes = {"q1-name": "age", "q1-categories": "", "q1-low": "18", "q1-high": "90"}
     change(ada, path, do="up-1", **changes)
     assert [one["name"] for one in manifest(site, path)["attributes"]] == ["age", "question-1"]
@@ -564,6 +585,27 @@ def test_the_next_version_begins_on_the_page_of_a_published_one(site, visit):
     assert "publish this as version 2" in ada.get(path).text
     assert ada.send(f"{path}/delete", on=path, revision="2").status_code == 303
     assert site.services.drafts.all() == []
+
+
+def test_the_page_of_a_draft_waits_for_no_plan_and_no_preview(site, visit, monkeypatch):
+    ada = visit("ada", every="editor")
+    path = begun(ada)
+
+    def not_yet(*_given, **_more):
+        raise AssertionError("this is no part of the request of a page")
+
+    with monkeypatch.context() as patched:
+        for name in ("launch_plan", "rendered", "publishing_warnings"):
+            patched.setattr(outlook, name, not_yet)
+        page = ada.get(f"{path}?beside=later")
+    assert page.status_code == 200
+    assert "It can be published; its warnings come by themselves." in page.text
+    assert "data-busy>It comes by itself." in page.text  # by which the script asks for them
+    assert f'{path}?beside=now">Show it now</a></noscript>' in page.text
+    assert "<iframe" not in page.text
+    looked = change(ada, path, do="look").text
+    assert "<iframe" in looked
+    assert "data-busy" not in looked
 
 
 def test_a_draft_of_a_busy_server_is_shown_without_its_plan(site, visit, monkeypatch):

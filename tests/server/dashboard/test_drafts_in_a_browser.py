@@ -77,7 +77,7 @@ def test_first_survey_is_written_and_published_by_keyboard_and_without_scripts(s
     page.keyboard.press("Enter")
     expect(page.get_by_text("It can be published")).to_be_visible()
     page.get_by_role("button", name="Add a question").press("Enter")
-    expect(page).to_have_url(page.url.partition("?")[0] + "?n=1000&width=0.1#q1")
+    expect(page).to_have_url(page.url.partition("?")[0] + "?n=1000&width=0.1&at=q1#q1")
     page.locator("#q1-question").fill("Do you smoke?")
     page.locator("#q1-name").fill("smoker")
     page.get_by_role("button", name="Move up question 2").press("Enter")
@@ -91,6 +91,7 @@ def test_first_survey_is_written_and_published_by_keyboard_and_without_scripts(s
     page.locator("#s-epsilon").fill("2")
     page.locator("#s-epsilon").press("Enter")  # saves, as the first button does
     expect(page.get_by_text("All is saved.")).to_be_visible()
+    page.get_by_role("link", name="Show it now").press("Enter")
     expect(page.get_by_text("Yes: with 20,000 respondents and epsilon 2")).to_be_visible()
     shown = page.frame_locator("iframe")
     expect(shown.get_by_role("group", name="Do you smoke?")).to_be_visible()

@@ -196,7 +196,7 @@ def test_figure_says_what_follows_and_what_does_not():
     figure = figure_of(report, None)
     di, spd, eod, eodds = figure.lines
     assert (di.value, di.limits) == ("unknown", "0.0000 to no bound")
-    assert (spd.fakes, spd.turning) == ("-0.2000 to no bound", "1.25 %")
+    assert (spd.fakes, spd.turning) == ("\u22120.2000 to no bound", "1.25 %")
     assert (eod.found, eod.turning, eodds.turning) == ("0.25", "more than 50 %", "")
     about_di, about_spd, about_eod, _ = figure.conclusions
     assert "that there is no disparity does not follow" in about_di

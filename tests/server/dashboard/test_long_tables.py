@@ -55,7 +55,8 @@ def test_draft_warns_for_the_respondents_that_are_expected(site, visit):
     fields = {"from": "yaml", "yaml": write_yaml(draft)}
     answer = ada.send("/drafts/new", on="/drafts/new", **fields)
     path = answer.headers["Location"].removeprefix("/dashboard")
-    page = ada.get(path).text
+    page = ada.get(f"{path}?beside=now").text
     assert "With 10,000 reports and epsilon 1, income cannot tell" in page
-    assert "With 500 reports and epsilon 1, income cannot tell" in ada.get(f"{path}?n=500").text
-    assert "income cannot tell" not in ada.get(f"{path}?n=100000000").text
+    few = ada.get(f"{path}?n=500&beside=now").text
+    assert "With 500 reports and epsilon 1, income cannot tell" in few
+    assert "income cannot tell" not in ada.get(f"{path}?n=100000000&beside=now").text

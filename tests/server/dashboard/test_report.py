@@ -8,6 +8,9 @@ import re
 
 import pytest
 
+from hushpoll_server.errors import Refused
+from hushpoll_server.reports.choices import Choices
+
 pytestmark = pytest.mark.sqlite
 PATH = "/surveys/work/versions/1"
 PUBLIC = "/results/work/versions/1"
@@ -87,3 +90,27 @@ def test_nothing_is_published_without_a_question_and_a_tick(site, over, visit):
     assert PUBLIC in page
     assert "by <bdi>ada</bdi>" in page
     assert site.client().get(PUBLIC).status_code == 200
+
+
+def test_editor_publishes_results_so_far_of_randomised_answers_alone(site, visit):
+    site.fill(site.publish(), 40)
+    site.seal()
+    editor = visit("ada", work="editor")
+    form = editor.get(f"{PATH}/report").text.partition('id="public"')[2]
+    assert "This survey still runs" in form
+    assert 'value="age"' in form
+    assert 'value="income"' not in form  # it is sent in clear
+    sent = {"attribute": "age", "confirm": "yes"}
+    refused = editor.send(f"{PATH}/public-results", on=f"{PATH}/report", **sent)
+    assert refused.status_code == 409
+    clear = {"attribute": "income", "confirm": "yes", "so_far": "yes"}
+    refused = editor.send(f"{PATH}/public-results", on=f"{PATH}/report", **clear)
+    assert "income is answered in clear" in refused.text
+    with pytest.raises(Refused, match="income is sent in clear, and work version 1 still runs"):
+        site.services.public_results.require_running(site.row(), Choices(attributes=("income",)))
+    assert site.client().get(PUBLIC).status_code == 404
+    sent["so_far"] = "yes"
+    assert editor.send(f"{PATH}/public-results", on=f"{PATH}/report", **sent).status_code == 303
+    page = site.client().get(PUBLIC)
+    assert page.status_code == 200
+    assert "These are results so far: the survey is still open" in page.text

@@ -53,10 +53,10 @@ def test_the_page_of_estimates_has_a_row_for_each_option(released, visit):
     analyst = visit("ada", every="admin")
     page = analyst.get(f"{START}/estimates").text
     assert page.count('<section class="result"') == 3
-    assert "<bdi>Which have you taken?</bdi></h2>" in page
+    assert '<p class="asked"><bdi>Which have you taken?</bdi></p>' in page
     assert "drugs · randomised by SS" in page
     text = re.sub(r"<[^>]+>", " ", page[page.index('id="t-1"') :])
-    shares = dict(re.findall(r"(Cannabis|Cocaine|Heroin) +(-?[0-9.]+)&nbsp;%", text))
+    shares = dict(re.findall(r"(Cannabis|Cocaine|Heroin) +(\u2212?[0-9.]+)&nbsp;%", text))
     assert abs(float(shares["Cannabis"]) - 100) < 8
     assert abs(float(shares["Cocaine"]) - 25) < 8
     assert "drugs_1" not in re.sub(r'value="[^"]*"', "", page)
@@ -68,7 +68,7 @@ def test_options_are_groups_and_sides_by_their_texts(released, visit):
     analyst = visit("ada", every="admin")
     page = analyst.get(f"{START}/cross-tables?a=gender&b=drugs_2").text
     assert '<option value="drugs_2" selected>drugs: Cocaine</option>' in page
-    assert "<bdi>drugs: Cocaine</bdi></h2>" in page
+    assert "by <bdi>drugs: Cocaine</bdi></p>" in page
     among = analyst.get(f"{START}/estimates?attribute=drugs&among=gender&group=Male")
     assert among.status_code == 200
     assert "Cannabis" in among.text

@@ -209,6 +209,9 @@ def test_a_simulation_on_codes_needs_no_manifest(run):
         ("--records small.records --threads 0", "0 is not in the range"),
         ("--data codes.csv --test-size 1", "is not in the range"),
         ("--data codes.csv --protocol XOR", "'XOR' is not one of 'GRR'"),
+        ("--learner lightgbn", "'lightgbn' is no learner; did you mean lightgbm?"),
+        ("--learner fairpd", "did you mean fairdp?"),
+        ("--learner none", "'none' is no learner; give one of lightgbm, "),
     ],
 )
 def test_wrong_usage_ends_with_2(run, arguments, words):

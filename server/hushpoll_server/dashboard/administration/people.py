@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from flask import Response, request, url_for
 
@@ -16,6 +16,8 @@ from hushpoll_server.services.surveys.access import SCOPES
 from hushpoll_server.services.surveys.surveys import timestamp
 
 MOST_LINES = 100
+MOST_CHOICES: Final = 50
+"""Surveys of a list to choose from; of more the name is typed, with suggestions."""
 
 
 @dashboard.get("/people")
@@ -81,7 +83,7 @@ def issue_token() -> Response:
     """Issue an API token, and show it once."""
     _require_administrator()
     parts = services()
-    surveys = request.form.get("surveys", "").split()
+    surveys = " ".join(request.form.getlist("surveys")).split()
     issued = parts.access.issue(
         request.form.getlist("scope"),
         label=request.form.get("label", "").strip(),
@@ -127,6 +129,8 @@ def _page(**more: Any) -> Response:
         tokens=tokens,
         lines=lines,
         role_names=ORDER,
+        surveys={row.name: row.title for row in parts.surveys.all()},
+        most=MOST_CHOICES,
         scopes=SCOPES,
         provider=None if parts.provider is None else parts.provider.label,
         **{"issued": None} | more,

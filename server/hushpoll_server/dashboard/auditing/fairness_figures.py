@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from hushpoll_server.charts.fairness import fairness_chart
+from hushpoll_server.charts.figures import fixed
 from hushpoll_server.charts.rows import Metric
-from hushpoll_server.charts.specifications import Chart
+from hushpoll_server.charts.specifications import Chart, told
 from hushpoll_shared.group_metrics import METRICS, RATES, GroupMetric
 from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.wire.audit_documents import AuditDocument, MetricDocument
@@ -36,9 +37,11 @@ class Line:
 class Figure:
     """The chart of an audit, the lines behind it, and its sentences.
 
-    ``metric`` is the one shown of several groups, None where all of two groups are.
+    ``metric`` is the one shown of several groups, None where all of two groups are; ``title`` is
+    the finding.
     """
 
+    title: str
     chart: Chart
     drawn: bool
     lines: Sequence[Line]
@@ -84,8 +87,16 @@ def figure_of(report: AuditDocument, metric: str | None) -> Figure:
     if metric is not None and largest is not None:
         by_fair.setdefault(METRICS[metric].fair, []).append(_drawn(OF_ALL, largest))
         lines.append(_line(METRICS[metric], OF_ALL, largest))
+    title = _title(pairs)
+    chart = fairness_chart(list(by_fair.items()), sentence)
+    foot = (
+        "Dot: best estimate. Band: the values that these reports leave open. Line: groups are "
+        "treated alike.",
+        *((f"n = {report['n']:,} records.",) if "n" in report else ()),
+    )
     return Figure(
-        chart=fairness_chart(list(by_fair.items()), sentence),
+        title=title,
+        chart=told(chart, title, _subject(about), *foot),
         drawn=bool(by_fair),
         lines=lines,
         conclusions=[
@@ -95,6 +106,29 @@ def figure_of(report: AuditDocument, metric: str | None) -> Figure:
         withheld=list(withheld),
         metric=metric,
     )
+
+
+def _title(pairs: Sequence[tuple[Any, ...]]) -> str:
+    """Return what is concluded of all metrics, or of all groups, in a few words."""
+    if not pairs:
+        return "No metric could be computed"
+    by_conclusion: dict[str, list[str]] = {}
+    for metric, label, number, *_ in pairs:
+        name = label if len({pair[0].name for pair in pairs}) == 1 else metric.name
+        by_conclusion.setdefault(number.get("conclusion", ""), []).append(name)
+    found = by_conclusion.get(DISPARITY, [])
+    if found:
+        shown = ", ".join(map(isolated, found[:4]))
+        return f"Groups are not treated alike: {shown}{' and more' if len(found) > 4 else ''}"
+    if NONE_FOUND in by_conclusion:
+        return "No disparity was found"
+    return "Too noisy to tell whether groups are treated alike"
+
+
+def _subject(about: Mapping[str, Any]) -> str:
+    sides = [about[side] for side in ("unprivileged", "privileged") if about.get(side)]
+    groups = " and ".join(_either(side) for side in sides) or _either(about["reference"])
+    return f"Groups by {about['attribute']}: {groups}" if "attribute" in about else groups
 
 
 def rate_lines(report: AuditDocument) -> list[tuple[str, str, str, str]]:
@@ -183,7 +217,7 @@ def _opposite(value: float | None) -> float | None:
 
 
 def _number(value: float) -> str:
-    return f"{value + 0.0:.4f}".replace("-0.0000", "0.0000")
+    return fixed(value, 4)
 
 
 def _either(categories: Sequence[str]) -> str:

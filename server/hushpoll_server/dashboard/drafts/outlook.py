@@ -49,7 +49,10 @@ _FIELDS: Final = {
 
 @dataclass
 class Outlook:
-    """All that is told of a draft; `busy` in place of it where the server is busy with others."""
+    """All that is told of a draft; `busy` in place of it where the server is busy with others.
+
+    Of one that comes `later`, preview, plan and warnings are asked for once the page is there.
+    """
 
     n: str
     width: str
@@ -61,6 +64,7 @@ class Outlook:
     page: str | None = None
     language: str = ""
     busy: str | None = None
+    later: bool = False
     faults: dict[str, list[str]] = field(default_factory=dict)
     listed: list[Told] = field(default_factory=list)
 
@@ -70,8 +74,12 @@ class Outlook:
         return self.validation is not None and not self.validation.problems
 
 
-def outlook_of(manifest: Mapping[str, object], form: Form, *, patient: bool = False) -> Outlook:
+def outlook_of(
+    manifest: Mapping[str, object], form: Form, *, patient: bool = False, later: bool = False
+) -> Outlook:
     """Check a draft, plan it, and render the page that its respondents would see.
+
+    With `later` it is only checked: what takes long is no part of the request of a page.
 
     Where other drafts are looked at for longer than `LOOK_SECONDS` (`patient`: than a turn is
     waited for), the outlook says so and has nothing else.
@@ -89,7 +97,9 @@ def outlook_of(manifest: Mapping[str, object], form: Form, *, patient: bool = Fa
             if published is None and _only_words_are_wrong(validation):
                 shown = _without_wrong_words(manifest, validation)
                 published = validate(shown, parts.surveys).published
-            if published is not None:
+            if published is not None and later:
+                seen.later = True
+            elif published is not None:
                 seen.warnings = publishing_warnings(published, expected=_expected())
                 language = seen.language if seen.language in published.languages else None
                 seen.page = rendered(published, published.wording(language), preview=True)

@@ -27,7 +27,7 @@ OF_SURVEYS: Final[Mapping[str, str]] = {
     "closes": "Closes",
     "submission": "Who may answer",
     "shared_device": "On one device",
-    "release": "Results are released",
+    "release": "Results come",
     "minimum_batch": "Fewest reports of a result",
     "protected": "Groups of a fairness audit",
     "together": "Questions put together",

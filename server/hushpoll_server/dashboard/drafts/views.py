@@ -52,6 +52,13 @@ NOT_KEPT: Final = frozenset({"draft-changed", "forbidden", "unknown-survey"})
 OPEN_LANGUAGE: Final = "words"
 """The language whose table of translations is open, in the address and in the form."""
 
+BESIDE: Final = "beside"
+NOW: Final = "now"
+"""In an address: what stands beside the form is made within the request, as without scripts."""
+
+AT: Final = "at"
+"""In an address: the question that is not folded."""
+
 View = Callable[..., Response]
 
 
@@ -117,7 +124,7 @@ def draft(draft_id: str) -> Response:
     kept = _reached(draft_id)
     if choice("as", ("form", "yaml")) == "yaml":
         return _as_yaml(kept, write_yaml(kept.manifest))
-    return _as_form(kept, kept.manifest)
+    return _as_form(kept, kept.manifest, later=request.args.get(BESIDE) != NOW)
 
 
 @dashboard.post("/drafts/<draft_id>")
@@ -220,10 +227,11 @@ def _as_form(
     *,
     revision: int | None = None,
     refusal: HushpollError | None = None,
+    later: bool = False,
 ) -> Response:
-    """Show a manifest as a form, with what stands beside it."""
+    """Show a manifest as a form, with what stands beside it; `later`: that comes by itself."""
     form = _form(manifest)
-    outlook = outlook_of(manifest, form)
+    outlook = outlook_of(manifest, form, later=later)
     lost = isinstance(refusal, Refused) and refusal.code == "draft-changed"
     if refusal is not None and not lost:
         # The name, or a language that cannot be added; nothing else keeps a draft from being kept.
@@ -244,6 +252,8 @@ def _as_form(
         json_of=json_text,
         in_apostrophes=_in_apostrophes,
         words=form.open_language,
+        opened_question=request.args.get(AT, ""),
+        at_once={BESIDE: NOW},
         new_language=request.form.get(NEW_LANGUAGE, "") if refusal is not None else "",
     )
     answer.headers["Content-Security-Policy"] = LIVE_POLICY
@@ -380,6 +390,8 @@ def _address(kept: Draft, shown: str, *, page: str = "draft", opened: str = "") 
     `opened` is the language whose table is asked for, in place of the one that is open.
     """
     given = {key: request.values.get(key, "").strip() for key in ("n", "width", "lang")}
+    # A browser opens no folded question at a fragment by itself.
+    given[AT] = shown.partition("-")[0] if shown.startswith("q") else ""
     given[OPEN_LANGUAGE] = opened or request.form.get(OPEN_LANGUAGE, "")
     query = urlencode({key: text for key, text in given.items() if text})
     address = url_for(f"dashboard.{page}", draft_id=kept.row.id)

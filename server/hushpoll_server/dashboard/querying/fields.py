@@ -86,7 +86,7 @@ def fields_of(
     kind: type[Query[Any]],
     texts: Mapping[str, str],
     published: Published,
-    surveys: Sequence[str],
+    surveys: Mapping[str, Sequence[int]],
 ) -> Iterator[Field]:
     """Yield the fields of a query's form.
 
@@ -98,8 +98,8 @@ def fields_of(
         What the address has; see `texts_of`.
     published : Published
         The survey that is asked about.
-    surveys : sequence of str
-        Names of surveys that the user may compare it with.
+    surveys : mapping of str to sequence of int
+        Surveys that the user may compare it with, each with the versions to choose from.
     """
     parameters = kind.parameters()
     labels = {one.name: label_of(one) for one in parameters}
@@ -108,7 +108,8 @@ def fields_of(
         if one.category_of and not attribute and one.name not in texts:
             continue  # it is a category of an attribute that is not chosen yet
         default = "" if one.required or one.default is None else one.write(one.default)
-        options = _options(one, attribute, published, surveys)
+        since = texts.get("since_survey", published.name)
+        options = _options(one, attribute, published, surveys, since)
         if options is not None and not default:
             options = [("", "choose …" if one.required else "–"), *options]
         yield Field(
@@ -124,7 +125,11 @@ def fields_of(
 
 
 def _options(
-    one: Parameter, attribute: str | None, published: Published, surveys: Sequence[str]
+    one: Parameter,
+    attribute: str | None,
+    published: Published,
+    surveys: Mapping[str, Sequence[int]],
+    since: str,
 ) -> Options | None:
     if one.choices:
         return [(choice, choice) for choice in one.choices]
@@ -136,6 +141,10 @@ def _options(
         return list(labels_of(published).items())
     if one.elsewhere and one.kind is str:
         return [(name, name) for name in surveys]
+    if one.elsewhere and one.kind is int:
+        versions = surveys.get(since, ())
+        own = published.version if since == published.name else None
+        return [(str(version), f"version {version}") for version in versions if version != own]
     for asked in published.attributes:
         if asked.name == attribute and len(asked.domain) <= MOST_OPTIONS:
             return [(category, category) for category in asked.domain]

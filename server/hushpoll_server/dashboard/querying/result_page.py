@@ -21,10 +21,12 @@ from hushpoll_server.dashboard.frame import (
     words_of_refusal,
 )
 from hushpoll_server.dashboard.querying.fields import fields_of, missing, texts_of
+from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_server.dashboard.surveys import NOTHING_YET, answered, of_survey, reached, seen
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.http.tables import Format, result_answer
+from hushpoll_server.reports.headlines import headline_of
 from hushpoll_server.reports.shown import html_of_result
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
@@ -54,7 +56,7 @@ def result(name: str, version: int, query: str) -> Response:
     texts = texts_of(kind)
     to_choose = missing(kind, texts)
     found: Result | None = None
-    refusal: str | None = None
+    refusal: Refused | None = None
     fault: Fault | None = None
     try:
         if not to_choose:
@@ -65,7 +67,7 @@ def result(name: str, version: int, query: str) -> Response:
     except Refused as error:
         if error.code not in NOTHING_YET:
             raise
-        refusal = words_of_refusal(error)
+        refusal = error
     published = seen(row)
     domain = None if found is None or found.where is None else domain_line(found.where)
     # A report is about all reports of one version.
@@ -75,12 +77,16 @@ def result(name: str, version: int, query: str) -> Response:
         "querying/result.html",
         **of_survey(row, "results"),
         kind=kind,
-        fields=list(fields_of(kind, texts, published, sorted(_surveys()))),
+        fields=list(fields_of(kind, texts, published, _versions())),
         to_choose=to_choose,
         refusal=refusal,
         result=found,
+        headline=None if found is None else headline_of(found) or _titled(found),
+        about=[] if found is None else list(asked.names()),
         domain=domain,
-        html=None if found is None else html_of_result(found, level=3, key="section"),
+        html=None
+        if found is None
+        else html_of_result(found, level=3, key="section", names=labels_of(published)),
         address=address,
         downloads=[(form.upper(), _file_address(row, kind, form, texts)) for form in FORMS],
     )
@@ -105,6 +111,10 @@ def result_file(name: str, version: int, query: str, form: str) -> Response:
     return finished(answer)
 
 
+def _titled(found: Result) -> str:
+    return f"{found.title[0].upper()}{found.title[1:]}"
+
+
 def _file_address(
     row: VersionRow, kind: type[Query[Any]], form: str, texts: Mapping[str, str]
 ) -> str:
@@ -125,6 +135,16 @@ def _surveys() -> set[str]:
     """Return the names of the surveys in which the user has a role."""
     names = {row.name for row in services().surveys.all()}
     return {name for name in names if member().role(name) is not None}
+
+
+def _versions() -> dict[str, list[int]]:
+    """Return the versions of each survey that the user may see."""
+    allowed = _surveys()
+    found: dict[str, list[int]] = {name: [] for name in sorted(allowed)}
+    for row in services().surveys.all():
+        if row.name in allowed:
+            found[row.name].append(row.version)
+    return {name: sorted(versions) for name, versions in found.items()}
 
 
 def _before(row: VersionRow, asked: Any) -> VersionRow | None:

@@ -13,7 +13,7 @@ from flask import Response, request
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.differences import differences_chart
 from hushpoll_server.charts.rows import Difference
-from hushpoll_server.charts.specifications import Chart, as_too_noisy
+from hushpoll_server.charts.specifications import Chart, as_too_noisy, told
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.filled import Fault
 from hushpoll_server.dashboard.forms.refusing import told_beside
@@ -31,6 +31,8 @@ from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_server.dashboard.surveys import NOTHING_YET, answered, asked_of, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
+from hushpoll_server.reports.captions import foot_of
+from hushpoll_server.reports.headlines import headline_of, of_groups
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.queries.changes import Change
@@ -67,6 +69,7 @@ class _Comparison(TypedDict):
     """
 
     statistic: str
+    title: str
     document: Mapping[str, Any]
     cut: str
     verdict: Mapping[str, Any]
@@ -90,14 +93,14 @@ def comparison(name: str, version: int) -> Response:
     if chosen["beside"]:
         try:
             answer = _answer(row, chosen)
-            chart = _chart(answer)
+            chart = _chart(answer, row, chosen, choices)
         except InvalidParameter as error:
             field = _FIELDS.get(error.field or "", error.field or "")
             fault = Fault((field,), words_of_refusal(error))
         except Refused as error:
             if error.code not in NOTHING_YET:
                 raise
-            refusal = error.detail
+            refusal = error
     shown = page(
         "comparison.html",
         **of_survey(row, "comparison"),
@@ -117,11 +120,11 @@ def comparison(name: str, version: int) -> Response:
 def comparison_file(name: str, version: int, form: str) -> Response:
     """Return the chart of the differences, or the data behind it, as a file."""
     row = reached(name, version, Role.READER)
-    chosen, _ = _chosen(row)
+    chosen, choices = _chosen(row)
     if not chosen["beside"]:
         raise Refused("not-found", "the address does not say what is compared")
     answer = _answer(row, chosen)
-    chart = _chart(answer)
+    chart = _chart(answer, row, chosen, choices)
     if chart is None:
         raise Refused("not-found", "the reports cannot tell any of these differences")
     table = table_of(answer["statistic"], answer["document"])
@@ -185,7 +188,8 @@ def _of_groups(row: VersionRow, chosen: Mapping[str, str], given: str) -> _Compa
         reference=reference,
         confidence=float(chosen["confidence"]),
     )
-    document = answered(row, query).to_dict()
+    result = answered(row, query)
+    document = result.to_dict()
     shares = {(one["group"], one["category"]): one for one in document["shares"]}
     rows: list[_Compared] = [
         {
@@ -200,13 +204,16 @@ def _of_groups(row: VersionRow, chosen: Mapping[str, str], given: str) -> _Compa
     verdict = document["verdict"]
     return {
         "statistic": query.file_name,
+        "title": f"{group} and {reference}: too noisy to tell"
+        if part_is_noisy(verdict, "differences")
+        else of_groups([one for one in result.differences if one.group == group], group, reference),
         "document": document,
         "cut": _cut(rows),
         "verdict": verdict,
         "noisy": part_is_noisy(verdict, "differences"),
         "rows": rows,
-        "first": f"{given} {group}",
-        "second": f"{given} {reference}",
+        "first": group,
+        "second": reference,
         "confidence": document["confidence"],
         "intervals": document["intervals"],
     }
@@ -219,7 +226,8 @@ def _of_waves(row: VersionRow, chosen: Mapping[str, str], since: VersionRow) -> 
         since_survey=since.name,
         confidence=float(chosen["confidence"]),
     )
-    document = answered(row, query, since).to_dict()
+    result = answered(row, query, since)
+    document = result.to_dict()
     rows: list[_Compared] = [
         {
             "label": one["label"],
@@ -231,6 +239,7 @@ def _of_waves(row: VersionRow, chosen: Mapping[str, str], since: VersionRow) -> 
     ]
     return {
         "statistic": query.file_name,
+        "title": headline_of(result),
         "document": document,
         "cut": _cut(rows),
         "verdict": document["verdict"],
@@ -256,18 +265,20 @@ def _bounded(rows: Iterable[BoundedRow]) -> Iterator[BoundedRow]:
     return (row for row in rows if row["bound"] == "bounded")
 
 
-def _chart(answer: _Comparison) -> Chart | None:
+def _chart(
+    answer: _Comparison, row: VersionRow, chosen: Mapping[str, str], choices: Mapping[str, Any]
+) -> Chart | None:
     """Return the chart of the differences; None where the reports can tell none of them."""
     rows = [
         Difference(
-            label=row["label"],
-            value=row["difference"]["value"],
-            lower=row["difference"]["lower"],
-            upper=row["difference"]["upper"],
+            label=line["label"],
+            value=line["difference"]["value"],
+            lower=line["difference"]["lower"],
+            upper=line["difference"]["upper"],
         )
-        for row in answer["rows"]
+        for line in answer["rows"]
     ]
-    if all(None in (row["value"], row["lower"], row["upper"]) for row in rows):
+    if all(None in (line["value"], line["lower"], line["upper"]) for line in rows):
         return None
     chart = differences_chart(
         rows,
@@ -275,4 +286,10 @@ def _chart(answer: _Comparison) -> Chart | None:
         subtrahend=answer["second"],
         confidence=answer["confidence"],
     )
-    return as_too_noisy(chart) if answer["noisy"] else chart
+    chart = as_too_noisy(chart) if answer["noisy"] else chart
+    published = services().surveys.published(row)
+    document = answer["document"]
+    n = document["n"] if "n" in document else document["after"]["n"]
+    question = f"{choices['questions'][chosen['of']]} {answer['first']} minus {answer['second']}"
+    foot = foot_of(published, n, answer["confidence"])
+    return told(chart, answer["title"], question, "In percentage points.", *foot)

@@ -77,13 +77,16 @@ def report(name: str, version: int) -> Response:
     history = parts.public_results.history(row)
     standing = next((one for one in history if one["taken_back_at"] is None), None)
     chosen = _chosen(request.args)
-    shows = not_over is None and refusal is None
+    runs = parts.surveys.state(row).value in ("open", "closing")
+    shows = (not_over is None or runs) and refusal is None
     return page(
         "report.html",
         **of_survey(row, "report"),
         refusal=refusal,
         not_over=not_over,
         questions=labels_of(published),
+        runs=runs,
+        randomised={one.name for one in published.perturbed},
         chosen=chosen,
         results=_results(request.args.getlist("result")),
         regressions=[one for one in shown_of(row) if one["regression"]],
@@ -138,7 +141,7 @@ def report_file(name: str, version: int) -> Response:
 @private
 @comes_back(report)
 def publish_results(name: str, version: int) -> Response:
-    """Publish chosen results of a closed survey to everybody."""
+    """Publish chosen results to everybody, of a survey that still runs as results so far."""
     row = reached(name, version, Role.EDITOR)
     parts = services()
     if not request.form.get("confirm"):
@@ -154,7 +157,8 @@ def publish_results(name: str, version: int) -> Response:
             field="attribute",
         )
     choices = parts.survey_reports.choices(row, may_export=False, **_chosen(request.form))
-    parts.public_results.publish(row, choices, actor=member().actor)
+    so_far = bool(request.form.get("so_far"))
+    parts.public_results.publish(row, choices, actor=member().actor, so_far=so_far)
     parts.actions.record(member().actor, "published-results", survey=row.name, version=row.version)
     return see(url_for("dashboard.report", name=name, version=version) + "#public")
 

@@ -92,8 +92,44 @@ class PublicResults:
                 "publish in some seconds",
             )
 
-    def publish(self, row: VersionRow, choices: Choices, *, actor: str) -> PublicationDocument:
-        """Make the results of a closed version public; an earlier publication gives way.
+    def require_running(self, row: VersionRow, choices: Choices) -> None:
+        """Refuse results so far that show more of a respondent than a randomised answer.
+
+        Two publications of a survey that runs differ by the reports between them. What was
+        randomised stays randomised; answers in clear would be told of few people, or of one.
+
+        Raises
+        ------
+        Refused
+            ``survey-not-over``: a question that is shown is sent in clear, or nobody can answer
+            yet.
+        """
+        state = self._surveys.state(row)
+        if state not in (State.OPEN, State.CLOSING):
+            raise Refused(
+                "survey-not-over",
+                f"{row.name} version {row.version} is {state.value}; results so far are those of a "
+                "survey that runs",
+            )
+        shown = {*choices.attributes, *(name for pair in choices.cross_tables for name in pair)}
+        shown |= {name for query in choices.results for name in query.names()}
+        published = self._surveys.published(row)
+        clear = [one for one in sorted(shown) if not published.attribute(one).perturbed]
+        if clear or any(not query.names() for query in choices.results):
+            named = ", ".join(clear) or "another result is of all questions and some of them"
+            verb = "are" if len(clear) > 1 or not clear else "is"
+            raise Refused(
+                "survey-not-over",
+                f"{named} {verb} sent in clear, and {row.name} version {row.version} still runs: "
+                "two publications would tell the answers of those who came between them; leave "
+                "this out, or publish once the survey is closed",
+                field="attribute",
+            )
+
+    def publish(
+        self, row: VersionRow, choices: Choices, *, actor: str, so_far: bool = False
+    ) -> PublicationDocument:
+        """Make the results of a version public; an earlier publication gives way.
 
         Parameters
         ----------
@@ -101,6 +137,8 @@ class PublicResults:
             The version, and what is shown of it.
         actor : str
             As the action log names who publishes.
+        so_far : bool
+            Whether they may be those of a survey that still runs: of randomised answers alone.
 
         Returns
         -------
@@ -115,7 +153,10 @@ class PublicResults:
             ``survey-not-over``, ``not-enough-reports``; ``payload-too-large``: the files are
             larger than a publication may be; ``unavailable``.
         """
-        self.require_over(row)
+        if so_far and self._surveys.state(row) is not State.CLOSED:
+            self.require_running(row, choices)
+        else:
+            self.require_over(row)
         self._reports.require_short(choices)
         report = self._reports.report(row, choices, may_export=False)
         try:
@@ -126,9 +167,9 @@ class PublicResults:
                 beside=f"{row.version}/",
                 bundle=BUNDLE,
             ).encode()
+            bundle = report.bundle
         except NotDrawn as error:
             raise Refused("unavailable", str(error), retry_after=RETRY_AFTER_SECONDS) from error
-        bundle = report.bundle
         if max(len(page), len(bundle)) > MOST_BYTES:
             raise Refused(
                 "payload-too-large",

@@ -1,0 +1,186 @@
+"""Estimates as bands: a row for each, with its label, its figure, its interval and its dot.
+
+A page shows them as they are here, at any width; a file that stands alone is made of the same rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from hushpoll_server.charts.figures import (
+    fixed,
+    percent,
+    points,
+    points_figure,
+    points_limits,
+    share_figure,
+    share_limits,
+)
+from hushpoll_server.charts.rows import Share, Unknown
+from hushpoll_shared.querying.possible import DIFFERENCES, SHARES, Possible, cut_ends
+
+_STEPS: Final = (0.01, 0.02, 0.04, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
+"""Where an axis of shares may end, so that its middle is a whole number of points, or half one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """An estimate on an axis that goes from 0 to 100.
+
+    Attributes
+    ----------
+    label, figure, limits : str
+        What it is of, the estimate, and its interval in words; that is empty without one.
+    start, width, dot : float
+        Where the interval begins, how long it is, and where the estimate stands, in [0, 100].
+    main : bool
+        Whether it is the one that the headline is about.
+    hollow : bool
+        Whether nothing can be concluded of it.
+    below, above : bool
+        Whether its interval goes on beyond the axis, where an arrow stands.
+    known : bool
+        Whether there is an estimate; without one there are no marks.
+    """
+
+    label: str
+    figure: str
+    limits: str
+    start: float
+    width: float
+    dot: float | None
+    main: bool = False
+    hollow: bool = False
+    below: bool = False
+    above: bool = False
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Bands:
+    """Bands on one axis.
+
+    Attributes
+    ----------
+    title : str
+        Of one of several beside each other; else empty.
+    rows : tuple of Band
+        From above.
+    ticks : tuple of (float, str)
+        Places on the axis, in [0, 100], and their words.
+    zero : float or None
+        Where no difference, or the fair value, stands; None where the axis begins there.
+    """
+
+    title: str
+    rows: tuple[Band, ...]
+    ticks: tuple[tuple[float, str], ...]
+    zero: float | None = None
+
+
+def bands_of(
+    rows: Sequence[Share | Unknown],
+    *,
+    possible: Possible | None,
+    main: str | None = None,
+    axis: tuple[float, float] | None = None,
+    title: str = "",
+) -> Bands:
+    """Return the bands of shares, of their differences, or of other numbers near them.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        At least one, in the order to show.
+    possible : (float, float) or None
+        What the values can be; intervals and dots are cut to it. None: they are shares that are not
+        cut.
+    main : str, optional
+        The category of the headline.
+    axis : (float, float), optional
+        Its ends, where several have the same; by default they follow from the rows.
+    title : str
+        Of one of several beside each other.
+    """
+    low, high = axis or axis_of([rows], possible)
+
+    def place(value: float) -> float:
+        return round(min(max(100 * (value - low) / (high - low), 0.0), 100.0), 2)
+
+    shown = []
+    for row in rows:
+        value = row["frequency"]
+        if value is None:
+            label, words = row["category"], "cannot tell"
+            shown.append(Band(label, words, "", 0.0, 0.0, None, known=False))
+            continue
+        lower, upper = cut_ends(row["lower"], row["upper"], possible)
+        start = place(value if lower is None else lower)
+        end = place(value if upper is None else upper)
+        figure, limits = _words(value, row["lower"], row["upper"], possible)
+        band = Band(
+            label=row["category"],
+            figure=figure,
+            limits=limits,
+            start=start,
+            width=round(end - start, 2),
+            dot=place(value),
+            main=row["category"] == main,
+        )
+        shown.append(band)
+    zero = place(0.0) if low < 0 < high else None
+    return Bands(title, tuple(shown), _ticks(low, high, place, possible), zero)
+
+
+def axis_of(
+    panels: Iterable[Sequence[Share | Unknown]], possible: Possible | None
+) -> tuple[float, float]:
+    """Return the ends of an axis on which all rows of all panels have their places."""
+    ends = [0.0]
+    for rows in panels:
+        for row in rows:
+            both = cut_ends(row["lower"], row["upper"], possible)
+            ends += [end for end in (*both, row["frequency"]) if end is not None]
+    least, most = min(ends), max(ends)
+    if possible is not None:
+        least, most = max(least, possible[0]), min(most, possible[1])
+    if possible == SHARES:
+        return 0.0, _end(most)
+    if possible == DIFFERENCES:
+        reach = _end(max(-least, most))
+        return -reach, reach
+    return (-_end(-least) if least < 0 else 0.0), _end(most)
+
+
+def _end(most: float) -> float:
+    return next((end for end in _STEPS if most <= end + 1e-9), math.ceil(most))
+
+
+def _ticks(
+    low: float, high: float, place: Callable[[float], float], possible: Possible | None
+) -> tuple[tuple[float, str], ...]:
+    places = 0 if 100 * high >= 4 else 1
+
+    def words(value: float) -> str:
+        return points(value, places) if possible == DIFFERENCES else percent(value, places)
+
+    if possible == DIFFERENCES:
+        return tuple((place(end), words(end)) for end in (low, 0.0, high))
+    return tuple((place(end), words(end)) for end in (low, (low + high) / 2, high))
+
+
+def _words(
+    value: float, lower: float | None, upper: float | None, possible: Possible | None
+) -> tuple[str, str]:
+    if possible == DIFFERENCES:
+        if lower is None or upper is None:
+            return points(value), ""
+        return points_figure(value, lower, upper), points_limits(lower, upper)
+    if possible == SHARES:
+        return share_figure(value, lower, upper), share_limits(lower, upper)
+    if lower is None or upper is None:
+        return percent(value), ""
+    return percent(value), f"{fixed(100 * lower, 1)} to {percent(upper)}"

@@ -1,0 +1,160 @@
+"""Figures as people read them: the one place that decides digits, percent, points and signs.
+
+A figure has the digits that its interval supports, a true minus sign, and a space that does not
+break before its unit. Files, JSON and terminals have the exact numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from hushpoll_shared.querying.possible import DIFFERENCES, SHARES, Possible, cut_ends
+
+MINUS: Final = "\u2212"
+NO_BREAK: Final = "\u00a0"
+PERCENT: Final = f"{NO_BREAK}%"
+MOST_PLACES: Final = 4
+_HYPHEN: Final = re.compile(r"(?<![\w.\u2212-])-(?=\d)")
+_DECIMAL: Final = re.compile(r"(?<![\w.])([+-]?)(\d+\.\d{4})(?![\w.])")
+
+
+def with_minus(text: str) -> str:
+    """Return a text whose negative numbers have a true minus sign."""
+    return _HYPHEN.sub(MINUS, text)
+
+
+def places_of(width: float, length: float) -> int:
+    """Return how many decimals an interval supports: two of its last digit fit into its width.
+
+    Parameters
+    ----------
+    width : float
+        Of the interval, in the unit of the figure.
+    length : float
+        Of the whole scale; one of 20 or more needs no decimal to begin with.
+    """
+    places = 0 if length >= 20 else 1
+    while places < MOST_PLACES and width < 2 * 10.0**-places:
+        places += 1
+    return places
+
+
+def fixed(value: float, places: int, *, plus: bool = False) -> str:
+    """Return a number with so many decimals, never as minus zero; with its sign if `plus`."""
+    rounded = round(value, places) + 0.0
+    if plus and rounded == 0:
+        plus = False
+    return with_minus(f"{rounded:{'+' if plus else ''}.{places}f}")
+
+
+def percent(share: float, places: int = 1) -> str:
+    """Return a share as a percentage."""
+    return f"{fixed(100 * share, places)}{PERCENT}"
+
+
+def points(difference: float, places: int = 1) -> str:
+    """Return a difference of shares in percentage points, with its sign and without the unit."""
+    return fixed(100 * difference, places, plus=True)
+
+
+def level(confidence: float | str) -> str:
+    """Return a confidence as a percentage, such as 95 %."""
+    return f"{round(100 * float(confidence), 6):g}{PERCENT}"
+
+
+def share_figure(value: float, lower: float | None, upper: float | None) -> str:
+    """Return an estimated share with the digits that its interval supports.
+
+    One that falls outside 0 to 100 % is said to be about 0 or about 100 %.
+    """
+    if value < 0:
+        return f"about 0{PERCENT}"
+    if value > 1:
+        return f"about 100{PERCENT}"
+    return percent(value, _share_places(lower, upper))
+
+
+def share_limits(lower: float | None, upper: float | None) -> str:
+    """Return the interval of a share in percent, cut to what is possible; empty without one."""
+    if lower is None or upper is None:
+        return ""
+    places = _share_places(lower, upper)
+    low, high = cut_ends(lower, upper, SHARES)
+    return f"{fixed(100 * low, places)} to {percent(high, places)}"
+
+
+def points_figure(value: float, lower: float, upper: float) -> str:
+    """Return a difference of shares with the digits that its interval supports."""
+    places = places_of(100 * (upper - lower), 100)
+    said = points(min(max(value, -1.0), 1.0), places)
+    return f"{said}{NO_BREAK}point{'' if said.lstrip('+' + MINUS) == '1' else 's'}"
+
+
+def points_limits(lower: float, upper: float) -> str:
+    """Return the interval of a difference of shares, cut to what is possible."""
+    places = places_of(100 * (upper - lower), 100)
+    low, high = cut_ends(lower, upper, DIFFERENCES)
+    return f"{points(low, places)} to {points(high, places)}"
+
+
+def scale_figure(value: float, lower: float, upper: float, ends: Possible) -> str:
+    """Return a mean with the digits that its interval supports, within its scale."""
+    low, high = ends
+    places = places_of(upper - lower, high - low)
+    return fixed(min(max(value, low), high), places)
+
+
+def scale_limits(lower: float, upper: float, ends: Possible) -> str:
+    """Return the interval of a mean, cut to its scale."""
+    places = places_of(upper - lower, ends[1] - ends[0])
+    low, high = cut_ends(lower, upper, ends)
+    return f"{fixed(low, places)} to {fixed(high, places)}"
+
+
+def cell_of_shares(text: str, possible: Possible | None) -> str:
+    """Return a cell of a result's table as a page shows it.
+
+    Parameters
+    ----------
+    text : str
+        As a terminal has it: shares with four decimals.
+    possible : (float, float) or None
+        What its numbers can be; those of shares and of their differences become percentages and
+        points.
+    """
+    if possible not in (SHARES, DIFFERENCES):
+        return with_minus(text)
+
+    def shown(found: re.Match[str]) -> str:
+        number = float(found[1] + found[2])
+        # All of its digits: rounded once more, it could differ from the same number elsewhere.
+        return fixed(100 * number, 2, plus=found[1] == "+")
+
+    told, changed = _DECIMAL.subn(shown, text)
+    if not changed or possible == DIFFERENCES:
+        return with_minus(told)
+    return f"{told}{PERCENT}"
+
+
+def _share_places(lower: float | None, upper: float | None) -> int:
+    if lower is None or upper is None:
+        return 1
+    low, high = cut_ends(lower, upper, SHARES)
+    return places_of(100 * (high - low), 100)
+
+
+def levels(confidences: Sequence[str]) -> list[tuple[str, str]]:
+    """Return confidences to choose from, each with its words."""
+    return [(one, level(one)) for one in confidences]
+
+
+FILTERS: Final[dict[str, Callable[..., Any]]] = {
+    "percentage": percent,
+    "percentage_points": points,
+    "level": level,
+    "levels": levels,
+    "true_minus": with_minus,
+}
+"""What templates write figures with."""

@@ -1,0 +1,38 @@
+"""Figures as people read them: digits, signs, percent, points."""
+
+from __future__ import annotations
+
+import pytest
+
+from hushpoll_server.charts import figures
+from hushpoll_shared.querying.possible import DIFFERENCES, SHARES
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (figures.percent(0.25), "25.0 %"),
+        (figures.percent(-0.0001), "0.0 %"),
+        (figures.percent(-0.034), "\u22123.4 %"),
+        (figures.points(0.123), "+12.3"),
+        (figures.points(-0.123), "\u221212.3"),
+        (figures.points(0.0001), "0.0"),
+        (figures.level("0.95"), "95 %"),
+        (figures.level(0.999), "99.9 %"),
+        (figures.share_figure(0.2512, 0.2432, 0.2592), "25.1 %"),
+        (figures.share_figure(0.25, 0.17, 0.34), "25 %"),
+        (figures.share_figure(-0.2, -0.4, -0.1), "about 0 %"),
+        (figures.share_limits(-0.1, 0.14), "0 to 14 %"),
+        (figures.points_figure(-0.19, -0.32, -0.06), "\u221219 points"),
+        (figures.points_figure(0.01, -0.1, 0.1), "+1 point"),
+        (figures.points_limits(-0.32, 0.06), "\u221232 to +6"),
+        (figures.scale_figure(5.71, 4.8, 6.6, (0, 10)), "5.7"),
+        (figures.scale_limits(-1.0, 6.6, (0, 10)), "0.0 to 6.6"),
+        (figures.cell_of_shares("-0.1000 to 0.2000", SHARES), "\u221210.00 to 20.00 %"),
+        (figures.cell_of_shares("+0.1234", DIFFERENCES), "+12.34"),
+        (figures.cell_of_shares("-1.5 of 10", None), "\u22121.5 of 10"),
+        (figures.cell_of_shares("18-24", None), "18-24"),
+    ],
+)
+def test_figure_has_one_notation(told, words):
+    assert told.replace("\u00a0", " ") == words

@@ -1,0 +1,69 @@
+"""The words of the main pages: plain ones, with the terms in the help alone."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+
+pytestmark = pytest.mark.sqlite
+
+BANNED = (
+    "sealed",
+    "released",
+    "minimum batch",
+    "debiased",
+    "parts to measure with",
+    "plus or minus",
+    "0.95 interval",
+)
+"""Terms of the server's, which a main page says in plain words; what is folded may explain them."""
+
+START = "/surveys/work/versions/1"
+PAGES = (
+    "/",
+    START,
+    f"{START}/estimates",
+    f"{START}/estimates?attribute=age&among=gender",
+    f"{START}/cross-tables?a=gender&b=age",
+    f"{START}/comparison?of=age&beside=groups+of+gender",
+    f"{START}/results",
+    f"{START}/results/ordered-answers?attribute=country",
+    f"{START}/models",
+    f"{START}/fairness",
+    f"{START}/quality",
+    f"{START}/report",
+    "/surveys/few/versions/1/estimates",
+    "/surveys/few/versions/1/cross-tables?a=gender&b=age",
+)
+DETAILS = re.compile(r"<details\b(?:(?!<details\b).)*?</details>", re.DOTALL)
+
+
+def open_words(html):
+    """The text of a page that is not folded."""
+    before = None
+    while before != html:
+        before, html = html, DETAILS.sub(" ", html)
+    return unescape(re.sub(r"<(style|script)\b.*?</\1>|<[^>]*>", " ", html, flags=re.DOTALL))
+
+
+def test_main_pages_have_plain_words(site, visit):
+    site.fill(site.publish(title="Work and health"), 60)
+    site.seal()
+    site.fill(site.publish(name="few", minimum_batch=100), 5)
+    visitor = visit("ada", every="admin")
+    found = {}
+    for path in PAGES:
+        page = visitor.get(path)
+        assert page.status_code == 200, path
+        words = open_words(page.text)
+        terms = [word for word in BANNED if word in words.casefold()]
+        # A minus sign is no hyphen.
+        found[path] = [*terms, *re.findall(r"(?<![\w-])-\d\S*", words)]
+    assert {path: words for path, words in found.items() if words} == {}
+
+
+def test_words_that_are_folded_are_no_words_of_a_page():
+    html = "<p>a</p><details><summary>x</summary>sealed<details>released</details></details>b"
+    assert open_words(html).split() == ["a", "b"]
