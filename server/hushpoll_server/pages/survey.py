@@ -18,11 +18,12 @@ from flask import Blueprint, Response, render_template, request
 from hushpoll_analysis.html import style_sheet
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.pages.assets import ENTRY, WORKER, assets
+from hushpoll_server.pages.assets import assets
 from hushpoll_server.pages.encodings import encoded
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.words import ENGLISH, Words, catalogues, words_for
+from hushpoll_shared.page_scripts import ENTRY, WORKER
 from hushpoll_shared.spelling.languages import chosen, closest, direction
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
@@ -55,6 +56,8 @@ MOST_RADIO_BUTTONS: Final = 8
 """Choices that are all shown at once; more go into a list, or are typed if they are numbers."""
 MOST_STEPS: Final = 11
 """Choices of a scale that stand in a row; a longer scale is shown as if it were none."""
+SHORTEST_STEPS: Final = 2
+"""Characters up to which the names of steps stand in one row, however many there are."""
 KEPT_BYTES: Final = 64 * 2**20
 
 Kind = Literal["radio", "select", "number", "options"]
@@ -97,6 +100,11 @@ class Question:
     def steps(self) -> tuple[tuple[int, str], ...]:
         """The choices of a scale, from one end to the other."""
         return self.choices if self.missing is None else self.choices[:-1]
+
+    @property
+    def short(self) -> bool:
+        """Whether the steps are named so shortly that 11 of them fit a row of a narrow phone."""
+        return all(len(name) <= SHORTEST_STEPS for _, name in self.steps)
 
     @property
     def beside(self) -> tuple[tuple[int, str], ...]:
