@@ -17,6 +17,7 @@ PUBLIC: dict[str, dict[str, tuple[str, ...]]] = {
         "client.js": ("SurveyClient", "Options"),
         "ledger.js": ("Limits",),
         "preview.js": ("preview", "inWords", "Preview", "Perturbed"),
+        "consequences.js": ("consequences", "Label"),
         "outbox.js": ("Receipt",),
         "published.js": ("readPublished", "Published"),
         "words.js": ("Words",),

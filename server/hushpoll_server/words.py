@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -25,6 +25,19 @@ from hushpoll_shared.survey.consequences import SaidLabel, label_of, say_label
 from hushpoll_shared.survey.published import Published
 
 ENGLISH: Final = "en"
+# Words that a page says only of a survey that has what they are about.
+_ONLY_FOR: Final[tuple[tuple[re.Pattern[str], Callable[[Published], object]], ...]] = (
+    (re.compile(r"draw(\..+|n)?"), lambda survey: survey.draws),
+    (re.compile(r"people(\..+)?|.+\.person"), lambda survey: survey.shared_device),
+    (
+        re.compile(r"(truth\.)?number(\..+)?"),
+        lambda survey: any(one.number is not None for one in survey.attributes),
+    ),
+    (
+        re.compile(r"(beliefs\.|guess\.|level\.|limit\.|truth\.)?block(\..+)?"),
+        lambda survey: survey.together or survey.selects,
+    ),
+)
 _PART: Final = re.compile(r"^export const (\w+) = (\{.*?^\});$", re.DOTALL | re.MULTILINE)
 
 
@@ -54,12 +67,19 @@ class Words:
         """Say who can learn what from what is sent to a survey."""
         return say_label(label_of(published, hosted=hosted), self.label_texts, self.language)
 
-    @property
-    def embedded(self) -> Markup:
-        """The words of the scripts as JSON inside the page; empty if the scripts have them."""
+    def embedded(self, survey: Published) -> Markup:
+        """Return the scripts' words as JSON inside the page; empty if the scripts have them.
+
+        Words about what the survey does not have are left out.
+        """
         if self.language == ENGLISH:
             return Markup("")
-        document = json.dumps(self.script, ensure_ascii=False, separators=(",", ":"))
+        words = {
+            key: text
+            for key, text in self.script.items()
+            if all(has(survey) for about, has in _ONLY_FOR if about.fullmatch(key))
+        }
+        document = json.dumps(words, ensure_ascii=False, separators=(",", ":"))
         return Markup(document.replace("<", "\\u003c"))  # noqa: S704  # no markup is left
 
 

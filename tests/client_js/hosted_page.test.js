@@ -212,7 +212,7 @@ test("the review of ten questions fits two phone screens, and every figure is on
   assert.equal(await figures.isVisible(), true);
   const operator = page.getByRole("row", { name: "The operator of the server" });
   assert.equal(await operator.isVisible(), false);
-  await page.getByText("Who can learn what from what is sent").first().click();
+  await page.getByText("Who can learn what").first().click();
   assert.equal(await operator.getByRole("cell").innerText(), "a hint: odds times 150 at most; with other scripts, your answer");
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
   assert.deepEqual(await offences(page), []);
@@ -258,31 +258,49 @@ test("a follow-up comes and goes with its router's answer, and what went away is
   };
   const { page, said } = await open("follow", { draft });
   const shown = async () => page.locator("fieldset:visible").evaluateAll((fields) => fields.map(({ dataset }) => dataset.attribute));
-  const others = ["town", "smoker", "age", "trade"];
-  const all = ["town", "smoker", "amount", "brand", "age", "trade"];
   const progress = () => page.locator("#answered-words").innerText();
-  assert.deepEqual(await shown(), others);
+  const pages = () => page.locator("#page-of").innerText();
+  const turn = (name) => page.getByRole("button", { name, exact: true }).click();
+  assert.deepEqual(await shown(), ["town", "smoker"]);
   assert.equal(await page.getByRole("heading", { name: "Smoking" }).isVisible(), false);
   assert.match(await progress(), /0 of 4/);
+  assert.equal(await pages(), "Page 1 of 2");
   await page.getByLabel("yes", { exact: true }).check();
+  assert.equal(await pages(), "Page 1 of 3");
+  // A page is left when its questions have what they want, and not before.
+  await turn("Next page");
+  await page.getByRole("alert").getByText("One question wants an answer:").waitFor();
+  assert.deepEqual(await shown(), ["town", "smoker"]);
+  await page.locator('[data-attribute="town"] select').selectOption({ label: "Oslo" });
+  await turn("Next page");
+  assert.deepEqual(await shown(), ["amount"]);
   await page.getByLabel("more than 20").check();
   await page.getByLabel("blue").check();
-  assert.deepEqual(await shown(), all);
+  assert.deepEqual(await shown(), ["amount", "brand"]);
   assert.equal(await page.getByRole("heading", { name: "Smoking" }).isVisible(), true);
-  assert.match(await progress(), /3 of 6/);
+  assert.match(await progress(), /4 of 6/);
   assert.deepEqual(await offences(page), []);
+  await turn("Back");
   await page.getByLabel("no", { exact: true }).check();
-  assert.deepEqual(await shown(), others);
+  assert.equal(await pages(), "Page 1 of 2");
   await page.getByLabel("yes", { exact: true }).check();
-  assert.deepEqual(await shown(), ["town", "smoker", "amount", "age", "trade"]);
+  await turn("Next page");
+  assert.deepEqual(await shown(), ["amount"]);
   assert.equal(await page.locator('[data-attribute="amount"] input:checked').count(), 0);
+  await page.getByLabel("up to 20").check();
+  await turn("Next page");
+  assert.deepEqual(await shown(), ["age", "trade"]);
+  assert.equal(await pages(), "Page 3 of 3");
   // What is asked must be answered, what is not asked must not.
-  await page.locator('[data-attribute="town"] select').selectOption({ label: "Oslo" });
   await page.getByRole("spinbutton", { name: "How old are you?" }).fill("44");
-  await page.getByLabel("office").check();
   await toReview(page);
   await page.getByRole("alert").getByText("One question wants an answer:").waitFor();
+  await page.getByLabel("office").check();
+  await turn("Back");
+  await turn("Back");
   await page.getByLabel("no", { exact: true }).check();
+  await turn("Next page");
+  assert.equal(await pages(), "Page 2 of 2");
   await toReview(page);
   await heading(page, "What would be sent");
   const together = await page.locator("#review-together").innerText();
@@ -903,8 +921,12 @@ test("a respondent reads the survey in the browser's language, and answers with 
   assert.match(await page.locator("header").innerText(), /Gefragt von The Institute[^]*Damit wir die Woche\nplanen können\./);
   assert.equal(await page.locator("legend").first().getAttribute("lang"), "de");
   await page.getByLabel("gut", { exact: true }).check();
+  const turn = () => page.getByRole("button", { name: german.PAGE.next }).click();
+  assert.equal(await page.locator("#page-of").innerText(), "Seite 1 von 3");
   assert.equal(await page.locator("#answered-words").innerText(), "Beantwortete Fragen: 1 von 3");
+  await turn();
   await page.getByRole("spinbutton", { name: "age" }).fill("30");
+  await turn();
   await page.getByLabel("9", { exact: true }).check();
   assert.equal(await page.locator("#answered-words").innerText(), "Beantwortete Fragen: 3 von 3");
   await page.getByRole("button", { name: german.PAGE.go_on }).click();
@@ -925,10 +947,12 @@ test("a link to another language keeps the digest and the token, and has its own
   await heading(page, "Work and health");
   await page.getByRole("link", { name: "Deutsch" }).click();
   await heading(page, "Arbeit und Gesundheit");
-  await page.locator("#go-on:enabled").waitFor();
+  await page.locator("#go-on:enabled").waitFor({ state: "attached" });
   assert.equal(page.url(), `${url}?lang=de#sha256=${digest}`);
   await page.getByLabel("keine Angabe").check();
+  await page.getByRole("button", { name: german.PAGE.next }).click();
   await page.getByRole("spinbutton", { name: "age" }).fill("17");
+  await page.getByRole("button", { name: german.PAGE.next }).click();
   await page.getByLabel("0", { exact: true }).check();
   await page.getByRole("button", { name: german.PAGE.go_on }).click();
   await page.getByRole("button", { name: german.PAGE.send }).click();
@@ -968,6 +992,17 @@ for (const colorScheme of ["light", "dark"]) {
     });
     assert.deepEqual(lines, [1, 1, 1, 1, 1]);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), PHONE.width);
+    // From 0 to 10 is one row, each step wide enough for a finger (24 px).
+    await page.locator(".scale input").first().check();
+    await page.getByRole("button", { name: "Next page" }).click();
+    await page.getByRole("spinbutton", { name: "age" }).fill("20");
+    await page.getByRole("button", { name: "Next page" }).click();
+    const steps = await page.locator(".scale:visible .step").evaluateAll((all) => all.map((step) => step.getBoundingClientRect()).map(({ top, width }) => [top, width]));
+    assert.equal(steps.length, 11);
+    assert.equal(new Set(steps.map(([top]) => top)).size, 1);
+    assert.ok(steps.every(([, width]) => width >= 24), JSON.stringify(steps));
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), PHONE.width);
+    assert.deepEqual(await offences(page), []);
   });
 }
 
@@ -975,7 +1010,9 @@ test("two people answer on one device where the survey allows it, each with a le
   const { page, said } = await open("shared", { draft: { ...WORDED, shared_device: true } });
   const answer = async () => {
     await page.getByLabel("bad", { exact: true }).check();
+    await page.getByRole("button", { name: "Next page" }).click();
     await page.getByRole("spinbutton", { name: "age" }).fill("20");
+    await page.getByRole("button", { name: "Next page" }).click();
     await page.getByLabel("10", { exact: true }).check();
     await toReview(page);
     await agree(page);
@@ -985,7 +1022,7 @@ test("two people answer on one device where the survey allows it, each with a le
   assert.match(await page.locator("#people").innerText(), /You answer as person 1\./);
   await page.getByRole("button", { name: "I am another person" }).click();
   await page.getByText("You answer as person 2.").waitFor();
-  await page.locator("#go-on:enabled").waitFor();
+  await page.locator("#go-on:enabled").waitFor({ state: "attached" });
   await answer();
   assert.match(await receiptOf(page), /6 for this survey, 6 by person 2 in all/);
   assert.equal(await server.count("shared"), 2);

@@ -11,6 +11,8 @@ from markupsafe import Markup
 from hushpoll_server.words import Words, catalogues, words_for
 from hushpoll_shared.spelling.spelled_numbers import SPELLED_LANGUAGES
 from hushpoll_shared.survey.consequences import ENGLISH
+from hushpoll_shared.survey.manifest import Manifest
+from sample_survey import make_draft
 
 TITLES = {"de": "Arbeit", "nl": "Werk"}
 EMBEDDED = re.compile(r'<script type="application/json" id="words">(.*?)</script>', re.DOTALL)
@@ -74,7 +76,8 @@ def test_values_are_escaped_and_markup_is_not():
 
 def test_words_in_a_page_cannot_end_their_element():
     text = "</script><script>"
-    embedded = Words("de", {}, {"a": text}).embedded
+    published = Manifest.from_dict(make_draft()).resolve()
+    embedded = Words("de", {}, {"a": text}).embedded(published)
     assert "<" not in embedded
     assert json.loads(embedded) == {"a": text}
 
@@ -106,7 +109,33 @@ def test_page_and_texts_are_marked_with_their_languages(
     if page == "en":
         assert embedded == []  # the script has them
     else:
-        assert [json.loads(one) for one in embedded] == [catalogues()[page].script]
+        (words,) = [json.loads(one) for one in embedded]
+        whole = catalogues()[page].script
+        assert words == {key: whole[key] for key in words}
+        # What it does not have, such as draws and blocks, it has no words of.
+        assert {key.partition(".")[0] for key in whole if key not in words} == {
+            *("beliefs", "block", "draw", "drawn", "guess", "level", "limit", "number", "people"),
+            *("receipt", "review", "truth"),
+        }
+
+
+def test_a_survey_with_a_block_numbers_a_draw_and_several_people_has_all_words():
+    whole = catalogues()["de"]
+    several = {"name": "ab", "attributes": ["a", "b"]}
+    yes = {"role": "sensitive", "protocol": "GRR", "categories": ["no", "yes"]}
+    pay = {"role": "sensitive", "protocol": "GRR", "number": {"low": 0, "high": 99}}
+    draft = {
+        "name": "w",
+        "version": 1,
+        "title": "W",
+        "epsilon": "2",
+        "shared_device": True,
+        "attributes": [{"name": name} | yes for name in "abc"] + [{"name": "pay"} | pay],
+        "together": [several],
+        "draws": [{"name": "some", "blocks": ["ab", "c"], "answer": 1}],
+    }
+    survey = Manifest.from_dict(draft).resolve()
+    assert json.loads(whole.embedded(survey)) == whole.script
 
 
 def test_a_language_that_no_survey_states_is_unknown_on_a_page_that_is_not_english(site):

@@ -56,6 +56,8 @@ MOST_RADIO_BUTTONS: Final = 8
 """Choices that are all shown at once; more go into a list, or are typed if they are numbers."""
 MOST_STEPS: Final = 11
 """Choices of a scale that stand in a row; a longer scale is shown as if it were none."""
+SHORTEST_STEPS: Final = 2
+"""Characters up to which the names of steps stand in one row, however many there are."""
 KEPT_BYTES: Final = 64 * 2**20
 
 Kind = Literal["radio", "select", "number", "options"]
@@ -98,6 +100,11 @@ class Question:
     def steps(self) -> tuple[tuple[int, str], ...]:
         """The choices of a scale, from one end to the other."""
         return self.choices if self.missing is None else self.choices[:-1]
+
+    @property
+    def short(self) -> bool:
+        """Whether the steps are named so shortly that 11 of them fit a row of a narrow phone."""
+        return all(len(name) <= SHORTEST_STEPS for _, name in self.steps)
 
     @property
     def beside(self) -> tuple[tuple[int, str], ...]:

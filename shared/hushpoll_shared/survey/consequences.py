@@ -269,7 +269,7 @@ def label_text(published: Published) -> str:
 
 ENGLISH: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "label.title": "Who can learn what from what is sent",
+        "label.title": "Who can learn what",
         "label.who": "Who",
         "label.in_clear": "Answers sent as they are",
         "label.randomised": "Randomised answers",

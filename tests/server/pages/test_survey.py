@@ -353,6 +353,8 @@ def test_a_scale_keeps_the_missing_category_apart():
     assert (score.kind, score.scale, len(score.steps)) == ("radio", True, 11)
     assert score.beside == ((11, "none"),)
     assert not fit.scale
+    assert score.short
+    assert not asked(categories=["bad", "so so", "good"], scale="ordinal").short
 
 
 def test_a_long_scale_is_a_list():

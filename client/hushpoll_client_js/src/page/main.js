@@ -14,6 +14,7 @@ import { offerLanguages } from "./languages.js";
 import { readLink } from "./link.js";
 import { checkBrowser } from "./needs.js";
 import { keepForOffline } from "./offline.js";
+import { pagesOf } from "./pages.js";
 import { currentPerson, databaseOf, otherPeople, rememberPerson, showPeople } from "./people.js";
 import { showNotice, showReceipt } from "./receipt.js";
 import { showReview } from "./review.js";
@@ -35,6 +36,9 @@ const moment = { own: false, dropped: false, sending: false, person: shared === 
 /** Sends what waits, and ends the wait for the next attempt. */
 let tryAgain = () => {};
 let tryNow = () => {};
+
+/** The form, a section at a time; made once the form is checked. @type {import("./pages.js").Pages} */
+let pages;
 
 /** Of the current person; made once the browser is known to have what it needs. @type {SurveyClient} */
 let client;
@@ -172,29 +176,49 @@ async function review(published, again) {
   // Another tab, or another person, may have answered meanwhile.
   if (await entryOf(published)) return drop(published);
   const { faults, ...own } = readForm(form, shown(published));
-  markFaults(form, faults);
   if (faults.length) {
     showPart("survey");
-    showProblem(
-      element("p", {}, words.say("faults", { count: faults.length })),
-      element("ul", {}, ...faults.map(({ field, question, words: wanted }) => {
-        const input = firstInput(field);
-        const to = element("a", { href: `#${input?.id}` }, surveyText("span", question));
-        to.addEventListener("click", (event) => {
-          // The address keeps its digest, and the history its steps.
-          event.preventDefault();
-          input?.focus();
-        });
-        return element("li", {}, ...words.parts("fault", { question: to, wanted }));
-      })),
-    );
+    pages.to(faults[0].field);
+    sayFaults(faults);
     return undefined;
   }
+  markFaults(form, faults);
   const others = (await client.ledger()).filter((entry) => entry.digest !== published.digest);
   showReview(preview(shown(published), own.answers, words), own, total(others), moment.person);
   if (!again) step("review", true);
   showPart("review");
   return undefined;
+}
+
+/**
+ * Mark the questions that still want an answer, with a way to each; whether there are any.
+ *
+ * @param {import("./form.js").Fault[]} faults
+ */
+function sayFaults(faults) {
+  markFaults(form, faults);
+  if (!faults.length) return false;
+  showProblem(
+    element("p", {}, words.say("faults", { count: faults.length })),
+    element("ul", {}, ...faults.map(({ field, question, words: wanted }) => {
+      const input = firstInput(field);
+      const to = element("a", { href: `#${input?.id}` }, surveyText("span", question));
+      to.addEventListener("click", (event) => {
+        // The address keeps its digest, and the history its steps.
+        event.preventDefault();
+        pages.to(field);
+        input?.focus();
+      });
+      return element("li", {}, ...words.parts("fault", { question: to, wanted }));
+    })),
+  );
+  return true;
+}
+
+/** Go to the next page of questions, if those of this one have what they want. @param {Published} published */
+async function turnPage(published) {
+  const { faults } = readForm(form, shown(published));
+  if (!sayFaults(faults.filter(({ field }) => pages.has(field)))) pages.turn(1);
 }
 
 /**
@@ -207,6 +231,7 @@ async function drop(published) {
   moment.dropped = hasAnswers(form);
   form.reset();
   showAsked(form, shown(published));
+  pages.show(0);
   if ((await showAnswered(published)) === "waiting") deliver(published);
 }
 
@@ -224,6 +249,7 @@ async function send(published) {
     moment.own = true;
     form.reset();
     showAsked(form, shown(published));
+    pages.show(0);
     countAnswers(form);
     deliver(published);
   } finally {
@@ -289,8 +315,10 @@ async function start() {
 /** @param {Published} published */
 async function ready(published) {
   sayTreatment(form, shown(published));
+  pages = pagesOf(form, shown(published));
   const follow = () => {
     showAsked(form, shown(published));
+    pages.show();
     countAnswers(form);
   };
   form.addEventListener("input", follow);
@@ -299,11 +327,15 @@ async function ready(published) {
   tryAgain = () => void deliver(published);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    attempt(() => review(published));
+    attempt(() => (pages.isLast() ? review(published) : turnPage(published)));
   });
   // When a field is left, not at each key: a mark that goes moves what stands below it.
   form.addEventListener("change", () => {
     if (unmarkAnswered(form, readForm(form, shown(published)).faults)) showProblem();
+  });
+  byId("back").addEventListener("click", () => {
+    showProblem();
+    pages.turn(-1);
   });
   byId("change").addEventListener("click", () => history.back());
   byId("send").addEventListener("click", () => attempt(() => send(published)));

@@ -20,6 +20,8 @@ export const PAGE = {
   "need.clear": "Sie können die Frage überspringen: Dann wird „{missing}“ gesendet.",
   "need.follow_up": "Wird nur nach manchen Antworten auf „{router}“ gefragt.",
   "choose": "Bitte wählen …",
+  "next": "Nächste Seite",
+  "back": "Zurück",
   "go_on": "Ansehen, was gesendet würde",
   "review.step": "Schritt 2 von 2: ansehen und zustimmen",
   "review.heading": "Was gesendet würde",
@@ -104,6 +106,7 @@ export const SCRIPT = {
   "beliefs.question": "Wie wahrscheinlich etwas über Sie einer Person erscheinen kann, die gesehen hat, was zu dieser Frage gesendet wird",
   "beliefs.before": "Vorher",
   "beliefs.afterwards": "Nachher",
+  "page": "Seite {page} von {count}",
   "answered": "Beantwortete Fragen: {answered} von {total}",
   "faults": {
     "one": "Bei einer Frage fehlt noch eine gültige Antwort:",
@@ -208,7 +211,7 @@ export const SCRIPT = {
 };
 
 export const LABEL = {
-  "label.title": "Wer was aus dem Gesendeten erfahren kann",
+  "label.title": "Wer was erfahren kann",
   "label.who": "Wer",
   "label.in_clear": "Unverändert gesendete Antworten",
   "label.randomised": "Randomisierte Antworten",

@@ -24,6 +24,8 @@ export const PAGE = {
   "need.clear": "You may skip it: “{missing}” is then sent.",
   "need.follow_up": "Asked only after some answers to “{router}”.",
   "choose": "Choose …",
+  "next": "Next page",
+  "back": "Back",
   "go_on": "See what would be sent",
   "review.step": "Step 2 of 2: look, and agree",
   "review.heading": "What would be sent",
@@ -105,6 +107,7 @@ export const SCRIPT = {
   "beliefs.question": "How likely something about you can seem to a person who has seen what is sent for this question",
   "beliefs.before": "Before",
   "beliefs.afterwards": "Afterwards",
+  "page": "Page {page} of {count}",
   "answered": "Questions answered: {answered} of {total}",
   "faults": {
     "one": "One question wants an answer:",
@@ -209,7 +212,7 @@ export const SCRIPT = {
 };
 
 export const LABEL = {
-  "label.title": "Who can learn what from what is sent",
+  "label.title": "Who can learn what",
   "label.who": "Who",
   "label.in_clear": "Answers sent as they are",
   "label.randomised": "Randomised answers",

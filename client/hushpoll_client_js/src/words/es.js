@@ -20,6 +20,8 @@ export const PAGE = {
   "need.clear": "Puede omitir esta pregunta: entonces se envía «{missing}».",
   "need.follow_up": "Se pregunta solo después de algunas respuestas a «{router}».",
   "choose": "Elija …",
+  "next": "Página siguiente",
+  "back": "Atrás",
   "go_on": "Ver lo que se enviaría",
   "review.step": "Paso 2 de 2: mirar y dar su acuerdo",
   "review.heading": "Lo que se enviaría",
@@ -104,6 +106,7 @@ export const SCRIPT = {
   "beliefs.question": "Lo probable que algo sobre usted puede parecerle a una persona que ha visto lo que se envía para esta pregunta",
   "beliefs.before": "Antes",
   "beliefs.afterwards": "Después",
+  "page": "Página {page} de {count}",
   "answered": "Preguntas respondidas: {answered} de {total}",
   "faults": {
     "one": "Falta una respuesta válida en una pregunta:",
@@ -208,7 +211,7 @@ export const SCRIPT = {
 };
 
 export const LABEL = {
-  "label.title": "Quién puede saber qué por lo que se envía",
+  "label.title": "Quién puede saber qué",
   "label.who": "Quién",
   "label.in_clear": "Respuestas enviadas tal cual",
   "label.randomised": "Respuestas aleatorizadas",

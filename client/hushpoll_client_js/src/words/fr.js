@@ -20,6 +20,8 @@ export const PAGE = {
   "need.clear": "Vous pouvez passer cette question\u00a0: «\u00a0{missing}\u00a0» est alors envoyé.",
   "need.follow_up": "N’est posée qu’après certaines réponses à «\u00a0{router}\u00a0».",
   "choose": "Choisissez …",
+  "next": "Page suivante",
+  "back": "Retour",
   "go_on": "Voir ce qui serait envoyé",
   "review.step": "Étape 2 sur 2\u00a0: regarder et donner son accord",
   "review.heading": "Ce qui serait envoyé",
@@ -104,6 +106,7 @@ export const SCRIPT = {
   "beliefs.question": "À quel point une chose à votre sujet peut sembler probable à une personne qui a vu ce qui est envoyé pour cette question",
   "beliefs.before": "Avant",
   "beliefs.afterwards": "Après",
+  "page": "Page {page} sur {count}",
   "answered": "Questions avec réponse\u00a0: {answered} sur {total}",
   "faults": {
     "one": "Une question attend une réponse\u00a0:",
@@ -208,7 +211,7 @@ export const SCRIPT = {
 };
 
 export const LABEL = {
-  "label.title": "Qui peut apprendre quoi de ce qui est envoyé",
+  "label.title": "Qui peut apprendre quoi",
   "label.who": "Qui",
   "label.in_clear": "Réponses envoyées telles quelles",
   "label.randomised": "Réponses randomisées",
