@@ -232,9 +232,9 @@ def coefficients(
     z = known.quantile(confidence)
     slopes = [place for place, one in enumerate(family.coefficients) if _slope(one, family.columns)]
     expected_of = {
-        place: float(errors[place] * wide[of])
+        place: float(errors[place] * wide[number])
         for place in slopes
-        if (of := family.coefficients[place].column) is not None
+        if (number := family.coefficients[place].column) is not None
     }
     # where one slope is too noisy the others are far from normal, too
     all_sets = not likelihood.prior and any(one > NOISY for one in expected_of.values())

@@ -159,10 +159,10 @@ def _ratio(
 ) -> AdjustedOdds:
     """Return the ratio, with its interval."""
     strata = int(stratum.max()) + 1
-    size = np.bincount(stratum, weights, strata).astype(np.float64)
+    size = np.asarray(np.bincount(stratum, weights, strata), np.float64)
     x = cells if weights is None else cells * weights[:, None]
     sums = [np.bincount(stratum, column, strata) for column in x.T]
-    total = np.stack(sums, axis=1).astype(np.float64)
+    total = np.asarray(np.stack(sums, axis=1), np.float64)
     own = np.stack(
         [np.bincount(stratum, x[:, i] * x[:, j], strata) for i, j in ((0, 3), (1, 2))], axis=1
     )
