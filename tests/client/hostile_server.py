@@ -173,6 +173,8 @@ def _by_path(path: str, job_id: str) -> dict[str, Any]:
         about = {} if query.compares else _valid(OfRelease)
         members = _valid(query.result_type)
         del members["about"]
+        for attribute in members.get("attributes", ()):
+            attribute.pop("option", None)  # whose categories are selected and not selected
         return about | members
     if "/jobs" in path:
         return answered | {"id": job_id}

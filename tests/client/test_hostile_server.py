@@ -25,10 +25,13 @@ COMMANDS = {
     "draft begin": (NAME, "--version", "1"),
     "draft check": ("draft.json",),
     "draft delete": (JOB_ID, "--yes"),
+    "draft import": ("form.json",),
     "draft list": (),
     "draft publish": (JOB_ID, "--revision", "1"),
     "draft save": ("draft.json", "--id", JOB_ID, "--revision", "1"),
     "draft show": (JOB_ID,),
+    "page-digest": (),
+    "privacy-sheet": (NAME, "--out", "report.html"),
     "survey show": (NAME,),
     "survey list": (),
     "survey close": (NAME, "--yes"),
@@ -105,6 +108,7 @@ def call(monkeypatch, capsys, tmp_path, draft):
     monkeypatch.setenv("HUSHPOLL_LEDGER", str(tmp_path / "ledger.sqlite"))
     (tmp_path / "draft.json").write_text(json.dumps(draft))
     (tmp_path / "two.csv").write_text("one\nb\nb\n")
+    (tmp_path / "form.json").write_text(json.dumps({"elements": [{"type": "boolean", "name": "q"}]}))
 
     def run(*arguments: str, typed: str = "") -> tuple[object, str, str]:
         monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
@@ -128,6 +132,8 @@ def check(*texts: str, wrapped: bool = False) -> None:
 
 
 def arguments(command: str, url: str) -> list[str]:
+    if command == "page-digest":
+        return [command, f"{url}/s/{NAME}"]
     return [*command.split(), *COMMANDS[command], "--url", url]
 
 

@@ -264,8 +264,8 @@ def check_goals(goals: Sequence[Goal], published: Published) -> None:
         if goal.kind == SLOPE:
             check_slope(slope_of(goal, published, goal.value or 0.0), str(goal))
             continue
-        _require_answered(goal, published)
         attributes = [published.attribute(name) for name in goal.names]
+        _require_answered(goal, published)
         if goal.kind in PAIRS:
             of, given = goal.names
             pair(published, of, given, ("want", "want"))

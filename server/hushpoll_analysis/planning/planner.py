@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Any, Final, TypedDict
+from typing import Any, Final, TypedDict, cast
 
 from hushpoll_analysis.planning.blocks.sums import (
     Share,
@@ -118,6 +118,12 @@ def question_precision(published: Published, attribute: PublishedAttribute, n: i
     width, difference = (outcome(goal, published, n, AuditAssumptions()) for goal in goals)
     assert width.value is not None  # noqa: S101  (a width)
     return {"width": width.value, "detectable": difference.value, "mean_width": None}
+
+
+def _of_its_kind(precision: Precision) -> dict[str, float | None]:
+    """Return how precise a question will be, with the width of a mean for a number alone."""
+    found = cast("dict[str, float | None]", precision)
+    return {key: value for key, value in found.items() if key != "mean_width" or value is not None}
 
 
 def _precision_of_number(
@@ -365,7 +371,7 @@ def _option(
                 "protocol": oracle.name,
                 "epsilon": format_epsilon(oracle.epsilon),
                 "realized_epsilon": format_epsilon(oracle.realized_epsilon),
-                **question_precision(published, attribute, n),
+                **_of_its_kind(question_precision(published, attribute, n)),
             }
         )
         name = attribute.block or attribute.name

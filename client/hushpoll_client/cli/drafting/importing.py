@@ -14,6 +14,7 @@ from hushpoll_shared.drafts.yaml_writer import write_yaml
 from hushpoll_shared.importing.drafting import Imported
 from hushpoll_shared.importing.formats import import_file
 from hushpoll_shared.importing.report_text import report_text
+from hushpoll_shared.spelling.text import printable
 
 
 @click.command("import")
@@ -50,7 +51,8 @@ def import_draft(
         with analyst(url or "", authorized(token)) as client:
             draft = client.add_draft(imported.manifest)
         document["draft"] = draft
-        kept = f"The server keeps the draft {draft.get('id')}, revision {draft.get('revision')}."
+        about = (printable(draft.get(key)) for key in ("id", "revision"))
+        kept = "The server keeps the draft {}, revision {}.".format(*about)
     emit(document, lambda: f"{report_text(imported)}\n\n{kept}", as_json=as_json)
 
 
