@@ -430,6 +430,8 @@ test("the keyboard alone is enough, and the focus follows", async () => {
   await press("Tab", "Enter");
   await heading(page, "What would be sent");
   assert.equal(await page.evaluate(() => document.activeElement.id), "review-heading");
+  await press("Tab"); // the label of consequences, which is folded
+  assert.equal(await page.evaluate(() => document.activeElement.tagName), "SUMMARY");
   await press("Tab", "Enter");
   await heading(page, "Thank you. Your answers have arrived.");
   assert.equal(await page.evaluate(() => document.activeElement.id), "receipt-heading");

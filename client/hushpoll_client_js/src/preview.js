@@ -206,8 +206,13 @@ export function partsOf(published) {
   const [spent, reach] = [spentOn(published), reaching(published)];
   /** @type {Record<string, bigint>} */
   const parts = {};
-  published.fields.filter(({ oracle }) => oracle).forEach(({ name }, at) => {
+  /** @type {Record<string, number>} */
+  const counted = {};
+  published.fields.filter(({ oracle }) => oracle).forEach(({ name, draw }, at) => {
     const own = owners.get(name) ?? name;
+    counted[own] = (counted[own] ?? 0) + 1;
+    // Of a select-all whose options are drawn, as many count as a device answers.
+    if (draw && counted[own] > draw.answer) return;
     parts[own] = (parts[own] ?? 0n) + reach[at];
   });
   return {

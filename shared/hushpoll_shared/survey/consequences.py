@@ -158,9 +158,14 @@ def _largest_part(published: Published) -> Decimal:
         for name in select.attributes
         if name in published.reach
     }
+    answered = {draw.name: draw.answer for draw in published.draws}
     parts: dict[str, list[Decimal]] = {}
     for name, reach in published.reach.items():
-        parts.setdefault(apart.get(name, name), []).append(reach)
+        question = apart.get(name, name)
+        part = parts.setdefault(question, [])
+        # Of a select-all whose options are drawn, as many count as a device answers.
+        if name == question or len(part) < answered.get(question, len(apart)):
+            part.append(reach)
     return max(total_epsilon(part) for part in parts.values())
 
 

@@ -150,6 +150,9 @@ def test_one_question_and_a_select_all_are_the_whole() -> None:
     assert label_of(both).single == max(
         both.budget["a"], sum(part for name, part in both.budget.items() if name != "a")
     )
+    assert [draw.name for draw in both.draws] == ["d"]  # of whose options a device answers one
+    pairs = survey(options | {"want": "pairs"}, question("a"))
+    assert label_of(pairs).single == max(pairs.budget.values())
 
 
 @pytest.mark.parametrize(
