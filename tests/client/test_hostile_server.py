@@ -108,7 +108,9 @@ def call(monkeypatch, capsys, tmp_path, draft):
     monkeypatch.setenv("HUSHPOLL_LEDGER", str(tmp_path / "ledger.sqlite"))
     (tmp_path / "draft.json").write_text(json.dumps(draft))
     (tmp_path / "two.csv").write_text("one\nb\nb\n")
-    (tmp_path / "form.json").write_text(json.dumps({"elements": [{"type": "boolean", "name": "q"}]}))
+    (tmp_path / "form.json").write_text(
+        json.dumps({"elements": [{"type": "boolean", "name": "q"}]})
+    )
 
     def run(*arguments: str, typed: str = "") -> tuple[object, str, str]:
         monkeypatch.setattr(sys, "stdin", io.StringIO(typed))

@@ -291,10 +291,10 @@ ENGLISH: Final[Mapping[str, str]] = MappingProxyType(
         "label.hint.3": "as good as your answer",
         "label.hint.beyond": "a strong hint: odds times {factor}",
         "label.scripts": "{hint}; with other scripts, your answer",
-        "label.team.batches": "They get reports shuffled, at least {count} at a time but for the "
+        "label.team.batches": "They get reports in mixed order, at least {count} at a time but for the "
         "last time, without address and time.",
-        "label.team.end": "They get all reports together, shuffled, when the survey is over, "
-        "without address and time.",
+        "label.team.end": "They get all reports together, in mixed order, when the survey is "
+        "over, without address and time.",
         "label.team.immediate": "If they ask before and after your report arrives, they can tell "
         "it from the others, and when it came.",
         "label.team.token": "A person who has your token can find out that it was used; the report "
@@ -306,10 +306,10 @@ ENGLISH: Final[Mapping[str, str]] = MappingProxyType(
         "it could, and know whose report it is.",
         "label.operator.scripts": "The scripts that randomise come from this server, too.",
         "label.intruder.why": "The stored reports have no name, no address and no token. Until "
-        "yours is shuffled among others, its number is beside it. A person who stays there sees "
+        "yours is mixed with others, its number is beside it. A person who stays there sees "
         "what the operator sees.",
         "label.court.why": "It can demand what is stored, and this device, which knows the number "
-        "of your report: that finds it only until it is shuffled among others.",
+        "of your report: that finds it only until it is mixed with others.",
         "label.household.why": "People who use this device can see that it has answered. Until the "
         "report is sent, it waits here, where they can read it as the people who ask can.",
         "label.single": "What is sent for one question, or for questions that are randomised "
