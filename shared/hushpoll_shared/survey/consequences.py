@@ -291,8 +291,8 @@ ENGLISH: Final[Mapping[str, str]] = MappingProxyType(
         "label.hint.3": "as good as your answer",
         "label.hint.beyond": "a strong hint: odds times {factor}",
         "label.scripts": "{hint}; with other scripts, your answer",
-        "label.team.batches": "They get reports in mixed order, at least {count} at a time but for the "
-        "last time, without address and time.",
+        "label.team.batches": "They get reports in mixed order, at least {count} at a time but for "
+        "the last time, without address and time.",
         "label.team.end": "They get all reports together, in mixed order, when the survey is "
         "over, without address and time.",
         "label.team.immediate": "If they ask before and after your report arrives, they can tell "

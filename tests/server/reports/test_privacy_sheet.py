@@ -28,7 +28,13 @@ DRAFT = {
         {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]},
         {"name": "drinks", "role": "sensitive", "categories": ["no", "yes"]},
         {"name": "town", "role": "plain", "categories": ["a", "b"], "question": "Where?"},
-        {"name": "drugs", "role": "sensitive", "categories": ["x", "y"], "select": {}},
+        {
+            "name": "drugs",
+            "role": "sensitive",
+            "categories": ["x", "y"],
+            "select": {},
+            "want": "pairs",
+        },
     ],
 }
 
