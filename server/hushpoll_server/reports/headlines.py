@@ -22,7 +22,6 @@ from hushpoll_server.charts.figures import (
 )
 from hushpoll_shared.queries.answered_shares import SharesOfAnswered
 from hushpoll_shared.queries.changes import ChangeOfShares
-from hushpoll_shared.queries.conditional_shares import SharesInGroups
 from hushpoll_shared.queries.cross_tables import JointShares
 from hushpoll_shared.queries.dependencies import OutcomesOfTests, name_of
 from hushpoll_shared.queries.estimates import EstimatedShares
@@ -32,7 +31,7 @@ from hushpoll_shared.queries.ordered_changes import ChangeOfStatistics
 from hushpoll_shared.queries.simultaneous_estimates import SharesTogether
 from hushpoll_shared.queries.simultaneous_means import MeansTogether
 from hushpoll_shared.querying.possible import Possible
-from hushpoll_shared.querying.result import Result
+from hushpoll_shared.querying.result import GROUPS, Result
 from hushpoll_shared.querying.rows import ends_of
 from hushpoll_shared.spelling.text import isolated
 
@@ -81,8 +80,7 @@ def of_groups(rows: Iterable[Any], group: str, reference: str) -> str:
 
 @singledispatch
 def _headline(result: Result) -> str:
-    del result
-    return ""
+    return _of_shares_in_groups(result) if result.told_as == GROUPS else ""
 
 
 @_headline.register
@@ -162,8 +160,7 @@ def _(result: JointShares) -> str:
     return f"Largest share, {both}: {share_figure(top.frequency, top.lower, top.upper)} ({limits})"
 
 
-@_headline.register
-def _(result: SharesInGroups) -> str:
+def _of_shares_in_groups(result: Any) -> str:
     if result.differences is not None and not result.too_noisy("differences"):
         told = [one for one in result.differences if _apart(one)]
         if not told:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from hushpoll_shared.querying.possible import DIFFERENCES, SHARES
 from hushpoll_shared.querying.query import Query, asked, confidence, simultaneous
-from hushpoll_shared.querying.result import Result, Section, told
+from hushpoll_shared.querying.result import GROUPS, Result, Section, told
 from hushpoll_shared.querying.rows import (
     ESTIMATE,
     HOW_TO_READ,
@@ -32,6 +32,7 @@ class SharesInGroups(Result):
     """The estimated distribution of one attribute within each category of another."""
 
     title: ClassVar[str] = "conditional shares"
+    told_as: ClassVar[str] = GROUPS
 
     of: str
     given: str

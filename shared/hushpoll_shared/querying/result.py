@@ -22,6 +22,8 @@ from hushpoll_shared.querying.verdict import (
 )
 from hushpoll_shared.tables.result_table import Cell
 
+GROUPS: Final = "shares in groups"
+"""A kind of finding: the largest difference of shares between groups."""
 SMALL_GROUPS: Final = (
     "In words, which groups in clear were merged or left out for a reader who may not export; "
     "absent: none."
@@ -159,6 +161,9 @@ class Result:
 
     title: ClassVar[str]
     """Of its table, in a few words."""
+
+    told_as: ClassVar[str] = ""
+    """The kind of finding that its headline is; empty where a page has words for it alone."""
 
     has_options: ClassVar[bool] = False
     """Whether its rows have the texts of options, so that they need not be told beside it."""

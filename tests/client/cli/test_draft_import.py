@@ -49,7 +49,7 @@ def test_what_is_missing_or_wrong_is_told_with_the_remedy(tmp_path):
 def test_the_how_to_page_s_form_gives_what_the_page_says(root, tmp_path):
     page = (root / "docs" / "how-to" / "import-a-form.md").read_text(encoding="utf-8")
     form, out = tmp_path / "form.csv", tmp_path / "survey.yaml"
-    form.write_text(page.split("```csv\n")[1].split("```")[0], encoding="utf-8")
+    form.write_text(page.split("```text\n")[1].split("```")[0], encoding="utf-8")
     done = run(form, "--out", out)
     assert "2 taken, 0 changed, 0 to be decided, 1 dropped" in " ".join(done.output.split())
     smokes, daily = load_document(out)["attributes"]

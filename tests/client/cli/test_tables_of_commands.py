@@ -26,6 +26,8 @@ WITHOUT = {
     "manifest": "checks a document",
     "migrate": "changes a database",
     "model": "models, whose numbers are in the card",
+    "page-digest": "prints a digest",
+    "privacy-sheet": "writes a page",
     "predict": "prints CSV; --out is the file of it",
     "report": "writes a page, which has its tables as files",
     "results": "publishes a page, which has its tables as files",

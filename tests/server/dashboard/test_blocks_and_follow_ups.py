@@ -202,7 +202,7 @@ def test_every_statistic_says_what_it_leaves_out(released, visit):
     shares = analyst.get(f"{START}/estimates").text
     for text in (shares, report.text):
         asked, everybody = (
-            text.index(f"hares of {who} asked amount")
+            text.index(f"hares of {who} asked “")
             for who in ("those who were", "all people, with those who were not")
         )
         assert asked < everybody

@@ -67,7 +67,9 @@ def test_groups_are_those_of_the_api_with_their_difference(filled, visit):
         r"<td class=\"range\">([-+\d.]+)\D* to ([-+\d.]+)", unescape(text).replace("\u2212", "-")
     )
     assert shown
-    assert all(-100 <= float(end) <= 100 for pair in shown for end in pair)
+    for low, high in (map(float, pair) for pair in shown):
+        # An interval that is outside as a whole, which chance gives now and then, is not cut.
+        assert (-100 <= low <= high <= 100) or low > 100 or high < -100
     rows = csv.DictReader(visitor.get(address(".csv", **query)).text.splitlines())
     assert any(float(row["lower"] or 0) < -1 for row in rows if row["statistic"] == "difference")
     file = visitor.get(address(".csv", **query))

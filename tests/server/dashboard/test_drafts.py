@@ -464,8 +464,7 @@ def test_a_draft_begins_with_the_sample_s_questions_and_is_published(site, visit
     draft = site.services.drafts.find(path.rpartition("/")[2])
     published = site.services.drafts.publish(draft, revision=None)
     survey = site.services.surveys.published(published.row)
-    assert [block.name for block in survey.together] == ["smoking"]
-    assert [draw.name for draw in survey.draws] == ["awake"]
+    assert [block.name for block in survey.together] == ["smoking", "awake"]
     assert [select.name for select in survey.selects] == ["awake"]
     assert survey.attribute("cigarettes").ask_if is not None
     assert survey.attribute("rent").number is not None

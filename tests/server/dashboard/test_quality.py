@@ -39,7 +39,7 @@ def test_counts_add_up_and_refusals_of_each_day_are_shown(site, visit):
     assert (second["day"], second["duplicate"]) == ("2026-03-02", 0)
     assert [sum(day["rejected"].values()) for day in (first, second)] == [2, 1]
     page = visit("eve", work="reader").get(QUALITY).text
-    assert "these are the sealed ones" in page
+    assert "and these are all that are counted" in page
     assert "Repeated and refused reports: 4 reports on 2 days" in page
     assert "Test the reports" not in page
     assert "Bonferroni" not in page

@@ -60,7 +60,8 @@ def test_shares_among_a_group_are_those_of_the_api(filled, visit, of, given, gro
             known += 1
             shown = shown_share(share)
             low, high = (f"{100 * shown[key]:.1f}&nbsp;%" for key in ("lower", "upper"))
-            assert f"{low} to {high}".replace("-0.0", "0.0") in text, share
+            words = f"{low} to {high}".replace("-0.0", "0.0").replace("-", "\N{MINUS SIGN}")
+            assert words in text, share
         else:
             assert f'<td class="range">{share["bound"]}</td>' in text
     assert known
