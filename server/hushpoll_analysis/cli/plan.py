@@ -256,7 +256,7 @@ MEAN_TELLS: Final = 0.25
 
 def _tells(row: dict[str, Any]) -> float:
     """Return the half-width up to which a share, or the mean of a number, tells something."""
-    return MEAN_TELLS if row["mean_width"] is not None else share_tells(row["k"])
+    return MEAN_TELLS if row.get("mean_width") is not None else share_tells(row["k"])
 
 
 def _precision(rows: list[dict[str, Any]], noisy: list[str]) -> Table:
@@ -270,7 +270,7 @@ def _precision(rows: list[dict[str, Any]], noisy: list[str]) -> Table:
     for row in rows:
         found = "none" if row["detectable"] is None else f"{100 * row['detectable']:.1f} points"
         reach = f"{50 * row['width']:.1f} points"
-        if row["mean_width"] is not None:
+        if row.get("mean_width") is not None:
             half = row["mean_width"] / 2
             reach = f"mean {half:,.{max(0, 2 - len(str(int(half))))}f}"
             found = found.replace("points", "% of the range")
