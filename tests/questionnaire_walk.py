@@ -134,6 +134,13 @@ def walk(
     return read(page, f"{url}/dashboard/surveys/{NAME}/versions/1", people)
 
 
+def open_parts(page: Page, part: str) -> None:
+    """Open parts of the form that are folded, and what is folded in them."""
+    closed = page.locator(f"{part}:not([open]) > summary, {part} details:not([open]) > summary")
+    while closed.locator("visible=true").count():
+        closed.locator("visible=true").first.click()
+
+
 def write(page: Page) -> dict[str, Any]:
     """Write the survey into the form of a draft, with its translation; return its manifest."""
     page.get_by_label("Title").fill("Everyday life")
@@ -142,10 +149,9 @@ def write(page: Page) -> dict[str, Any]:
     for place, question in enumerate(QUESTIONS):
         if place:
             page.get_by_role("button", name="Add a question").click()
-        page.locator(f"#q{place} summary").first.click()
+        open_parts(page, f"#q{place}")
         fill(page, {f"q{place}-{name}": text for name, text in question.items()})
-    for summary in ("Questions put together", "Period, who may answer, release", "Translations"):
-        page.locator("summary", has_text=summary).click()
+    open_parts(page, "#draft-form details")
     fill(page, SURVEY)
     page.locator("#new-language").fill("de")
     page.get_by_role("button", name="Add it").click()
@@ -238,20 +244,20 @@ def read(page: Page, survey: str, people: list[dict[str, str]]) -> list[str]:
         told = list(rows)
         return 100 * sum(told) / len(told)
 
-    table = page.get_by_role("region", name="Table of drugs")
+    table = region(page, "Table of Which of these have you taken?")
     for place, option in enumerate(("Cannabis", "Cocaine", "Other")):
         truth = share(one[f"drugs_{place + 1}"] == "selected" for one in people)
         lines.append(covered(table, option, truth))
     smokers = [one for one in people if one["smokes"] == "Yes"]
-    asked = page.get_by_role("region", name="Shares of those who were asked amount")
+    asked = region(page, "Shares of those who were asked “How many cigarettes a day?”")
     for much in ("Few", "Many"):
         lines.append(covered(asked, much, share(one["amount"] == much for one in smokers)))
     mean = sum(int(one["income"]) for one in people) / n
     lines.append(
-        covered(page.get_by_role("region", name="Mean and quantiles of income"), "mean", mean)
+        covered(region(page, "Mean and quantiles of “What do you earn a month?”"), "mean", mean)
     )
     page.goto(f"{survey}/cross-tables?a=violence&b=gender")
-    grid = page.get_by_role("region", name="Table of shares")
+    grid = region(page, "Table of shares")
     rows = {one.locator("th").first.inner_text(): one for one in grid.locator("tbody tr").all()}
     for hit in ("No", "Yes"):
         for column, gender in enumerate(("Female", "Male")):
@@ -259,6 +265,11 @@ def read(page: Page, survey: str, people: list[dict[str, str]]) -> list[str]:
             truth = share((one["violence"], one["gender"]) == (hit, gender) for one in people)
             lines.append(held(f"violence {hit}, gender {gender}", cell, truth))
     return lines
+
+
+def region(page: Page, label: str):
+    """Return a part of a page by its label, folded or not."""
+    return page.locator(f'[role=region][aria-label="{label}"]')
 
 
 def covered(region, category: str, truth: float) -> str:
