@@ -1,4 +1,4 @@
-"""Sheets of a workbook that somebody brings: XLSX, XLS, or one CSV file with all sheets in it.
+"""Sheets of a workbook that a person brings: XLSX, XLS, or one CSV file with all sheets in it.
 
 Such a file may be anything. Its size is bounded before and while it is unpacked, nothing in it is
 run or fetched, and cells beyond the bounds are refused, not left out.

@@ -3,7 +3,7 @@
 A draw that the draft does not have is made of all its blocks, but for those that must be answered
 with others: the target, and in one of two candidates each question that is wanted in several pairs.
 How many a device answers is the number of least variance of the shares that are wanted, among those
-with which somebody answers each pair that is wanted or marked, and the group with the label.
+with which a respondent answers each pair that is wanted or marked, and the group with the label.
 """
 
 from __future__ import annotations

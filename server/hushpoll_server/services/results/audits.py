@@ -5,16 +5,12 @@ An audit is the result of a job ``fairness``, and has the job's id. It is kept u
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Final, cast
 
-from hushpoll_server.errors import Refused
-from hushpoll_server.services.results.jobs import Jobs
-from hushpoll_server.services.surveys.access import Grant
+from hushpoll_server.services.results.kept_jobs import KeptJobs
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_server.store.jobs import DONE, JobRow
-from hushpoll_server.store.models import ModelStore
+from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.wire.audit_documents import AuditDocument, MetricDocument
 from hushpoll_shared.wire.documents import AuditEntry, AuditSummary, ReleaseTimes, ShortMetric
 
@@ -22,52 +18,22 @@ KIND: Final = "fairness"
 _KEPT: Final = ("value", "lower", "upper", "conclusion", "withheld")
 
 
-class Audits:
+class Audits(KeptJobs):
     """Audits of survey versions."""
 
-    def __init__(self, store: ModelStore, jobs: Jobs) -> None:
-        self._store = store
-        self._jobs = jobs
+    kind = KIND
+    noun = "audit"
 
     def history(self, row: VersionRow) -> list[AuditEntry]:
-        """Return the newest 200 audits of a version, each with what it found once it is done."""
-        rows = self._jobs.newest_of(row, KIND)
-        cards = self._store.cards([job.id for job in rows if job.state == DONE])
+        """Return the newest 200 of a version, each with what it found once it is done."""
         return [
-            {
-                "job": self._jobs.describe(job),
-                "audit": json.loads(cards[job.id]) if job.id in cards else None,
-            }
-            for job in rows
+            {"job": self._jobs.describe(job), "audit": summary} for job, summary in self.newest(row)
         ]
 
-    def find(self, job_id: str) -> JobRow:
-        """Return the job of an audit.
-
-        Raises
-        ------
-        Refused
-            ``not-found``: there is none of this id, or none any more.
-        """
-        job = self._jobs.find(job_id)
-        if job.kind != KIND:
-            raise Refused("not-found", f"job {job_id!r} is no audit", field="audit_id")
-        return job
-
     def report(self, job: JobRow) -> AuditDocument:
-        """Return what an audit says, as `hushpoll fairness --json` prints it.
-
-        Raises
-        ------
-        Refused
-            ``job-not-done``: it waits, runs or has failed; ``job-cancelled``.
-        """
-        report: AuditDocument = json.loads(b"".join(self._jobs.result(job)))
-        return report
-
-    def delete(self, job: JobRow, grant: Grant) -> None:
-        """Delete an audit that has ended; raises as ``Jobs.forget``."""
-        self._jobs.forget(job, grant, what="audit")
+        """Return what it says, as `hushpoll fairness --json` prints it; raises as `document`."""
+        found: AuditDocument = self.document(job)
+        return found
 
 
 def summary_of(report: AuditDocument, about_release: ReleaseTimes) -> AuditSummary:

@@ -6,66 +6,33 @@ deleted.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from hushpoll_server.errors import Refused
-from hushpoll_server.services.results.jobs import Jobs
-from hushpoll_server.services.surveys.access import Grant
+from hushpoll_server.services.results.kept_jobs import KeptJobs
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_server.store.jobs import DONE, JobRow
-from hushpoll_server.store.models import ModelStore
+from hushpoll_server.store.jobs import JobRow
 
 KIND: Final = "regress"
 
 
-class Regressions:
+class Regressions(KeptJobs):
     """Regressions of survey versions."""
 
-    def __init__(self, store: ModelStore, jobs: Jobs) -> None:
-        self._store = store
-        self._jobs = jobs
+    kind = KIND
+    noun = "regression"
 
     def history(self, row: VersionRow) -> list[dict[str, Any]]:
         """Return the newest 200 of a version, each with what it found once it is done."""
-        rows = self._jobs.newest_of(row, KIND)
-        cards = self._store.cards([job.id for job in rows if job.state == DONE])
         return [
-            {
-                "job": self._jobs.describe(job),
-                "regression": json.loads(cards[job.id]) if job.id in cards else None,
-            }
-            for job in rows
+            {"job": self._jobs.describe(job), "regression": summary}
+            for job, summary in self.newest(row)
         ]
 
-    def find(self, job_id: str) -> JobRow:
-        """Return the job of a regression.
-
-        Raises
-        ------
-        Refused
-            ``not-found``: there is none of this id, or none any more.
-        """
-        job = self._jobs.find(job_id)
-        if job.kind != KIND:
-            raise Refused("not-found", f"job {job_id!r} is no regression", field="regression_id")
-        return job
-
     def result(self, job: JobRow) -> dict[str, Any]:
-        """Return what a regression says, as `hushpoll regress --json` prints it.
-
-        Raises
-        ------
-        Refused
-            ``job-not-done``: it waits, runs or has failed; ``job-cancelled``.
-        """
-        result: dict[str, Any] = json.loads(b"".join(self._jobs.result(job)))
-        return result
-
-    def delete(self, job: JobRow, grant: Grant) -> None:
-        """Delete a regression that has ended; raises as ``Jobs.forget``."""
-        self._jobs.forget(job, grant, what="regression")
+        """Return what it says, as `hushpoll regress --json` prints it; raises as `document`."""
+        found: dict[str, Any] = self.document(job)
+        return found
 
 
 def summary_of(
