@@ -11,7 +11,6 @@ from hushpoll_training.audits.records_fairness import (
     fairness_of_model,
     fairness_of_records,
 )
-from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.data.coded import describe_codes, override, read_codes
 from hushpoll_training.data.rows import read_rows
 from hushpoll_training.data.target import Target
@@ -21,6 +20,7 @@ from hushpoll_training.encodings.registry import ENCODINGS, create_encoding
 from hushpoll_training.evaluation.evaluation import Evaluation, cross_validate, evaluate
 from hushpoll_training.evaluation.metric import Metric
 from hushpoll_training.evaluation.metrics import FAIRNESS, GROUP_RATES, METRICS, UTILITY, measure
+from hushpoll_training.learners.claim import PrivacyClaim
 from hushpoll_training.learners.classifier import LDPClassifier
 from hushpoll_training.learners.learner import FitOptions, Learner
 from hushpoll_training.learners.registry import LEARNERS, create_learner

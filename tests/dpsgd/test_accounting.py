@@ -11,7 +11,7 @@ from hushpoll_training.central.accounting import (
     epsilon_spent,
     noise_for,
 )
-from hushpoll_training.central.claim import privacy_sentence
+from hushpoll_training.learners.claim import privacy_sentence
 from hushpoll_training.central.gaussian import gaussian_delta
 
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Final
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
-from hushpoll_training.central.claim import PrivacyClaim
+from hushpoll_training.learners.claim import PrivacyClaim
 
 ACCOUNTANTS: Final[Mapping[str, str]] = {
     "prv": "PRV accountant",

@@ -11,7 +11,7 @@ import click
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_training.datasets import LOADERS, load
-from hushpoll_training.experiments.journal import write_file
+from hushpoll_training.runs.whole_file import write_file
 
 
 @click.command()

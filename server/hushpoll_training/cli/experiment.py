@@ -33,7 +33,6 @@ from hushpoll_training.experiments.journal import (
     DESCRIPTION,
     read_description,
     refuse_other_data,
-    write_file,
 )
 from hushpoll_training.experiments.kinds import AnyCell, AnyExperiment
 from hushpoll_training.experiments.methods.configuration import MethodsExperiment
@@ -56,6 +55,7 @@ from hushpoll_training.experiments.results.summaries import (
 from hushpoll_training.experiments.roles import OF_MANIFEST
 from hushpoll_training.learners.registry import DEFAULT, LEARNERS
 from hushpoll_training.runs.cell import TEST_SIZE
+from hushpoll_training.runs.whole_file import write_file
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _FILE_OR_FOLDER = click.Path(path_type=Path)

@@ -15,7 +15,6 @@ from hushpoll_training.experiments.journal import (
     DESCRIPTION,
     read_description,
     refuse_other_data,
-    write_file,
 )
 from hushpoll_training.experiments.methods.trial import Trial
 from hushpoll_training.experiments.results import paper, paper_page, tables
@@ -26,6 +25,7 @@ from hushpoll_training.experiments.results.summaries import (
     read_summaries,
     summarise_results,
 )
+from hushpoll_training.runs.whole_file import write_file
 
 _FILE_OR_FOLDER = click.Path(path_type=Path)
 REFERENCE = "Table of means and deviations per cell, or another run's results."

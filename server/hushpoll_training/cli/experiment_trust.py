@@ -9,9 +9,10 @@ import click
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
-from hushpoll_training.experiments.journal import read_description, refuse_other_data, write_file
+from hushpoll_training.experiments.journal import read_description, refuse_other_data
 from hushpoll_training.experiments.methods.trial import Trial
 from hushpoll_training.experiments.results.results import read_results
+from hushpoll_training.runs.whole_file import write_file
 
 
 @click.command("trust")

@@ -19,6 +19,7 @@ from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject, JsonVa
 from hushpoll_training.experiments.grid import Task
 from hushpoll_training.experiments.kinds import AnyCell
 from hushpoll_training.experiments.methods.trial import Trial
+from hushpoll_training.runs.whole_file import sync_folder, write_file
 
 if sys.platform != "win32":
     import fcntl
@@ -86,7 +87,7 @@ def open_journal(out: Path, description: JsonObject) -> Iterator[Journal]:
         with path.open("ab") as stream:
             # Half a line, which a killed process has left.
             stream.truncate(end)
-            _sync_folder(out)
+            sync_folder(out)
             yield Journal(stream, cells)
 
 
@@ -228,24 +229,3 @@ def _damaged(path: Path, what: str) -> InvalidParameter:
     return InvalidParameter(
         f"{path} is damaged: {what}; restore it, or give another folder", field="out"
     )
-
-
-def write_file(path: Path, content: bytes) -> None:
-    """Replace a file whole: a reader, and a crash, find the old content or the new."""
-    draft = path.with_name(f".{path.name}.writing")
-    with draft.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    draft.replace(path)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    if sys.platform == "win32":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_training.central.claim import PrivacyClaim
+from hushpoll_training.learners.claim import PrivacyClaim
 from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.learners.parameters import Parameter, Value, check_parameters
 
@@ -130,6 +130,8 @@ class Learner(ABC):
         Whether it fits only where there is a protected attribute, in clear or perturbed.
     reads_group : bool
         Whether its models need the group of each person who is predicted, in clear.
+    measures_in_clear : bool
+        Whether it measures something on rows in clear after the fit, by which predictions change.
     takes_missing : bool
         Whether rows may have no value in a column (NaN), as of a question that was not answered.
     files : tuple of str
@@ -157,6 +159,7 @@ class Learner(ABC):
     needs_groups: ClassVar[bool] = False
     compares_groups: ClassVar[bool] = False
     reads_group: ClassVar[bool] = False
+    measures_in_clear: ClassVar[bool] = False
     takes_missing: ClassVar[bool] = False
     files: ClassVar[tuple[str, ...]]
     distributions: ClassVar[tuple[str, ...]] = ()
@@ -180,6 +183,43 @@ class Learner(ABC):
     def calibration(self) -> PrivacyClaim | None:
         """What it promises about further rows in clear that it reads; None if it reads none."""
         return None
+
+    @property
+    def behind(self) -> Learner:
+        """The learner whose fit it changes; itself, where there is no other."""
+        return self
+
+    def held_out(self, rows: int, options: FitOptions) -> npt.NDArray[np.bool_]:
+        """Draw which rows in clear it measures on and is not fitted to, bool[n]; by default none.
+
+        With an `options.noise_seed`, two calls give the same rows.
+        """
+        del options
+        return np.zeros(rows, np.bool_)
+
+    def without_clear_rows(self) -> InvalidParameter:
+        """Return the refusal of records alone, of a learner that measures on rows in clear."""
+        raise NotImplementedError
+
+    def post_process(self, fitted: Fitted, design: Design, options: FitOptions) -> Fitted:
+        """Return a fitted model of the learner `behind` with what is measured on rows in clear.
+
+        Parameters
+        ----------
+        fitted : Fitted
+            What was learned from other rows.
+        design : Design
+            The rows in clear.
+        options : FitOptions
+            Seeds.
+
+        Raises
+        ------
+        InvalidParameter
+            For rows on which it cannot measure.
+        """
+        del design, options
+        return fitted
 
     def without_privacy(self) -> Learner:
         """Return the learner without noise of its own, which fits the NonDP baseline; often itself.

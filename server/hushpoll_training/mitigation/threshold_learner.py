@@ -22,6 +22,7 @@ from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.learners.learner import FitOptions, Fitted, UnsoundModel
 from hushpoll_training.learners.parameters import Choice, Parameter, Range
 from hushpoll_training.learners.wrapped import WrappedLearner
+from hushpoll_training.mitigation.coins import KEY_BYTES, row_coins
 from hushpoll_training.mitigation.design import (
     all_labels,
     at_code,
@@ -44,7 +45,6 @@ from hushpoll_training.mitigation.thresholds import (
     rule_file,
     threshold_rule,
 )
-from hushpoll_training.postprocessing.coins import KEY_BYTES, row_coins
 
 RULE = "thresholds.json"
 

@@ -21,7 +21,6 @@ from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.learners.learner import FitOptions, Fitted, Learner
 from hushpoll_training.mitigation.records import evidence_of_records
 from hushpoll_training.models.recipe import Recipe
-from hushpoll_training.postprocessing.parity_learner import ParityLearner
 
 Codes: TypeAlias = Mapping[str, npt.NDArray[np.int64]]
 """Clear rows: per attribute, codes in [0, k), int64[n]."""
@@ -167,7 +166,7 @@ def fit_records(
     """
     target = Target.of(records.published)
     recipe.refuse_missing(records.published)
-    if isinstance(recipe.learner, ParityLearner):
+    if recipe.learner.measures_in_clear:
         if clear is None:
             raise recipe.learner.without_clear_rows()
         if target.perturbed:

@@ -34,7 +34,10 @@ MEANING: Final = "model.json"
 RUN: Final = "run.json"
 CARD: Final = "card.json"
 CARD_PAGE: Final = "card.html"
-MODEL_FILES: Final = frozenset(file for learner in LEARNERS.values() for file in learner.files)
+
+
+def _model_files() -> frozenset[str]:
+    return frozenset(file for learner in LEARNERS.values() for file in learner.files)
 
 
 def check_directory(directory: Path, *, overwrite: bool = False) -> None:
@@ -49,7 +52,7 @@ def check_directory(directory: Path, *, overwrite: bool = False) -> None:
     """
     directory.mkdir(parents=True, exist_ok=True)
     names = {path.name for path in directory.iterdir()}
-    strange = sorted(names - MODEL_FILES - {MEANING, RUN, CARD, CARD_PAGE})
+    strange = sorted(names - _model_files() - {MEANING, RUN, CARD, CARD_PAGE})
     if strange:
         raise InvalidParameter(
             f"out {str(directory)!r} holds {strange[0]!r}, which is no part of a model; give a new "
@@ -116,7 +119,7 @@ def save_model(
             (Path(draft) / name).write_bytes(content)
         for name in contents:
             (Path(draft) / name).replace(directory / name)
-    for name in ({CARD, CARD_PAGE} | MODEL_FILES) - set(contents):
+    for name in ({CARD, CARD_PAGE} | _model_files()) - set(contents):
         # an older model's
         (directory / name).unlink(missing_ok=True)
 

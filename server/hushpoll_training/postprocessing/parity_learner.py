@@ -26,13 +26,13 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.learners.central.functional import bits_for
+from hushpoll_training.learners.claim import PrivacyClaim
 from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.learners.learner import FitOptions, Fitted, UnsoundModel
 from hushpoll_training.learners.parameters import Parameter, Range
 from hushpoll_training.learners.wrapped import WrappedLearner
-from hushpoll_training.postprocessing.coins import KEY_BYTES, row_coins
+from hushpoll_training.mitigation.coins import KEY_BYTES, row_coins
 from hushpoll_training.postprocessing.parity import (
     ParityRule,
     parity_rule,
@@ -64,6 +64,7 @@ class ParityLearner(WrappedLearner):
         "held_out": Range(float, 0.01, 0.9, 1 / 3),
     }
     own_file: ClassVar[str] = RULE
+    measures_in_clear: ClassVar[bool] = True
 
     @property
     def claim(self) -> PrivacyClaim:

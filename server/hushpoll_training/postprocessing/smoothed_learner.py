@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.central.logistic import Matrix, Vector
 from hushpoll_training.certificates.smoothing import (
     linear_weights,
@@ -28,10 +27,11 @@ from hushpoll_training.learners.central.output_perturbation import (
     OutputPerturbation,
     with_constant,
 )
+from hushpoll_training.learners.claim import PrivacyClaim
 from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.learners.learner import FitOptions, Fitted, Learner, Span, UnsoundModel
 from hushpoll_training.learners.parameters import Parameter, Range, Value
-from hushpoll_training.postprocessing.coins import KEY_BYTES, row_coins
+from hushpoll_training.mitigation.coins import KEY_BYTES, row_coins
 
 COINS = "coins.json"
 SMOOTHING = Range(float, 1e-6, 1e6, 1.0)

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
-from hushpoll_training.central.claim import PrivacyClaim, privacy_sentence
 from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.evaluation.documents import LimitsDocument, ReportDocument, RunRecord
 from hushpoll_training.evaluation.fairness.partition import BY_MANIFEST
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
+from hushpoll_training.learners.claim import PrivacyClaim, privacy_sentence
 from hushpoll_training.learners.registry import DEFAULT, LEARNERS
 from hushpoll_training.reports.protection import protections
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.evaluation.documents import RunRecord
+from hushpoll_training.learners.claim import PrivacyClaim
 from hushpoll_training.learners.parameters import split_names
 
 EVERYBODY: Final = "everybody, the server included"

@@ -21,10 +21,9 @@ from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_training.data.target import Target
 from hushpoll_training.evaluation.evaluation import Evaluation, evaluate
-from hushpoll_training.learners.learner import FitOptions, Learner, check_seed
+from hushpoll_training.learners.learner import FitOptions, check_seed
 from hushpoll_training.models.model import Codes, Model, count_rows, fit_clear, fit_records, take
 from hushpoll_training.models.recipe import Recipe
-from hushpoll_training.postprocessing.parity_learner import ParityLearner
 
 
 class Stopwatch:
@@ -108,7 +107,7 @@ def cell(
         For a bad argument, or data too small to split.
     """
     train, test = split_rows(published, codes, options.seed, test_size)
-    held = held_in_clear(recipe.learner, train.size, simulated(published, options))
+    held = recipe.learner.held_out(train.size, simulated(published, options))
     clock = Stopwatch()
     noise = perturbation(published, options.seed)
     records = Records.trusted(published, encode_many(published, take(codes, train[~held]), noise))
@@ -192,16 +191,6 @@ def simulated(published: Published, options: FitOptions) -> FitOptions:
     """
     seed = int(np.random.default_rng([options.seed, int(published.digest, 16), 1]).integers(2**62))
     return replace(options, noise_seed=seed)
-
-
-def held_in_clear(learner: Learner, rows: int, options: FitOptions) -> npt.NDArray[np.bool_]:
-    """Return which rows stay in clear for a learner's rates, bool[n]; none but with parity.
-
-    With the options of :func:`simulated`, it returns the same rows each time.
-    """
-    if isinstance(learner, ParityLearner):
-        return learner.held_out(rows, options)
-    return np.zeros(rows, np.bool_)
 
 
 def protocol_name(published: Published) -> str:

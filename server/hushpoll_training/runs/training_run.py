@@ -19,13 +19,11 @@ from hushpoll_training.evaluation.evaluation import FOLDS, Evaluation, cross_val
 from hushpoll_training.learners.learner import FitOptions, Learner
 from hushpoll_training.models.model import Codes, Model, count_rows, fit_clear, fit_records, take
 from hushpoll_training.models.recipe import Recipe
-from hushpoll_training.postprocessing.parity_learner import ParityLearner
 from hushpoll_training.runs.cell import (
     TEST_SIZE,
     Stopwatch,
     baseline_cell,
     cell,
-    held_in_clear,
     simulated,
 )
 
@@ -105,7 +103,7 @@ def train_collected(
         For a bad argument, a target that gives no labels, or rows too few to measure on.
     """
     learner, clear = recipe.learner, None
-    if isinstance(learner, ParityLearner):
+    if learner.measures_in_clear:
         if panel is None:
             raise learner.without_clear_rows()
         held = learner.held_out(count_rows(panel), options)
@@ -215,7 +213,7 @@ def train_simulated(
     tested = sum(ours.evaluation.rows[name] for name in ("tested", "unanswered"))
     trained = count_rows(codes) - tested
     seeded = simulated(published, options)
-    clear = int(held_in_clear(recipe.learner, trained, seeded).sum())
+    clear = int(recipe.learner.held_out(trained, seeded).sum())
     return TrainingRun(
         mode="simulation",
         model=ours.model,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hushpoll_training.central.claim import PrivacyClaim, privacy_sentence
+from hushpoll_training.learners.claim import PrivacyClaim, privacy_sentence
 
 
 def test_learner_without_a_claim_says_that_it_adds_no_privacy():

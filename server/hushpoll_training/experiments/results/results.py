@@ -31,12 +31,12 @@ from hushpoll_training.experiments.journal import (
     DESCRIPTION,
     read_cells,
     read_description,
-    write_file,
 )
 from hushpoll_training.experiments.kinds import AnyCell
 from hushpoll_training.experiments.methods.run import METRICS as METHOD_METRICS
 from hushpoll_training.experiments.methods.trial import NONE, Trial
 from hushpoll_training.runs.cell import BASELINE
+from hushpoll_training.runs.whole_file import write_file
 
 CSV: Final = "results.csv"
 PARQUET: Final = "results.parquet"

@@ -13,7 +13,7 @@ from hushpoll_training.central.accounting import (
     accounted_claim,
     noise_for,
 )
-from hushpoll_training.central.claim import PrivacyClaim
+from hushpoll_training.learners.claim import PrivacyClaim
 from hushpoll_training.learners.learner import Learner
 from hushpoll_training.learners.parameters import Choice
 

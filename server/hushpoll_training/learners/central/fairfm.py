@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.central.functional import (
     coefficients,
     descend_together,
@@ -31,6 +30,7 @@ from hushpoll_training.learners.central.output_perturbation import (
     read_network,
     refuse_row_weights,
 )
+from hushpoll_training.learners.claim import PrivacyClaim
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import FitOptions, Learner, Span
 from hushpoll_training.learners.parameters import Parameter, Range

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from hushpoll_protocols.bits import Bits, SecureBits
 from hushpoll_protocols.kernels.words import GeneratorBits
-from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.central.functional import (
     coefficients,
     minimise_polynomial,
@@ -26,6 +25,7 @@ from hushpoll_training.learners.central.output_perturbation import (
     read_network,
     refuse_row_weights,
 )
+from hushpoll_training.learners.claim import PrivacyClaim
 from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.learners.learner import FitOptions, Fitted, Learner, Span
 from hushpoll_training.learners.parameters import Parameter, Range

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, diags, hstack
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.central.claim import PrivacyClaim
 from hushpoll_training.central.gaussian import gaussian_sigma
 from hushpoll_training.central.logistic import (
     MOST_OFF_BY,
@@ -28,6 +27,7 @@ from hushpoll_training.central.logistic import (
 )
 from hushpoll_training.central.network import Network
 from hushpoll_training.certificates.distances import ROUNDING, perturbed_distance
+from hushpoll_training.learners.claim import PrivacyClaim
 from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.learners.learner import FitOptions, Fitted, Learner, Span, UnsoundModel
 from hushpoll_training.learners.parameters import Range

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.central.claim import privacy_sentence
+from hushpoll_training.learners.claim import privacy_sentence
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import FitOptions, UnsoundModel
 from hushpoll_training.learners.registry import create_learner
