@@ -1,4 +1,4 @@
-"""The two distributions, really built: their files, that they stand apart, the SDK's weight."""
+"""The three distributions, really built: their files, that they stand apart, the SDK's weight."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from waiting import LONGEST_SECONDS
 ROOT = Path(__file__).resolve().parent.parent
 DEVICE = {"hushpoll_protocols", "hushpoll_shared", "hushpoll_client"}
 SERVER = {"hushpoll_analysis", "hushpoll_training", "hushpoll_server", "hushpoll_fleet"}
+LABORATORY = {"hushpoll_lab"}
 BROWSER = "hushpoll_client_js"
 LIMIT = 7_000_000
 BENEATH = ("requests", "urllib3", "idna", "certifi", "charset-normalizer")
@@ -34,7 +35,8 @@ def project(folder: Path) -> dict:
     return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-BASE, OTHER = project(ROOT), project(ROOT / "server")
+FOLDERS = {"base": ROOT, "server": ROOT / "server", "lab": ROOT / "server" / "lab"}
+BASE, OTHER, LAB = map(project, FOLDERS.values())
 
 
 def build(folder: Path, into: Path) -> tuple[Path, Path]:
@@ -63,7 +65,7 @@ def contents(wheel: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     made = {}
-    for name, folder in (("base", ROOT), ("server", ROOT / "server")):
+    for name, folder in FOLDERS.items():
         wheel, sdist = build(folder, tmp_path_factory.mktemp(name))
         made[name] = SimpleNamespace(wheel=wheel, sdist=sdist, files=contents(wheel))
     return SimpleNamespace(**made)
@@ -73,14 +75,17 @@ def top(files) -> set[str]:
     return {name.partition("/")[0] for name in files if ".dist-info/" not in name}
 
 
-def test_both_have_one_version_and_the_second_stands_on_exactly_that():
+def test_all_have_one_version_and_stand_on_exactly_that():
     version = BASE["version"]
     assert OTHER["version"] == version
     package = json.loads((ROOT / "client" / BROWSER / "package.json").read_text())
     assert package["version"] == version
     assert f"hushpoll[cli,import,kernels]=={version}" in OTHER["dependencies"]
-    assert BASE["requires-python"] == OTHER["requires-python"]
-    assert metadata.version("hushpoll") == metadata.version("hushpoll-server") == version
+    assert LAB["version"] == version
+    assert f"hushpoll-server[train]=={version}" in LAB["dependencies"]
+    assert BASE["requires-python"] == OTHER["requires-python"] == LAB["requires-python"]
+    for name in ("hushpoll", "hushpoll-server", "hushpoll-lab"):
+        assert metadata.version(name) == version
 
 
 def test_the_base_names_no_other_distribution_of_ours():
@@ -99,29 +104,31 @@ def test_every_extra_that_a_command_or_an_error_names_exists():
         package = row.target.partition(".")[0]
         said = str(MissingExtra(row.extra, name)).rpartition("pip install ")[2].strip("'")
         distribution, _, extra = said.rstrip("]").partition("[")
-        declared = {"hushpoll": BASE, "hushpoll-server": OTHER}[distribution]
-        assert distribution == ("hushpoll" if package in DEVICE else "hushpoll-server"), name
+        declared = {"hushpoll": BASE, "hushpoll-server": OTHER, "hushpoll-lab": LAB}[distribution]
+        brings = {"hushpoll": DEVICE, "hushpoll-server": SERVER, "hushpoll-lab": LABORATORY}
+        assert package in brings[distribution], name
         assert not extra or extra in declared["optional-dependencies"]
 
 
 def test_the_wheels_hold_every_file_of_every_package_and_none_twice(built):
     assert top(built.base.files) == DEVICE
     assert top(built.server.files) == SERVER | {BROWSER}
-    assert not built.base.files.keys() & built.server.files.keys()
-    packed = built.base.files | built.server.files
+    assert top(built.lab.files) == LABORATORY
+    packed = built.base.files | built.server.files | built.lab.files
+    assert len(packed) == sum(len(one.files) for one in vars(built).values())
     for folder in ("protocols", "shared", "client", "server"):
-        for package in DEVICE | SERVER:
+        for package in DEVICE | SERVER | LABORATORY:
             for path in (ROOT / folder / package).rglob("*"):
                 name = path.relative_to(ROOT / folder).as_posix()
                 if path.is_file() and "/." not in name and "__pycache__" not in name:
                     assert packed[name] == path.read_bytes()
     assert not any("node_modules" in name or "__pycache__" in name for name in packed)
-    for wheel in (built.base, built.server):
+    for wheel in vars(built).values():
         (licence,) = [body for name, body in wheel.files.items() if name.endswith("s/LICENSE")]
         assert licence == (ROOT / "LICENSE").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["base", "server"])
+@pytest.mark.parametrize("name", list(FOLDERS))
 def test_a_source_distribution_builds_the_same_wheel(built, name, tmp_path):
     one = getattr(built, name)
     # Beside a folder `client` that is not ours, which must not be looked at.
@@ -134,7 +141,7 @@ def test_a_source_distribution_builds_the_same_wheel(built, name, tmp_path):
     assert contents(wheel) == one.files
 
 
-@pytest.mark.parametrize("name", ["base", "server"])
+@pytest.mark.parametrize("name", list(FOLDERS))
 def test_the_description_in_a_wheel_has_no_link_to_a_file_beside_it(built, name):
     files = getattr(built, name).files
     (page,) = [body.decode() for path, body in files.items() if path.endswith("/METADATA")]
@@ -189,8 +196,8 @@ def test_the_base_alone_answers_and_names_what_the_rest_needs(built, tmp_path, c
     assert "Traceback" not in refused.stderr
 
 
-def test_both_together_have_every_command_and_the_browser_s_modules(built, tmp_path):
-    folder = unpack([built.base, built.server], tmp_path)
+def test_all_together_have_every_command_and_the_browser_s_modules(built, tmp_path):
+    folder = unpack([built.base, built.server, built.lab], tmp_path)
     done = run(
         folder,
         "from importlib import import_module, resources\n"
@@ -227,15 +234,18 @@ def test_the_base_install_with_byte_code_is_under_7_mb(built, tmp_path):
     assert sum(sizes) + sum(codes) < LIMIT
 
 
-def test_pip_takes_both_from_their_folders_and_asks_no_index():
+def test_pip_takes_all_from_their_folders_and_asks_no_index():
     done = subprocess.run(
         [sys.executable, "-m", "pip", "install", "--dry-run", "--no-index", "--no-build-isolation",
-         "--disable-pip-version-check", ".", "./server[dev]"],
+         "--disable-pip-version-check", ".", "./server[dev]", "./server/lab"],
         cwd=ROOT, capture_output=True, text=True, timeout=LONGEST_SECONDS,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     version = BASE["version"]
-    assert f"Would install hushpoll-{version} hushpoll-server-{version}" in done.stdout
+    installed = " ".join(
+        f"{name}-{version}" for name in sorted(("hushpoll", "hushpoll-server", "hushpoll-lab"))
+    )
+    assert f"Would install {installed}" in done.stdout
 
 
 @pytest.mark.slow

@@ -55,6 +55,7 @@ def test_blocks_of_the_start_pages_run_as_they_are_pasted(
     for shown, run in (
         (". .venv/bin/activate", f"export PATH={Path(sys.executable).parent}:$PATH"),
         ("127.0.0.1:8000", f"127.0.0.1:{port}"),
+        ("pip install ./server/lab ", "true "),
         ("hushpoll data adult --out adult.csv", f"cp {data_dir}/adult_26k.csv adult.csv"),
     ):
         assert shown in pasted
@@ -94,7 +95,12 @@ def test_every_start_page_ends_in_something_done(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "spelled"), [(".", r"'\.\[(\w+)\]'"), ("server", r"/server\[(\w+)\]'")]
+    ("folder", "spelled"),
+    [
+        (".", r"'\.\[(\w+)\]'"),
+        ("server", r"/server\[(\w+)\]'"),
+        ("server/lab", r"/server/lab\[(\w+)\]'"),
+    ],
 )
 def test_every_extra_in_the_table_is_declared(root: Path, folder: str, spelled: str) -> None:
     page = (root / folder / "pyproject.toml").read_text(encoding="utf-8")
@@ -103,8 +109,8 @@ def test_every_extra_in_the_table_is_declared(root: Path, folder: str, spelled: 
     table = [line for line in install.splitlines() if "| `pip install" in line]
     named = {found for line in table for found in re.findall(spelled, line)}
     assert named == set(declared["optional-dependencies"]) - {"dev"}
-    plain = "pip install .`" if folder == "." else "pip install . ./server`"
-    assert any(plain in line for line in table)
+    plain = {".": ".`", "server": ". ./server`", "server/lab": ". ./server ./server/lab`"}[folder]
+    assert any(f"pip install {plain}" in line for line in table)
 
 
 def test_designs_beside_epsilon_have_the_figures_of_their_chances(root: Path) -> None:
@@ -123,9 +129,10 @@ def test_designs_beside_epsilon_have_the_figures_of_their_chances(root: Path) ->
         assert float(row[2]) == round(math.exp(float(row[1])), 1)
 
 
-def test_the_extras_of_the_server_s_own_page_are_declared(root: Path) -> None:
-    page = (root / "server" / "README.md").read_text(encoding="utf-8")
-    declared = tomllib.loads((root / "server" / "pyproject.toml").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("folder", ["server", "server/lab"])
+def test_the_extras_of_a_distribution_s_own_page_are_declared(root: Path, folder: str) -> None:
+    page = (root / folder / "README.md").read_text(encoding="utf-8")
+    declared = tomllib.loads((root / folder / "pyproject.toml").read_text(encoding="utf-8"))
     named = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     assert named == set(declared["project"]["optional-dependencies"]) - {"dev"}
 

@@ -126,7 +126,8 @@ class TransportError(HushpollError):
 
 
 _OF_THE_SDK: Final = frozenset({"cli", "import", "kernels"})
-_SERVER: Final = "server"
+_OF_THE_LABORATORY: Final = frozenset({"acs", "dpsgd", "reference"})
+_DISTRIBUTIONS: Final = {"server": "hushpoll-server", "lab": "hushpoll-lab"}
 
 
 class MissingExtra(HushpollError, ImportError):
@@ -136,7 +137,9 @@ class MissingExtra(HushpollError, ImportError):
     ----------
     extra : str
         ``"cli"``, ``"import"`` or ``"kernels"``, extras of the distribution ``hushpoll``;
-        ``"server"``, the distribution ``hushpoll-server``; or an extra of the latter.
+        ``"acs"``, ``"dpsgd"`` or ``"reference"``, extras of ``hushpoll-lab``; ``"server"`` or
+        ``"lab"``, the distributions ``hushpoll-server`` and ``hushpoll-lab``; or an extra of the
+        former.
     feature : str
         What was asked for, in words.
     library : tuple of two str or None
@@ -157,8 +160,11 @@ class MissingExtra(HushpollError, ImportError):
         needed = f"the optional extra {extra!r}"
         if extra in _OF_THE_SDK:
             requirement = f"'hushpoll[{extra}]'"
-        elif extra == _SERVER:
-            needed, requirement = "the distribution 'hushpoll-server'", "hushpoll-server"
+        elif extra in _DISTRIBUTIONS:
+            requirement = _DISTRIBUTIONS[extra]
+            needed = f"the distribution {requirement!r}"
+        elif extra in _OF_THE_LABORATORY:
+            requirement = f"'hushpoll-lab[{extra}]'"
         else:
             requirement = f"'hushpoll-server[{extra}]'"
         super().__init__(

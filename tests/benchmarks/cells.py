@@ -14,22 +14,22 @@ from lightgbm import LGBMClassifier
 from benchmarks.harness import Figure, against, announced
 from benchmarks.paper import PARAMETERS, STANDARD_ERRORS, publish
 from hushpoll_analysis import Records
-from hushpoll_shared.wire.batch import encode_many
-from hushpoll_training.data.coded import read_codes
-from hushpoll_training.encodings.indicator import one_hot_features
-from hushpoll_training.evaluation.metrics import METRICS
-from hushpoll_training.experiments import shipped
-from hushpoll_training.experiments.configuration import REFERENCE, Experiment
-from hushpoll_training.experiments.grid import Task, run_cell
-from hushpoll_training.experiments.pool import Setup, run_tasks
-from hushpoll_training.experiments.protocol_grid import read_data
-from hushpoll_training.experiments.results.comparison import compare
-from hushpoll_training.experiments.results.summaries import (
+from hushpoll_lab.experiments import shipped
+from hushpoll_lab.experiments.configuration import REFERENCE, Experiment
+from hushpoll_lab.experiments.grid import Task, run_cell
+from hushpoll_lab.experiments.pool import Setup, run_tasks
+from hushpoll_lab.experiments.protocol_grid import read_data
+from hushpoll_lab.experiments.results.comparison import compare
+from hushpoll_lab.experiments.results.summaries import (
     Place,
     Summaries,
     Summary,
     read_summaries,
 )
+from hushpoll_shared.wire.batch import encode_many
+from hushpoll_training.data.coded import read_codes
+from hushpoll_training.encodings.indicator import one_hot_features
+from hushpoll_training.evaluation.metrics import METRICS
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.model import Codes, take
 from hushpoll_training.models.recipe import Recipe

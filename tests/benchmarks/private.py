@@ -20,8 +20,8 @@ from scipy.sparse import csr_matrix
 from benchmarks.adult import load_codes, resolve
 from benchmarks.harness import Figure, against, alternate, announced, seconds
 from benchmarks.results import Result, keep, page, show
-from hushpoll_training.central.dpsgd import SgdPlan, train_dpsgd
-from hushpoll_training.central.draws import import_torch
+from hushpoll_lab.central.dpsgd import SgdPlan, train_dpsgd
+from hushpoll_lab.central.draws import import_torch
 from hushpoll_training.encodings.indicator import one_hot_features
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import FitOptions

@@ -2,8 +2,7 @@
 
 import pytest
 
-from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.central.accounting import (
+from hushpoll_lab.central.accounting import (
     ACCOUNTANTS,
     PRV_ERROR,
     Schedule,
@@ -11,8 +10,9 @@ from hushpoll_training.central.accounting import (
     epsilon_spent,
     noise_for,
 )
+from hushpoll_lab.central.gaussian import gaussian_delta
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.learners.claim import privacy_sentence
-from hushpoll_training.central.gaussian import gaussian_delta
 
 
 @pytest.mark.parametrize("noise", [0.8, 2.0, 10.0])

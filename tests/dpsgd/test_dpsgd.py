@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from black_box_audit import lower_bound
+from hushpoll_lab.central.accounting import Schedule, epsilon_spent
+from hushpoll_lab.central.dpsgd import SgdPlan, train_dpsgd
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.central.accounting import Schedule, epsilon_spent
-from hushpoll_training.central.dpsgd import SgdPlan, train_dpsgd
 
 RUNS = 300
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from black_box_audit import lower_bound
+from hushpoll_lab.central.accounting import Schedule, epsilon_spent, share_noise
+from hushpoll_lab.central.dpsgd import SgdPlan, train_dpsgd
+from hushpoll_lab.central.dpsgd_f import MOST_RATIO, group_clips, train_dpsgd_f
+from hushpoll_lab.central.gaussian import gaussian_delta
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.central.accounting import Schedule, epsilon_spent, share_noise
-from hushpoll_training.central.dpsgd import SgdPlan, train_dpsgd
-from hushpoll_training.central.dpsgd_f import MOST_RATIO, group_clips, train_dpsgd_f
-from hushpoll_training.central.gaussian import gaussian_delta
 
 RUNS = 200
 SIZES = [RUNS, pytest.param(5_000, marks=pytest.mark.slow)]
@@ -143,7 +143,7 @@ def test_audit_of_a_training_catches_counts_without_noise(
     runs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A planted fault: the gradients alone have noise, and its size tells the counts."""
-    module = "hushpoll_training.central.dpsgd_f.share_noise"
+    module = "hushpoll_lab.central.dpsgd_f.share_noise"
     monkeypatch.setattr(module, lambda noise, ratio: (share_noise(noise, ratio)[0], 0.0))
     assert audited_lengths(runs) > epsilon_spent("prv", ONE_STEP, AUDITED.noise_multiplier, DELTA)
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from hushpoll_training.central.dpsgd import SgdPlan, train_dpsgd
-from hushpoll_training.central.dpsgd_f import train_dpsgd_f
-from hushpoll_training.central.draws import Draws
-from hushpoll_training.central.fairdp import FairDPPlan, train_fairdp
-from hushpoll_training.central.network import Network
+from hushpoll_lab.central.dpsgd import SgdPlan, train_dpsgd
+from hushpoll_lab.central.dpsgd_f import train_dpsgd_f
+from hushpoll_lab.central.draws import Draws
+from hushpoll_lab.central.fairdp import FairDPPlan, train_fairdp
+from hushpoll_lab.central.network import Network
 
 ROWS, LABEL, GROUP = np.ones((40, 3)), np.arange(40) % 2, np.arange(40) // 20
 PLAN = SgdPlan(epochs=2, batch_size=10)

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from black_box_audit import lower_bound
-from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.central.accounting import epsilon_spent
-from hushpoll_training.central.fairdp import FairDPPlan, train_fairdp
-from hushpoll_training.certificates.fairdp import (
+from hushpoll_lab.central.accounting import epsilon_spent
+from hushpoll_lab.central.fairdp import FairDPPlan, train_fairdp
+from hushpoll_lab.certificates.fairdp import (
     empirical,
     positive_chances,
     worst_case,
 )
-from hushpoll_training.experiments.methods.configuration import MethodsExperiment
-from hushpoll_training.experiments.methods.run import run_trial
+from hushpoll_lab.experiments.methods.configuration import MethodsExperiment
+from hushpoll_lab.experiments.methods.run import run_trial
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.registry import create_learner

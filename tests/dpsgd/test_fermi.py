@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from black_box_audit import lower_bound
+from hushpoll_lab.central.accounting import Schedule, epsilon_spent, share_noise
+from hushpoll_lab.central.fermi import FermiPlan, train_fermi
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.central.accounting import Schedule, epsilon_spent, share_noise
-from hushpoll_training.central.fermi import FermiPlan, train_fermi
 from hushpoll_training.learners.registry import create_learner
 
 RUNS, DELTA, TOGETHER = 400, 1e-2, 0.8

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.central.accounting import ACCOUNTANTS, epsilon_spent
-from hushpoll_training.central.dpsgd import train_dpsgd
-from hushpoll_training.central.logistic import minimise
-from hushpoll_training.learners.central.output_perturbation import (
+from hushpoll_lab.central.accounting import ACCOUNTANTS, epsilon_spent
+from hushpoll_lab.central.dpsgd import train_dpsgd
+from hushpoll_lab.central.logistic import minimise
+from hushpoll_lab.learners.output_perturbation import (
     LinearModel,
     bounded,
     with_constant,
 )
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.registry import LEARNERS, create_learner

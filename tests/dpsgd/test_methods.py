@@ -5,9 +5,9 @@ from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 
-from hushpoll_training.experiments.methods.configuration import MethodsExperiment
-from hushpoll_training.experiments.methods.run import run_trial
-from hushpoll_training.experiments.methods.trial import Trial
+from hushpoll_lab.experiments.methods.configuration import MethodsExperiment
+from hushpoll_lab.experiments.methods.run import run_trial
+from hushpoll_lab.experiments.methods.trial import Trial
 
 SETTINGS = {
     "dataset": "synthetic",

@@ -30,6 +30,7 @@ PACKAGES: Final = {
     "hushpoll_fleet": "client",
     "hushpoll_analysis": "server",
     "hushpoll_training": "server",
+    "hushpoll_lab": "server",
     "hushpoll_server": "server",
 }
 # The processes of the way, in the order in which a report meets them.
@@ -52,7 +53,7 @@ SERVER_ROWS: Final = (
 )
 # The picture's columns, from the top; both stand on the packages that they share.
 CLIENT_SIDE: Final = ("hushpoll_fleet", "hushpoll_client")
-SERVER_SIDE: Final = ("hushpoll_server", "hushpoll_training", "hushpoll_analysis")
+SERVER_SIDE: Final = ("hushpoll_server", "hushpoll_lab", "hushpoll_training", "hushpoll_analysis")
 BOTH_SIDES: Final = ("hushpoll_shared", "hushpoll_protocols")
 MARGIN: Final = 20
 COLUMN: Final = 440
@@ -66,6 +67,7 @@ ARROWS: Final = (
     ("hushpoll_fleet", "hushpoll_client"),
     ("hushpoll_client", "hushpoll_shared"),
     ("hushpoll_server", "hushpoll_training"),
+    ("hushpoll_lab", "hushpoll_training"),
     ("hushpoll_training", "hushpoll_analysis"),
     ("hushpoll_analysis", "hushpoll_shared"),
     ("hushpoll_shared", "hushpoll_protocols"),

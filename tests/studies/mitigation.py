@@ -16,11 +16,11 @@ from typing import Any
 import click
 import pandas as pd
 
+from hushpoll_lab.experiments.journal import read_description
+from hushpoll_lab.experiments.methods.trial import NONE, Trial
+from hushpoll_lab.experiments.results.results import read_results
+from hushpoll_lab.experiments.results.trust import Mean
 from hushpoll_shared.cli.terminal import reports_errors
-from hushpoll_training.experiments.journal import read_description
-from hushpoll_training.experiments.methods.trial import NONE, Trial
-from hushpoll_training.experiments.results.results import read_results
-from hushpoll_training.experiments.results.trust import Mean
 
 BEFORE = "nothing"
 GAPS = ("SPD", "EOD", "EODDS")

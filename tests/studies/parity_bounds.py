@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from hushpoll_lab.central.discrete_laplace import quantile
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.central.discrete_laplace import quantile
 
 UTILITY_FACTOR = 2.5
 """Theorem 3 and Proposition 4: how much the bound on changes exceeds the one on the gap."""

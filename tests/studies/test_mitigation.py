@@ -2,10 +2,10 @@
 
 from click.testing import CliRunner
 
-from hushpoll_training.experiments.engine import run_experiment
-from hushpoll_training.experiments.methods.configuration import MethodsExperiment
-from hushpoll_training.experiments.methods.trial import Trial
-from hushpoll_training.experiments.results.results import read_results
+from hushpoll_lab.experiments.engine import run_experiment
+from hushpoll_lab.experiments.methods.configuration import MethodsExperiment
+from hushpoll_lab.experiments.methods.trial import Trial
+from hushpoll_lab.experiments.results.results import read_results
 from studies.mitigation import BEFORE, main, rows
 
 QUICK = {"n_estimators": 10, "num_leaves": 7}

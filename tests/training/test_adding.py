@@ -30,7 +30,7 @@ def overlay(tmp_path_factory):
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(hushpoll_training.__file__).parent, package, ignore=ignored)
     for room, name, kind, table in (
-        ("learners", "logistic", "Logistic", "LEARNERS: Final[Mapping[str, type[Learner]]] = {\n"),
+        ("learners", "logistic", "Logistic", "BUILT_IN: Final[Mapping[str, type[Learner]]] = {\n"),
         ("encodings", "halves", "Halves", "ENCODINGS: Final[Mapping[str, type[Encoding]]] = {\n"),
     ):
         shutil.copy(ADDED / f"{name}.py", package / room / f"{name}.py")

@@ -21,8 +21,8 @@ import click  # isort: skip
 
 _PROGRAM: Final = "hushpoll"
 _OURS: Final = "hushpoll_"
-_OTHER: Final = "hushpoll-server"
-_SLOW: Final = "train"
+_OTHERS: Final = ("hushpoll-server", "hushpoll-lab")
+_SLOW: Final = frozenset({"train", "lab"})
 _INTERRUPTED: Final = 130
 _WITHOUT_OPENING: Final = frozenset({"--help", "-h", "--json"})
 _EXIT_CODES: Final = """\b
@@ -84,7 +84,7 @@ class LazyGroup(click.Group):
         if isinstance(row, Group):
             return LazyGroup(row.commands, name, otherwise=row.otherwise, help=row.summary)
         # Loading what trains takes seconds on a busy machine; the Tab key draws nothing.
-        slow = row.extra == _SLOW and not ctx.resilient_parsing and sys.stderr.isatty()
+        slow = row.extra in _SLOW and not ctx.resilient_parsing and sys.stderr.isatty()
         with waiting(f"loading {name}") if slow else nullcontext():
             return _imported(name, row)
 
@@ -137,17 +137,18 @@ def _imported(name: str, row: Row) -> click.Command:
 
 
 def _check_release() -> None:
-    # pip only warns if one of the two distributions is upgraded alone.
-    try:
-        other = version(_OTHER)
-    except PackageNotFoundError:
-        return
+    # pip only warns if one of the distributions is upgraded alone.
     own = version("hushpoll")
-    if other != own:
-        raise HushpollError(
-            f"{_OTHER} is of version {other} and hushpoll of version {own}; the two are released "
-            f"together: pip install {_OTHER}=={own}"
-        )
+    for other in _OTHERS:
+        try:
+            found = version(other)
+        except PackageNotFoundError:
+            continue
+        if found != own:
+            raise HushpollError(
+                f"{other} is of version {found} and hushpoll of version {own}; the two are "
+                f"released together: pip install {other}=={own}"
+            )
 
 
 @click.group(

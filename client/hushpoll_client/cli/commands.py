@@ -67,8 +67,8 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         "Measure from outside what the SDKs on this machine spend.",
     ),
     "data": Row(
-        "hushpoll_training.cli.data:data",
-        "train",
+        "hushpoll_lab.cli.data:data",
+        "lab",
         "Get the paper's data sets, cleaned as the paper did.",
     ),
     "card": Row(
@@ -107,8 +107,8 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         "Show estimates and intervals of every attribute.",
     ),
     "experiment": Row(
-        "hushpoll_training.cli.experiment:experiment",
-        "train",
+        "hushpoll_lab.cli.experiment:experiment",
+        "lab",
         "Rerun the paper's experiments, and draw their figures.",
         {
             "run": "This trains every cell of the grid that --out does not have yet. First the "
@@ -142,8 +142,8 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
                 "Compare groups by predictions on rows in clear.",
             ),
             "certificate": Row(
-                "hushpoll_training.cli.certificate:certificate",
-                "train",
+                "hushpoll_lab.cli.certificate:certificate",
+                "lab",
                 "Bound how fair a private linear model would be without its noise.",
             ),
         },

@@ -1,1 +1,1 @@
-"""The commands of training, experiments and tuning."""
+"""The commands of training, audits and tuning."""

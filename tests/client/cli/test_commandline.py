@@ -218,7 +218,7 @@ def test_a_missing_distribution_is_3_and_named(hidden, command):
 
 def test_two_releases_side_by_side_are_refused(capsys, monkeypatch):
     versions = {"hushpoll": "2.0.0", "hushpoll-server": "1.0.0"}
-    monkeypatch.setattr(command_group, "version", versions.get)
+    monkeypatch.setattr(command_group, "version", lambda name: versions.get(name, "2.0.0"))
     code, out, err = call(capsys, "serve", "--help")
     assert (code, out) == (1, "")
     assert "hushpoll-server is of version 1.0.0 and hushpoll of version 2.0.0" in err

@@ -17,11 +17,11 @@ import numpy as np
 
 from hushpoll_analysis.poisoning.influence import influence
 from hushpoll_client.device.preview import build_preview
+from hushpoll_lab.experiments.results.figures import draw
+from hushpoll_lab.experiments.results.summaries import Curves, Place, Summary
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.kernels import indicators, malformed, perturb, support_counts
 from hushpoll_training.evaluation.metrics import METRICS
-from hushpoll_training.experiments.results.figures import draw
-from hushpoll_training.experiments.results.summaries import Curves, Place, Summary
 from pinned import entry_points
 from pinned.entry_points import hushpoll
 from pinned.survey import draft, people, write_people

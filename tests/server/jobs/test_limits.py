@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from hushpoll_training.learners.central.dpsgd import DPSGD
+from hushpoll_lab.learners.dpsgd import DPSGD
 
 
 def analyst(site):
@@ -68,7 +68,7 @@ def test_private_learner_without_its_extra_is_refused_at_the_request(site, monke
     site.fill(site.publish(), 5)
     answer = site.ask_for_job("train", {"learner": "dpsgd"})
     assert site.problem(answer) == (501, "missing-extra", None)
-    assert "hushpoll-server[dpsgd]" in answer.json["detail"]
+    assert "hushpoll-lab[dpsgd]" in answer.json["detail"]
 
 
 @pytest.mark.parametrize("kind", ["train", "fairness"])

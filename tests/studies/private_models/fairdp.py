@@ -14,8 +14,8 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from hushpoll_training.certificates.fairdp import EVENTS, monte_carlo_error
-from hushpoll_training.datasets.clear.registry import ClearSource
+from hushpoll_lab.certificates.fairdp import EVENTS, monte_carlo_error
+from hushpoll_lab.datasets.clear.registry import ClearSource
 
 FAIRDP = "FairDP"
 NOTIONS = ("demographic_parity", "equal_opportunity", "equalized_odds")

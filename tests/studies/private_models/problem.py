@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_training.central.logistic import Matrix
-from hushpoll_training.datasets.clear.registry import ClearSource
-from hushpoll_training.learners.central.output_perturbation import bounded, with_constant
+from hushpoll_lab.central.logistic import Matrix
+from hushpoll_lab.datasets.clear.registry import ClearSource
+from hushpoll_lab.learners.output_perturbation import bounded, with_constant
 
 RADIUS = 3.0
 FEATURE_RADIUS = (RADIUS**2 - 1) ** 0.5

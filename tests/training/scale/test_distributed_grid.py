@@ -10,14 +10,14 @@ from functools import partial
 import pandas as pd
 import pytest
 
+from hushpoll_lab.experiments import cluster_grid as distributed_grid
+from hushpoll_lab.experiments import pool
+from hushpoll_lab.experiments.cluster_grid import run_on_cluster
+from hushpoll_lab.experiments.configuration import Experiment
+from hushpoll_lab.experiments.engine import run_experiment
+from hushpoll_lab.experiments.grid import Task
+from hushpoll_lab.experiments.results.results import COLUMNS
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
-from hushpoll_training.experiments import cluster_grid as distributed_grid
-from hushpoll_training.experiments import pool
-from hushpoll_training.experiments.cluster_grid import run_on_cluster
-from hushpoll_training.experiments.configuration import Experiment
-from hushpoll_training.experiments.engine import run_experiment
-from hushpoll_training.experiments.grid import Task
-from hushpoll_training.experiments.results.results import COLUMNS
 from hushpoll_training.learners import cluster as distributed
 from hushpoll_training.learners.cluster import connected
 from waiting import LONGEST_SECONDS

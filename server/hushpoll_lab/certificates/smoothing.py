@@ -1,0 +1,50 @@
+"""How fair a linear model with Gaussian noise on its weights is, on average over the noise.
+
+Jin et al. (ICML 2022) smooth a model by Gaussian noise on its parameters; Tran et al. compare with
+that. For a linear model the chance of a positive prediction is known exactly. It needs nothing but
+the weights, so for the weights of a private model it is as public as they are.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import ndtr
+
+from hushpoll_lab.central.logistic import Matrix, Vector
+from hushpoll_lab.central.network import Network
+
+
+def positive_chances(rows: Matrix, weights: Vector, deviation: float) -> Vector:
+    """Return Pr((w + nu).x > 0) of each row, nu normal: Phi(w.x / (deviation ||x||)).
+
+    Parameters
+    ----------
+    rows : csr_matrix or float array [n, p]
+        With the 1 of the intercept.
+    weights : f64[p]
+        w.
+    deviation : float
+        Of each coordinate of nu, positive.
+    """
+    squares = rows.multiply(rows) if not isinstance(rows, np.ndarray) else rows * rows
+    norms = np.sqrt(np.asarray(squares.sum(axis=1), np.float64).ravel())
+    return np.asarray(ndtr(np.asarray(rows @ weights) / (deviation * norms)))
+
+
+def worst_case(weights: Vector, deviation: float) -> float:
+    """Return a bound on the difference of two groups' shares of positive predictions.
+
+    erf(||w|| / (deviation sqrt 2)): by the inequality of Cauchy and Schwarz each row's chance lies
+    in [Phi(-r), Phi(r)] with r = ||w|| / deviation, whatever the rows, the groups and the event.
+    The shares are means over the noise, or over the coins of a smoothed learner.
+    """
+    return math.erf(float(np.linalg.norm(weights)) / (deviation * math.sqrt(2)))
+
+
+def linear_weights(network: Network) -> Vector:
+    """Return the weights of a network of one layer, and last its intercept."""
+    (matrix,), (bias,) = network.weights, network.biases
+    intercept = np.zeros(1) if bias is None else bias
+    return np.concatenate([matrix[0], intercept]).astype(np.float64)

@@ -1,0 +1,184 @@
+"""One cell of an experiment on methods: the same split of the rows for every method of a seed."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import train_test_split
+
+from hushpoll_analysis.records.records import Records
+from hushpoll_lab.datasets.clear.rows import ClearRows
+from hushpoll_lab.experiments.methods.configuration import MethodsExperiment
+from hushpoll_lab.experiments.methods.method import Method
+from hushpoll_lab.experiments.methods.trial import Trial
+from hushpoll_lab.postprocessing.parity_learner import ParityLearner
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.batch import encode_many
+from hushpoll_training.data.coded import describe_codes
+from hushpoll_training.data.target import THRESHOLD
+from hushpoll_training.evaluation.metric import Metric
+from hushpoll_training.evaluation.metrics import METRICS as CLASSIFIER_METRICS
+from hushpoll_training.evaluation.metrics import NEITHER, measure
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.models.model import Model, design, fit_records, take
+from hushpoll_training.models.recipe import Recipe
+from hushpoll_training.runs.cell import Stopwatch, perturbation
+
+_FIRST: Final = ("accuracy", "over_constant", "balanced_acc", "positive_rate", "parity_gap")
+METRICS: Final = (*_FIRST, *(name for name in CLASSIFIER_METRICS if name not in _FIRST))
+"""Metrics of a cell, in the order of results.csv.
+
+``parity_gap`` is the size of SPD, and ``over_constant`` the accuracy less that of the more frequent
+class of the tested rows, which a constant prediction has with no gap at all.
+"""
+
+Rows = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float64]
+Certificates = dict[str, dict[str, float]]
+
+
+def run_trial(experiment: MethodsExperiment, rows: ClearRows, trial: Trial) -> JsonMembers:
+    """Run one cell with one thread.
+
+    Returns
+    -------
+    dict
+        JSON: ``metrics`` (a number, or ``{"undefined": reason}``), ``rows``, ``timings``
+        (seconds) and, where the method proves something of its fairness, ``certificates`` on the
+        rows to ``train`` and to ``test`` on; see
+        :meth:`hushpoll_training.learners.learner.Fitted.certificates`.
+
+    Raises
+    ------
+    InvalidParameter
+        For rows that the method cannot be fitted to.
+    MissingExtra
+        If the learner's extra is not installed.
+    """
+    method = experiment.method(trial)
+    train, test = split_rows(rows, trial.seed, experiment.test_size)
+    # The rows are in the hands of the person who runs it; noise that can be drawn again is for
+    # simulations like this one.
+    noise = np.random.default_rng([trial.seed, zlib.crc32(repr(trial[:-1]).encode()), 1])
+    options = FitOptions(trial.seed, noise_seed=int(noise.integers(2**62)))
+    clock = Stopwatch()
+    certificates: Certificates = {}
+    if method.perturbed:
+        scores = _perturbed(experiment, method, rows, train, test, options, clock)
+    else:
+        scores, certificates = _clear(method, rows, train, test, options, clock)
+    clock.lap("score")
+    return {
+        **_measured(rows, test, scores),
+        **({"certificates": certificates} if certificates else {}),
+        "timings": {"perturb": 0.0, **{name: round(lap, 6) for name, lap in clock.laps.items()}},
+    }
+
+
+def split_rows(rows: ClearRows, seed: int, test_size: float) -> tuple[Rows, Rows]:
+    """Return row numbers to train and to test on: shuffled, stratified on the target.
+
+    They are those that :func:`hushpoll_training.runs.cell.split_rows` gives.
+
+    Raises
+    ------
+    InvalidParameter
+        For too few rows of a class.
+    """
+    label = rows.codes[rows.target]
+    try:
+        train, test = train_test_split(
+            np.arange(rows.rows), test_size=test_size, random_state=seed, stratify=label
+        )
+    except ValueError as error:
+        raise InvalidParameter(
+            f"{rows.rows} rows of {rows.name} cannot be split with {test_size:g} of them to test "
+            f"on, stratified on the target ({error}); give more rows of each class",
+            field="data",
+        ) from error
+    return train, test
+
+
+def publish(experiment: MethodsExperiment, rows: ClearRows, method: Method) -> Published:
+    """Return the survey that a method with perturbed records plays.
+
+    Raises
+    ------
+    InvalidParameter
+        For a sensitive column that is missing, or a part of epsilon outside its interval.
+    """
+    return describe_codes(
+        rows.survey_codes(),
+        name=rows.name,
+        target=rows.target,
+        protected=rows.protected,
+        sensitive=experiment.sensitive or (rows.protected,),
+        protocol=method.protocol,
+        split=method.split,
+        epsilon=method.local_epsilon,
+    ).resolve()
+
+
+def _clear(
+    method: Method, rows: ClearRows, train: Rows, test: Rows, options: FitOptions, clock: Stopwatch
+) -> tuple[Scores, Certificates]:
+    whole = rows.design()
+    learner = method.recipe.learner
+    parts = {
+        name: replace(whole, table=whole.table[chosen], label=whole.label[chosen])
+        for name, chosen in (("train", train), ("test", test))
+    }
+    behind = learner.without_privacy() if method.noiseless else learner
+    fitted = behind.fit(parts["train"], options)
+    clock.lap("fit")
+    proved = {name: dict(fitted.certificates(part)) for name, part in parts.items()}
+    return fitted.scores(parts["test"].table), proved if any(proved.values()) else {}
+
+
+def _perturbed(
+    experiment: MethodsExperiment, method: Method, rows: ClearRows, train: Rows, test: Rows,
+    options: FitOptions, clock: Stopwatch,
+) -> Scores:  # fmt: skip
+    """Fit to perturbed records; for parity, measure the rates on other rows in clear."""
+    published = publish(experiment, rows, method)
+    codes = rows.survey_codes()
+    learner = method.recipe.learner
+    parity = learner if isinstance(learner, ParityLearner) and not method.noiseless else None
+    held = np.zeros(train.size, np.bool_)
+    behind = learner.without_privacy() if method.noiseless else learner
+    if parity is not None:
+        held, behind = parity.held_out(train.size, options), parity.behind
+    noise = perturbation(published, options.seed)
+    records = Records.trusted(published, encode_many(published, take(codes, train[~held]), noise))
+    clock.lap("perturb")
+    model: Model = fit_records(records, Recipe(behind, method.recipe.encoding), options)
+    if parity is not None:
+        known = take(codes, train[held])
+        clear = design(model.features, model.features.from_codes(known), known[rows.target])
+        model = replace(model, fitted=parity.post_process(model.fitted, clear, options))
+    clock.lap("fit")
+    return model.scores(take(codes, test))
+
+
+def _measured(rows: ClearRows, test: Rows, scores: Scores) -> JsonObject:
+    group = rows.codes[rows.protected][test]
+    side = np.where(group > 1, NEITHER, group)
+    predicted, label = (scores > THRESHOLD).astype(np.int64), rows.codes[rows.target][test]
+    measured = dict(measure(label, predicted, scores, side))
+    constant = max(label.mean(), 1 - label.mean())
+    measured["over_constant"] = Metric(measured["accuracy"].number() - float(constant))
+    gap = measured["SPD"]
+    measured["positive_rate"] = Metric(float(predicted.mean()))
+    measured["parity_gap"] = Metric(abs(gap.number())) if gap.defined else gap
+    counted = {"privileged": 1, "unprivileged": 0, "neither": NEITHER}
+    return {
+        "metrics": {name: measured[name].to_json() for name in METRICS},
+        "rows": {"tested": int(test.size)}
+        | {name: int((side == code).sum()) for name, code in counted.items()},
+    }

@@ -1,0 +1,147 @@
+"""Comparison of results with a reference: how many standard errors each mean is away.
+
+The standard error of the difference of two means is sd * sqrt(1/n + 1/m), sd being the reference's
+deviation over its m seeds; for 20 seeds each that is sd * sqrt(2/20). Where both ran the same seeds
+on the same splits, what the split contributes is common to both, so the distances come out smaller
+than that of independent runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from scipy.stats import t as student
+
+from hushpoll_lab.experiments.results.summaries import Place, Summaries, Summary
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
+
+COMPARED: Final = tuple(name for name in (*UTILITY, *FAIRNESS) if name != "roc_auc")
+"""The metrics that the paper's published runs have (their auc is balanced accuracy)."""
+
+STANDARD_ERRORS: Final = 3.0
+SHARE: Final = 0.95
+ROUNDING: Final = 1e-5
+"""A mean that is published with five decimals differs by less than this from the exact one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One metric of one cell, beside the reference's.
+
+    Attributes
+    ----------
+    place : Place
+        The cell.
+    metric : str
+        One of `COMPARED`.
+    ours, reference : Summary
+        Over the seeds.
+    """
+
+    place: Place
+    metric: str
+    ours: Summary
+    reference: Summary
+
+    @property
+    def standard_error(self) -> float:
+        """Of the difference of the two means."""
+        return self.reference.sd * math.sqrt(1 / self.reference.runs + 1 / self.ours.runs)
+
+    @property
+    def distance(self) -> float:
+        """Our mean minus the reference's, in standard errors; infinite if there is no error."""
+        difference = self.ours.mean - self.reference.mean
+        if abs(difference) <= ROUNDING and not self.standard_error > ROUNDING:
+            return 0.0
+        return difference / self.standard_error if self.standard_error else math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All rows, in the reference's cells.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        In the order of the cells and of `COMPARED`.
+    missing : tuple of Place
+        Cells of the reference that have no results.
+    limit : float
+        Standard errors that a mean may be away.
+    """
+
+    rows: tuple[Row, ...]
+    missing: tuple[Place, ...]
+    limit: float = STANDARD_ERRORS
+
+    @property
+    def misses(self) -> tuple[Row, ...]:
+        """The rows that are farther away than the limit, the farthest first."""
+        far = [row for row in self.rows if not abs(row.distance) <= self.limit]
+        return tuple(sorted(far, key=lambda row: -abs(row.distance)))
+
+    @property
+    def share(self) -> float:
+        """Share of the rows within the limit, in [0, 1]."""
+        return 1 - len(self.misses) / len(self.rows)
+
+    @property
+    def expected(self) -> float:
+        """How many means chance alone would put outside, were both sides drawn independently.
+
+        A distance is then a draw of Student's t with one degree of freedom less than the reference
+        has runs, since the deviation is estimated from those.
+        """
+        return float(sum(2 * student.sf(self.limit, row.reference.runs - 1) for row in self.rows))
+
+    @property
+    def spread(self) -> float:
+        """Root mean square of the distances: 1 if both are drawn alike and independently."""
+        return math.sqrt(sum(row.distance**2 for row in self.rows) / len(self.rows))
+
+
+def compare(
+    ours: Summaries,
+    reference: Summaries,
+    *,
+    metrics: Sequence[str] = COMPARED,
+    limit: float = STANDARD_ERRORS,
+) -> Comparison:
+    """Set results beside a reference.
+
+    Parameters
+    ----------
+    ours, reference : mapping of Place to mapping of str to Summary
+        As :func:`hushpoll_lab.experiments.results.summaries.read_summaries` gives them.
+    metrics : sequence of str
+        Which to compare, where the reference has them.
+    limit : float
+        Standard errors, above 0.
+
+    Raises
+    ------
+    InvalidParameter
+        If no cell is in both.
+    """
+    rows = tuple(_rows(ours, reference, metrics))
+    if not rows:
+        raise InvalidParameter(
+            "the results and the reference have no cell in common, so there is nothing to compare; "
+            "give results of the same protocols, splits and epsilons",
+            field="reference",
+        )
+    missing = tuple(sorted((place for place in reference if place not in ours), key=Place.order))
+    return Comparison(rows, missing, limit)
+
+
+def _rows(ours: Summaries, reference: Summaries, metrics: Sequence[str]) -> Iterable[Row]:
+    for place in sorted((place for place in reference if place in ours), key=Place.order):
+        for metric in metrics:
+            mine, theirs = ours[place].get(metric), reference[place].get(metric)
+            if mine and theirs and mine.runs and theirs.runs:
+                yield Row(place, metric, mine, theirs)

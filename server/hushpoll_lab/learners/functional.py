@@ -1,0 +1,140 @@
+"""Logistic regression that is private by noise on its objective, the functional mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_lab.central.functional import (
+    coefficients,
+    minimise_polynomial,
+    perturb,
+    within,
+    without_noise,
+)
+from hushpoll_lab.central.logistic import Vector
+from hushpoll_lab.central.network import Network
+from hushpoll_lab.learners.output_perturbation import (
+    WEIGHTS,
+    read_network,
+    refuse_row_weights,
+)
+from hushpoll_protocols.bits import Bits, SecureBits
+from hushpoll_protocols.kernels.words import GeneratorBits
+from hushpoll_training.learners.claim import PrivacyClaim
+from hushpoll_training.learners.design import Design, Table
+from hushpoll_training.learners.learner import FitOptions, Fitted, Learner, Span
+from hushpoll_training.learners.parameters import Parameter, Range
+
+PURE = "the discrete Laplace mechanism, once"
+
+
+@dataclass(frozen=True)
+class FunctionalMechanism(Learner):
+    """Logistic regression by the functional mechanism (Zhang et al., 2012).
+
+    Its loss is a polynomial of order two, whose coefficients get noise. With the 1 of the
+    intercept, a row's l1 norm is at most `radius`: features that are longer are scaled down, which
+    needs no knowledge of other rows. The number of rows is not used.
+
+    Attributes
+    ----------
+    noiseless : bool
+        Whether the noise is left out, for the NonDP baseline.
+    """
+
+    noiseless: bool = False
+
+    name: ClassVar[str] = "functional-mechanism"
+    label: ClassVar[str] = "the functional mechanism"
+    description: ClassVar[str] = (
+        "Logistic regression by a polynomial objective with Laplace noise on its coefficients"
+    )
+    bounds: ClassVar[Mapping[str, Parameter]] = {
+        "epsilon": Range(float, 1e-6, 64, 1.0),
+        "radius": Range(float, 1.01, 1e3, 8.0),
+        "regularisation": Range(float, 0, 1e6, 1.0),
+    }
+    space: ClassVar[Mapping[str, Span]] = {"regularisation": Span(0.25, 4.0, None)}
+    files: ClassVar[tuple[str, ...]] = (WEIGHTS,)
+    distributions: ClassVar[tuple[str, ...]] = ("scipy",)
+
+    @property
+    def claim(self) -> PrivacyClaim:
+        """Of the weights, for neighbours that differ in one row, which is added or removed."""
+        if self.noiseless:
+            return PrivacyClaim()
+        return PrivacyClaim(float(self.parameters["epsilon"]), None, PURE, "add or remove one row")
+
+    def without_privacy(self) -> FunctionalMechanism:
+        """Return the minimiser of the same polynomial without noise."""
+        return replace(self, noiseless=True)
+
+    def fit(self, design: Design, options: FitOptions) -> PolynomialModel:
+        """Add noise to the objective and minimise it.
+
+        Raises
+        ------
+        InvalidParameter
+            For weights of rows.
+        """
+        refuse_row_weights(design, self)
+        exact = coefficients(design.table, design.label, float(self.parameters["radius"]))
+        if self.noiseless:
+            objective = without_noise(exact)
+        else:
+            epsilon = float(self.parameters["epsilon"])
+            objective = perturb(exact, epsilon, bits_for(options))
+        weights = minimise_polynomial(objective, float(self.parameters["regularisation"]))
+        if options.on_progress is not None:
+            options.on_progress(1, 1)
+        return PolynomialModel(self, linear_network(weights))
+
+    def load(
+        self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
+    ) -> PolynomialModel:
+        """Read the weights."""
+        del trial  # numpy reads an altered file without harm
+        return PolynomialModel(self, read_network(files[WEIGHTS], len(names)))
+
+
+@dataclass(frozen=True)
+class PolynomialModel(Fitted):
+    """Weights of the columns, and an intercept, for rows within the learner's radius.
+
+    Attributes
+    ----------
+    learner : Learner
+        What made them; its parameter `radius` bounds the rows' l1 norms.
+    network : Network
+        Of one layer.
+    """
+
+    learner: Any
+    network: Network
+
+    def scores(self, table: Table, *, threads: int = 1) -> npt.NDArray[np.float64]:
+        """Return the chance of a positive label per row, f64[n] in [0, 1]."""
+        del threads
+        return self.network.scores(within(table, float(self.learner.parameters["radius"]) - 1))
+
+    def save(self) -> dict[str, bytes]:
+        """Return the weights as an NPZ file."""
+        return {WEIGHTS: self.network.save()}
+
+
+def bits_for(options: FitOptions) -> Bits:
+    """Return the operating system's generator, or a seeded one for a simulation."""
+    if options.noise_seed is None:
+        return SecureBits()
+    return GeneratorBits(np.random.default_rng(options.noise_seed))
+
+
+def linear_network(weights: Vector) -> Network:
+    """Return the network of one layer with these weights; the last one is the intercept."""
+    narrow = weights.astype(np.float32)
+    return Network((narrow[None, :-1],), (narrow[-1:],))
