@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -49,6 +50,12 @@ def data_dir() -> Path:
 def root() -> Path:
     """Folder of the repository."""
     return ROOT
+
+
+def pytest_collection_finish() -> None:
+    """Take all modules out of the collector's full passes, each of which would go through them."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

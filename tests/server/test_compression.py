@@ -15,6 +15,8 @@ from hushpoll_server.errors import Refused
 from hushpoll_shared.wire import reports as wire
 from sample_survey import REPORTS, body_of, make_draft, make_report
 
+pytestmark = pytest.mark.sqlite
+
 MIB = 2**20
 LIMIT = 10 * MIB
 
@@ -184,7 +186,6 @@ def test_a_compressed_batch_is_taken(site, coding, compress):
     assert site.counts(published)["accepted"] == 50
 
 
-@pytest.mark.sqlite
 @EACH
 def test_a_compressed_report_is_taken(site, coding, compress):
     published = site.publish()
@@ -195,7 +196,6 @@ def test_a_compressed_report_is_taken(site, coding, compress):
         assert answer.status_code == expected
 
 
-@pytest.mark.sqlite
 @EACH
 @pytest.mark.parametrize("media_type", [wire.REPORTS_MEDIA_TYPE, "application/json"])
 def test_a_bomb_is_too_large_and_stores_nothing(make_site, coding, compress, media_type):
@@ -209,7 +209,6 @@ def test_a_bomb_is_too_large_and_stores_nothing(make_site, coding, compress, med
     assert site.counts(published)["accepted"] == 0
 
 
-@pytest.mark.sqlite
 @pytest.mark.parametrize("coding", ["br", "deflate", "gzip, gzip", "gzip;q=1", "x-gzip", "\x00"])
 def test_another_coding_is_refused_by_its_header(site, coding):
     site.publish()
@@ -221,14 +220,12 @@ def test_another_coding_is_refused_by_its_header(site, coding):
     assert answer.headers["Accept-Encoding"] == ", ".join(CODINGS)
 
 
-@pytest.mark.sqlite
 def test_identity_is_no_coding(site):
     published = site.publish()
     body = wire.pack_reports(published.digest, [make_report(published)])
     assert send(site, body, "identity").json["accepted"] == 1
 
 
-@pytest.mark.sqlite
 def test_a_manifest_may_be_compressed(site):
     body = gzip.compress(site.app.json.dumps(make_draft()).encode())
     answer = site.client().post(

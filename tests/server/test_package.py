@@ -36,7 +36,9 @@ def test_without_flask_the_extra_is_named():
     assert found.stdout == "server True\n" * 2
 
 
-@pytest.mark.parametrize("module", ["cli.serve", "processes.ingest", "processes.web"])
+@pytest.mark.parametrize(
+    "module", ["cli.serve", "processes.ingest", "processes.web", "processes.worker"]
+)
 def test_a_server_starts_without_what_only_counting_and_training_need(module):
     """Guards: numba and pandas were half of the time that a start took."""
     code = f"import sys, hushpoll_server.{module}; print(*sys.modules)"
@@ -45,6 +47,7 @@ def test_a_server_starts_without_what_only_counting_and_training_need(module):
     assert f"hushpoll_server.{module}" in loaded
     slow = {"numba", "pandas", "lightgbm", "sklearn", "scipy", "matplotlib", "prometheus_client"}
     slow |= {"authlib", "joserfc", "requests"}  # until a user goes to a provider
+    slow |= {"alembic", "psycopg", "limits", "pyarrow"}  # a migration, PostgreSQL, Redis, a table
     assert loaded & slow == set()
 
 

@@ -283,7 +283,11 @@ def outlook(
             candidates.append((option, published))
     best = None
     for option, published in sorted(candidates, key=lambda one: one[0]["total_variance"]):
-        option["audit_power"] = _powers(published, n, assumptions)
+        # the draft's own protocols and split are an option, too
+        as_drafted = "audit_power" in own and published.digest == manifest.resolve().digest
+        option["audit_power"] = (
+            own["audit_power"] if as_drafted else _powers(published, n, assumptions)
+        )
         if _enough(option, metric):
             best = option
             break

@@ -19,12 +19,6 @@ from hashlib import blake2b
 from ipaddress import IPv6Address
 from typing import Any, Final, Literal, Protocol, cast
 
-from limits import RateLimitItemPerMinute
-from limits.aio.storage import RedisStorage
-from limits.aio.strategies import FixedWindowRateLimiter
-from limits.errors import ConfigurationError
-from limits.storage import storage_from_string
-
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.errors import Refused
@@ -75,9 +69,17 @@ class MemoryCounters:
 
 
 class RedisCounters:
-    """Counts in a Redis, by the library ``limits``; in this process while that is away."""
+    """Counts in a Redis, by the library ``limits``; in this process while that is away.
+
+    The library is loaded here: most servers count without it.
+    """
 
     def __init__(self, url: str) -> None:
+        from limits import RateLimitItemPerMinute
+        from limits.aio.storage import RedisStorage
+        from limits.aio.strategies import FixedWindowRateLimiter
+
+        self._limit_of = RateLimitItemPerMinute
         # redis-py's client, which the extra brings.
         self._storage = RedisStorage(
             f"async+{url}",
@@ -92,7 +94,7 @@ class RedisCounters:
     async def hit(self, key: str, most: int) -> float | None:
         """Count a request; past the limit, return the seconds until the next window."""
         if time.monotonic() >= self._again_at:
-            limit = RateLimitItemPerMinute(most)
+            limit = self._limit_of(most)
             try:
                 if await self._limiter.hit(limit, "hushpoll", key):
                     return None
@@ -208,6 +210,9 @@ def check_url(url: str) -> None:
     InvalidParameter
         The value is left out of the message: it may hold a password.
     """
+    from limits.errors import ConfigurationError
+    from limits.storage import storage_from_string
+
     try:
         if not url.startswith(("redis://", "rediss://")):
             raise ConfigurationError("another scheme")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import socket
-import threading
 from typing import Final
 
 import waitress
@@ -44,12 +43,14 @@ def run() -> None:
         clear_untrusted_proxy_headers=True,
         ident=None,
     )
-    maintenance = Maintenance(services.sealing) if settings.sealing == "server" else None
+    maintenance = None
+    if settings.sealing == "server":
+        maintenance = Maintenance(services.sealing, prepare=_prepare)
     if services.sampler is not None:
         services.sampler.start()
     if maintenance is not None:
         maintenance.start()
-    threading.Thread(target=_prepare, name="hushpoll-prepare", daemon=True).start()
+    settle()
     children.end_on_signal()
     children.ready()
     try:

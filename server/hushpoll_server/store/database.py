@@ -25,18 +25,11 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.config.url_text import read_url
 from hushpoll_server.errors import Refused
 from hushpoll_server.store.backend import Backend, Cutoff, Deletions, Key, Row, Session
-from hushpoll_server.store.postgresql import inbox as postgresql_inbox
-from hushpoll_server.store.postgresql import session as postgresql_session
 from hushpoll_server.store.schema import write_probe
-from hushpoll_server.store.sqlite import inbox as sqlite_inbox
-from hushpoll_server.store.sqlite import session as sqlite_session
 
 LOGGING_NAME = "hushpoll"
 RETRY_AFTER_SECONDS = 2
-BACKENDS: Final = {
-    "sqlite": Backend(sqlite_session, sqlite_inbox),
-    "postgresql": Backend(postgresql_session, postgresql_inbox),
-}
+BACKENDS: Final = ("sqlite", "postgresql")
 
 
 class AutocommitConnections:
@@ -336,8 +329,19 @@ def parse_url(url: str) -> URL:
 
 
 def backend_of(url: URL) -> Backend:
-    """Return the modules that serve the database of a URL."""
-    return BACKENDS[url.get_backend_name()]
+    """Return the modules that serve the database of a URL, which has the name of a backend.
+
+    Each is loaded with its first URL: a server on SQLite needs no driver of PostgreSQL.
+    """
+    if url.get_backend_name() == "sqlite":
+        from hushpoll_server.store.sqlite import inbox as sqlite_inbox
+        from hushpoll_server.store.sqlite import session as sqlite_session
+
+        return Backend(sqlite_session, sqlite_inbox)
+    from hushpoll_server.store.postgresql import inbox as postgresql_inbox
+    from hushpoll_server.store.postgresql import session as postgresql_session
+
+    return Backend(postgresql_session, postgresql_inbox)
 
 
 def _open(url: URL, session: Session, pool_size: int) -> Engine:

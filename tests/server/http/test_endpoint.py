@@ -9,6 +9,8 @@ from hushpoll_server.store.reports import ReportRow
 from hushpoll_shared.wire.problems import PROBLEMS
 from sample_survey import REPORTS, VERSION
 
+pytestmark = pytest.mark.sqlite
+
 MANIFESTS = ["/api/v1/surveys/work", VERSION]
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from hushpoll_lab.learners.dpsgd import DPSGD
 
+pytestmark = pytest.mark.sqlite
+
 
 def analyst(site):
     return site.analyst("read", "train")

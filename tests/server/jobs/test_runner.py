@@ -81,6 +81,7 @@ def test_a_seal_is_a_job(make_site):
     assert (body["n"], body["pending"]) == (7, 3)
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("encoding", ["indicator", "posterior"])
 def test_training_is_a_job_whose_model_predicts(site, tmp_path, encoding):
     from hushpoll_training.models.saved import load_model
@@ -101,6 +102,7 @@ def test_training_is_a_job_whose_model_predicts(site, tmp_path, encoding):
     assert (tmp_path / "card.html").is_file()
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("kind", ["train", "fairness"])
 @pytest.mark.parametrize(
     ("body", "field", "said"),
@@ -119,6 +121,7 @@ def test_training_that_its_learner_refuses_is_refused_at_the_request(site, kind,
     assert said in answer.json["detail"]
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("kind", ["train", "fairness"])
 def test_training_on_a_survey_without_a_target_is_refused_at_the_request(site, kind):
     attributes = make_draft()["attributes"]
@@ -129,6 +132,7 @@ def test_training_on_a_survey_without_a_target_is_refused_at_the_request(site, k
     assert "role target" in answer.json["detail"]
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("kind", ["train", "fairness"])
 def test_server_without_the_extra_refuses_training_and_says_so(site, monkeypatch, kind):
     site.fill(site.publish(), 5)
@@ -140,6 +144,7 @@ def test_server_without_the_extra_refuses_training_and_says_so(site, monkeypatch
     assert "hushpoll-server[train]" in answer.json["detail"]
 
 
+@pytest.mark.sqlite
 def test_a_worker_without_the_extra_says_so(site, monkeypatch, tmp_path):
     published = site.publish()
     site.fill(published, 5)
@@ -167,6 +172,7 @@ def test_internal_error_of_a_job_is_not_shown(site, monkeypatch, debug_log):
     assert "secret of the job" not in debug_log.text + site.job_result(job).text
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(("kind", "status"), [("export", 409), ("train", 409), ("seal", 202)])
 def test_below_the_minimum_batch_nothing_is_begun(site, kind, status):
     published = site.publish(minimum_batch=5)
@@ -180,6 +186,7 @@ def test_below_the_minimum_batch_nothing_is_begun(site, kind, status):
         assert site.counts(published)["sealed"] == 0
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("kind", "body", "field"),
     [

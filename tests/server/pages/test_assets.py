@@ -13,6 +13,8 @@ from hushpoll_analysis.html import style_sheet
 from hushpoll_server.pages.assets import PARTS, WORKER, Asset, Assets, assets, hash_of, scripts
 from hushpoll_shared.survey.manifest import Manifest
 
+pytestmark = pytest.mark.sqlite
+
 
 def test_files_are_kept_for_ever_under_their_build_alone(site):
     build = assets().build

@@ -59,6 +59,7 @@ def test_a_question_without_text_has_its_name():
     assert asked(categories=["a", "b"], question="How old?").text == "How old?"
 
 
+@pytest.mark.sqlite
 def test_the_page_asks_every_question_under_a_policy_of_its_own(site):
     published = site.publish()
     answer = site.get("/s/work", headers={})
@@ -76,6 +77,7 @@ def test_the_page_asks_every_question_under_a_policy_of_its_own(site):
     assert f"style-src 'self' 'sha256-{hashed}';" in policy
 
 
+@pytest.mark.sqlite
 def test_the_page_and_a_preview_have_the_label_of_consequences_once(site):
     published = site.publish(language="de")
     label = words_for(["de"]).said_label(published, hosted=True)
@@ -91,6 +93,7 @@ def test_the_page_and_a_preview_have_the_label_of_consequences_once(site):
             assert f"<p>{note}</p>" in text
 
 
+@pytest.mark.sqlite
 def test_the_page_is_compressed_for_browsers_that_take_it(site):
     site.publish()
     plain = site.get("/s/work", headers={"Accept-Encoding": "identity"})
@@ -108,6 +111,7 @@ def test_the_newest_open_version_is_asked_and_any_by_its_number(site):
     assert first.digest in site.get("/s/work/versions/1", headers={}).text
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("path", "status"),
     [("/s/none", 404), ("/s/work/versions/9", 404), ("/s/..%2f..", 404), ("/s/WORK", 404)],
@@ -118,6 +122,7 @@ def test_page_of_an_unknown_survey_is_not_found(site, path, status):
     assert answer.status_code == status
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("changes", "status", "heading"),
     [
@@ -145,6 +150,7 @@ def large(categories, **changes):
     return make_draft(attributes=[one], protected=None, protocol="OLH", **changes)
 
 
+@pytest.mark.sqlite
 def test_a_page_is_rendered_once_and_not_sent_again(site, monkeypatch):
     """Guards: a page of 65,000 categories was rendered for each visit, 185 ms each."""
     rendered = []
@@ -242,6 +248,7 @@ def test_of_many_publications_one_is_worked_on_and_the_others_come_again(site, m
     assert site.post("/api/v1/surveys", json=make_draft(version=2)).status_code == 201
 
 
+@pytest.mark.sqlite
 def test_a_manifest_above_the_limit_is_refused(make_site):
     site = make_site(MAX_MANIFEST_BYTES=4096)
     draft = large(400)
@@ -274,6 +281,7 @@ WORDED = {
 }
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("address", "browser", "title"),
     [
@@ -312,6 +320,7 @@ IN_MANY = {
 }
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("browser", "title"),
     [
@@ -335,6 +344,7 @@ def test_a_reader_gets_the_nearest_language_and_never_one_of_quality_0(site, bro
     assert f">{title}</h1>" in answer.text
 
 
+@pytest.mark.sqlite
 def test_a_survey_written_from_right_to_left_says_so_on_its_page_and_its_preview(site):
     site.publish(**IN_MANY)
     page = site.get("/s/work?lang=ar-EG", headers={}).text

@@ -81,6 +81,7 @@ MALFORMED = [
 ]
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(("change", "field", "reason"), MALFORMED)
 def test_a_malformed_record_is_refused_by_attribute(site, change, field, reason):
     published = site.publish()
@@ -93,6 +94,7 @@ def test_a_malformed_record_is_refused_by_attribute(site, change, field, reason)
     assert (counts["accepted"], counts["rejected"]) == (0, {f"malformed-report:{reason}": 1})
 
 
+@pytest.mark.sqlite
 def test_a_record_is_never_quoted(site):
     published = site.publish()
     report = altered(make_report(published), lambda record: record.__setitem__(3, 197))
@@ -101,6 +103,7 @@ def test_a_record_is_never_quoted(site):
     assert wire.b64encode(report.record) not in answer.text
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
@@ -125,6 +128,7 @@ def test_a_report_of_another_form_is_refused_by_field(site, changes, field):
     assert site.counts(published)["accepted"] == 0
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("body", "media_type", "expected"),
     [
@@ -203,6 +207,7 @@ def test_a_full_queue_and_a_failing_database_ask_for_a_retry(make_site, monkeypa
     assert site.send_body(body).status_code == 201
 
 
+@pytest.mark.sqlite
 def test_an_internal_fault_is_answered_without_its_text(site, monkeypatch, debug_log):
     published = site.publish()
 
@@ -219,6 +224,7 @@ def test_an_internal_fault_is_answered_without_its_text(site, monkeypatch, debug
     assert "SECRET-ANSWER" not in debug_log.text
 
 
+@pytest.mark.sqlite
 def test_random_bytes_never_fail_the_server(site):
     published = site.publish()
     for size in range(0, 64, 3):
@@ -282,6 +288,7 @@ def test_one_bad_report_never_fails_its_neighbours(site):
     }
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("change", "expected"),
     [

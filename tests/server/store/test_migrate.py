@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
 from hushpoll_server import create_app
@@ -47,6 +49,33 @@ def schema_of(database):
             *connection.execute(text(statement)).all(),
             *connection.execute(text(rules)).all(),
         }
+
+
+def test_versions_are_those_that_alembic_finds():
+    """They are read from the names of the files, so that no server loads Alembic to start."""
+    config = Config()
+    config.set_main_option("script_location", str(migrate.MIGRATIONS))
+    walked = ScriptDirectory.from_config(config).walk_revisions()
+    assert migrate.known() == [script.revision for script in walked][::-1]
+
+
+def test_the_version_s_table_is_as_alembic_makes_it(database, request, tmp_path):
+    url = f"sqlite:///{tmp_path}/alembic.sqlite"
+    if database.engine.dialect.name == "postgresql":
+        url = request.getfixturevalue("postgres").create("hushpoll_alembic")
+    theirs = Database(url)
+    with theirs.writing() as connection:
+        MigrationContext.configure(connection)._ensure_version_table()
+    migrate.upgrade(database)
+    table = migrate.VERSION_TABLE
+
+    def described(one):
+        found = inspect(one.engine)
+        columns = [{**column, "type": str(column["type"])} for column in found.get_columns(table)]
+        return columns, found.get_pk_constraint(table)
+
+    assert described(database) == described(theirs)
+    theirs.close()
 
 
 def test_new_database_has_the_tables_of_the_metadata(database):
@@ -116,7 +145,7 @@ def test_new_database_stays_empty_if_its_tables_cannot_all_be_created(database, 
     def fail(*_arguments):
         raise OSError("disk full")
 
-    monkeypatch.setattr(MigrationContext, "stamp", fail)  # after the tables were created
+    monkeypatch.setattr(migrate, "insert", fail)  # after the tables were created
     with pytest.raises(OSError, match="disk full"):
         migrate.upgrade(database)
     assert tables(database) == set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
@@ -13,13 +12,13 @@ from hushpoll_server.http.models.results import (
     DeletionAnswer,
     OverviewAnswer,
 )
-from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.openapi import BEARER, Routes, problems
 from hushpoll_server.jobs.parameters import ExportParameters
 from hushpoll_server.services.results.exports import MEDIA_TYPES, Export
 from hushpoll_server.services.surveys.surveys import timestamp
 from hushpoll_shared.wire.documents import CountsDocument
 
-api = APIBlueprint(
+api = Routes(
     "analysis",
     __name__,
     url_prefix="/api/v1/surveys/<name>/versions/<int:version>",

@@ -7,7 +7,6 @@ editors do not overwrite each other.
 from __future__ import annotations
 
 from flask import Response, request
-from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
@@ -35,7 +34,7 @@ from hushpoll_server.http.models.drafts import (
     ValidationAnswer,
 )
 from hushpoll_server.http.models.surveys import PublishAnswer, PublishQuery, PublishWarning
-from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.openapi import BEARER, Routes, problems
 from hushpoll_server.services.surveys.drafts import Draft
 from hushpoll_server.services.surveys.launch import launch_plan
 from hushpoll_server.services.surveys.plans import require_few_categories
@@ -45,7 +44,7 @@ from hushpoll_shared.importing.formats import import_bytes
 from hushpoll_shared.importing.workbook import MOST_BYTES
 from hushpoll_shared.survey.manifest import Manifest
 
-api = APIBlueprint(
+api = Routes(
     "drafts", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="drafts")], abp_security=BEARER
 )
 IF_MATCH: dict[str, object] = {

@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from flask import Response, request
-from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
 from hushpoll_server.http.models.common import TableQuery, VersionPath
 from hushpoll_server.http.models.jobs import JobAnswer, JobList, JobPath, JobQuery
-from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.openapi import BEARER, Routes, problems
 from hushpoll_server.http.tables import table_file
 from hushpoll_server.jobs.kinds import KINDS, JobKind
 from hushpoll_server.jobs.parameters import Parameters
@@ -35,7 +34,7 @@ TABLES_OF_JOBS: Final = {
     "regress": "regression",
 }
 
-api = APIBlueprint(
+api = Routes(
     "jobs", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="jobs")], abp_security=BEARER
 )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
@@ -14,12 +13,12 @@ from hushpoll_server.http.models.models import (
     ModelPath,
     RunList,
 )
-from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.openapi import BEARER, Routes, problems
 from hushpoll_server.jobs.learners import learners as learners_of
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import JobRow
 
-api = APIBlueprint(
+api = Routes(
     "models", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="models")], abp_security=BEARER
 )
 VERSION = "/surveys/<name>/versions/<int:version>"

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.http.endpoint import endpoint, json_answer, services
 from hushpoll_server.http.models.common import SurveyPath
 from hushpoll_server.http.models.surveys import OriginsAnswer, OriginsBody
-from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.openapi import BEARER, Routes, problems
 
-api = APIBlueprint(
-    "origins", __name__, url_prefix="/api/v1/surveys", abp_tags=[Tag(name="surveys")]
-)
+api = Routes("origins", __name__, url_prefix="/api/v1/surveys", abp_tags=[Tag(name="surveys")])
 
 
 @api.get(

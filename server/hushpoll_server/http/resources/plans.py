@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.http.endpoint import endpoint, services
 from hushpoll_server.http.models.common import TableQuery
 from hushpoll_server.http.models.plans import PlanAnswer, PlanBody
-from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.openapi import BEARER, Routes, problems
 from hushpoll_server.http.tables import answer_in_form
 from hushpoll_shared.tables.plans import verdicts_table
 
-api = APIBlueprint(
+api = Routes(
     "plans",
     __name__,
     url_prefix="/api/v1/plans",

@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_analysis.results import RESULTS
 from hushpoll_server.http.endpoint import current_grant, endpoint, services
 from hushpoll_server.http.models.common import VersionPath
-from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.openapi import BEARER, Routes, problems
 from hushpoll_server.http.schemas import answer_of, parameters_of
 from hushpoll_server.http.tables import result_answer
 from hushpoll_shared.querying.domains import where_words
 from hushpoll_shared.querying.query import Query
 
-api = APIBlueprint(
+api = Routes(
     "queries",
     __name__,
     url_prefix="/api/v1/surveys/<name>/versions/<int:version>",

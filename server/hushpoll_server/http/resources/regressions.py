@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
 from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.regressions import RegressionList, RegressionPath
-from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.openapi import BEARER, Routes, problems
 
-api = APIBlueprint(
+api = Routes(
     "regressions",
     __name__,
     url_prefix="/api/v1",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from flask import Response, request
-from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.errors import Refused
@@ -15,11 +14,11 @@ from hushpoll_server.http.models.survey_reports import (
     PublishedResultsAnswer,
     ReportQuery,
 )
-from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.openapi import BEARER, Routes, problems
 from hushpoll_server.jobs.parameters import ReportChoices
 from hushpoll_server.reports.report import FORMS
 
-api = APIBlueprint(
+api = Routes(
     "survey_reports",
     __name__,
     url_prefix="/api/v1/surveys/<name>/versions/<int:version>",

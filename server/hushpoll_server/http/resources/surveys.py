@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from flask import Response, request
-from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.errors import Refused
@@ -25,12 +24,10 @@ from hushpoll_server.http.models.surveys import (
     SurveyList,
     SurveySummary,
 )
-from hushpoll_server.http.openapi import BEARER, body_of, problems
+from hushpoll_server.http.openapi import BEARER, Routes, body_of, problems
 from hushpoll_server.services.surveys.surveys import timestamp
 
-api = APIBlueprint(
-    "surveys", __name__, url_prefix="/api/v1/surveys", abp_tags=[Tag(name="surveys")]
-)
+api = Routes("surveys", __name__, url_prefix="/api/v1/surveys", abp_tags=[Tag(name="surveys")])
 
 
 @api.get("", responses={200: SurveyList, **problems(401)})

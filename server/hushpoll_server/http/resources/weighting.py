@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_server.http.endpoint import current_grant, endpoint, services
 from hushpoll_server.http.models.common import TableQuery, VersionPath
 from hushpoll_server.http.models.weighting import WeightedSharesAnswer, WeightedSharesBody
-from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.openapi import BEARER, Routes, problems
 from hushpoll_server.http.tables import statistic_answer
 
-api = APIBlueprint(
+api = Routes(
     "relations",
     __name__,
     url_prefix="/api/v1/surveys/<name>/versions/<int:version>",

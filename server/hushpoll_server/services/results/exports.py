@@ -4,6 +4,8 @@ Tables for other programs are Parquet or CSV, and files of SPSS and Stata, which
 CSV: UTF-8, one header line, every text quoted,
 numbers not, lines end in a line feed. A category that a spreadsheet would take for a formula has an
 apostrophe before it, unless raw texts are asked for; see ``hushpoll_shared.spelling.csv_cells``.
+
+pyarrow is loaded with the first table: a server that nobody asks for one does without its 30 MB.
 """
 
 from __future__ import annotations
@@ -18,8 +20,6 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-from pyarrow import csv, parquet
 
 from hushpoll_analysis.frames.labelled_files import (
     LABELLED,
@@ -277,6 +277,8 @@ def _table(
     Parquet's schema metadata holds the survey's digest (``hushpoll.digest``), its canonical
     manifest (``hushpoll.manifest``) and what the columns are (``hushpoll.content``).
     """
+    import pyarrow as pa
+
     schema = _schema(published, format, content)
     cell = escaped if format == "csv" and not raw else str
     header = pa.schema([field.with_name(cell(field.name)) for field in schema], schema.metadata)
@@ -300,6 +302,9 @@ def _table(
 
 
 def _writer(pieces: _Pieces, schema: Any, format: str) -> _Writer:
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
     sink: Any = pa.PythonFile(pieces, mode="w")
     if format == "parquet":
         writer: _Writer = parquet.ParquetWriter(sink, schema, compression="zstd")
@@ -311,6 +316,8 @@ def _writer(pieces: _Pieces, schema: Any, format: str) -> _Writer:
 
 
 def _schema(published: Published, format: str, content: str) -> Any:
+    import pyarrow as pa
+
     if content == "records":
         fields = [
             pa.field(field.name, _record_type(field, format), nullable=field.mask is not None)
@@ -335,6 +342,8 @@ def _schema(published: Published, format: str, content: str) -> Any:
 
 
 def _record_type(field: Field, format: str) -> Any:
+    import pyarrow as pa
+
     return reported_type(field) if format == "parquet" else pa.string()
 
 
@@ -367,6 +376,8 @@ def _answered(
     records: Records, field: Field, columns: Callable[[Records], npt.NDArray[Any]]
 ) -> Iterator[Any]:
     """Yield columns of a field; the cells of those who do not answer it are missing."""
+    import pyarrow as pa
+
     if field.mask is None:
         for values in np.ascontiguousarray(columns(records).T):
             yield pa.array(values)
@@ -385,6 +396,8 @@ def _reported(
     domains: Mapping[str, Sequence[str]],
     format: str,
 ) -> Any:
+    import pyarrow as pa
+
     column = reported(records, field)
     if format == "parquet":
         return column

@@ -57,6 +57,7 @@ def test_estimates_are_the_truth_where_devices_do_not_lie(site, loud):
         assert row["lower"] - 1e-9 <= truth[name] <= row["upper"] + 1e-9
 
 
+@pytest.mark.sqlite
 def test_a_higher_confidence_gives_wider_intervals(site, loud):
     def width(confidence):
         query = {"confidence": confidence}
@@ -69,6 +70,7 @@ def test_a_higher_confidence_gives_wider_intervals(site, loud):
     assert narrow < wide
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("name", ["projected", "likelihood", "shrunk"])
 def test_an_estimator_without_an_interval_says_so(site, loud, name):
     answer = site.get(f"{VERSION}/estimates", query_string={"estimator": name}).json
@@ -80,11 +82,13 @@ def test_an_estimator_without_an_interval_says_so(site, loud, name):
     assert gender["categories"][0]["frequency"] == pytest.approx(0.6, abs=0.1)
 
 
+@pytest.mark.sqlite
 def test_an_unknown_estimator_is_refused(site, loud):
     answer = site.get(f"{VERSION}/estimates", query_string={"estimator": "best"})
     assert site.problem(answer) == (422, "invalid-request", "estimator")
 
 
+@pytest.mark.sqlite
 def test_records_too_many_for_the_likelihood_are_refused(site, loud, monkeypatch):
     monkeypatch.setattr(release_source, "LARGEST_HELD", 10)
     answer = site.get(f"{VERSION}/estimates", query_string={"estimator": "likelihood"})
@@ -117,6 +121,7 @@ def test_a_cross_table_is_the_truth_where_devices_do_not_lie(site, loud):
     )
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("query", "field"),
     [
@@ -131,6 +136,7 @@ def test_a_question_of_another_form_is_refused_by_field(site, loud, query, field
     assert site.problem(answer) == (422, "invalid-request", field)
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("query", [{"a": "gender", "b": "race"}, {"a": "gender", "b": "gender"}])
 def test_a_cross_table_needs_two_attributes_of_the_survey(site, loud, query):
     answer = site.get(f"{VERSION}/cross-tables", query_string=query)
@@ -158,6 +164,7 @@ def test_the_export_is_in_another_order_each_time(site):
     assert first.tolist() != second.tolist()
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("what", ["estimates", "cross-tables?a=gender&b=age", "records"])
 def test_below_the_minimum_batch_nothing_is_answered(site, what):
     published = site.publish(minimum_batch=5)
@@ -169,6 +176,7 @@ def test_below_the_minimum_batch_nothing_is_answered(site, what):
     assert site.get(f"{VERSION}/{what}").status_code == 200
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("what", ["estimates", "cross-tables?a=gender&b=age", "records", "counts"])
 def test_questions_about_an_unpublished_version_are_not_found(site, what):
     site.publish()
@@ -194,6 +202,7 @@ def no_pairs(monkeypatch):
     monkeypatch.setattr("hushpoll_analysis.records.counts.PAIRED_CATEGORIES", 2)
 
 
+@pytest.mark.sqlite
 @pytest.mark.usefixtures("no_pairs")
 @pytest.mark.parametrize("what", ["records", "records?format=csv", "cross-tables?a=gender&b=age"])
 def test_questions_past_those_that_may_wait_are_refused(site, monkeypatch, what):
@@ -227,6 +236,7 @@ def test_questions_past_those_that_may_wait_are_refused(site, monkeypatch, what)
     assert site.get(f"{VERSION}/{what}").status_code == 200
 
 
+@pytest.mark.sqlite
 def test_a_question_that_fails_gives_its_place_back(site, monkeypatch):
     site.fill(site.publish(), 3)
 

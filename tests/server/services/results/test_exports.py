@@ -55,6 +55,7 @@ def rows_of(table):
     return Counter(tuple(row) for row in table)
 
 
+@pytest.mark.sqlite
 def test_parquet_holds_the_records_and_their_manifest(site, published, records):
     answer = exported(site, format="parquet")
     assert answer.mimetype == "application/vnd.apache.parquet"
@@ -75,6 +76,7 @@ def test_parquet_holds_the_records_and_their_manifest(site, published, records):
     assert rows_of(zip(*columns, strict=True)) == rows_of(expected)
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("raw", [False, True])
 def test_csv_holds_the_same_and_no_formula_unless_it_is_raw(site, published, records, raw):
     """Guards: a category such as =WEBSERVICE(...) was run by the spreadsheet of an analyst."""
@@ -94,6 +96,7 @@ def test_csv_holds_the_same_and_no_formula_unless_it_is_raw(site, published, rec
     )
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("content", ["indicators", "debiased"])
 def test_tables_of_numbers_are_those_of_the_analysis(site, published, records, content):
     decoded = Records(published, records)
@@ -115,6 +118,7 @@ def test_tables_of_numbers_are_those_of_the_analysis(site, published, records, c
     assert rows_of(tuple(map(float, row)) for row in rows) == expected
 
 
+@pytest.mark.sqlite
 def test_a_file_in_many_pieces_is_the_same_file(site, published, records, monkeypatch):
     monkeypatch.setattr(segments, "ROWS_PER_BLOCK", 16)
     monkeypatch.setattr(exports, "CELLS", 7 * 4)
@@ -124,6 +128,7 @@ def test_a_file_in_many_pieces_is_the_same_file(site, published, records, monkey
     assert exported(site, format="csv").data.count(b"\n") == 1 + 60
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("query", "field"),
     [
@@ -153,6 +158,7 @@ def test_two_exports_never_differ_by_fewer_than_a_minimum_batch(site, query):
     assert sizes == [10] * 10 + [20] * 10 + [30] * 6
 
 
+@pytest.mark.sqlite
 def test_counts_of_parquet_are_those_of_one_machine(site, tmp_path):
     published = site.publish()
     site.fill(published, 200)

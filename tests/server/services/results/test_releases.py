@@ -45,6 +45,7 @@ def segments(site):
         return {row.id: (row.reports, bool(row.released), bytes(row.data)) for row in rows}
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("what", [*ASKED, "jobs/export", "jobs/train", "jobs/shape"])
 def test_before_first_release_nothing_is_told_but_when_it_is_due(site, what):
     site.fill(site.publish(release="daily"), 50)
@@ -57,6 +58,7 @@ def test_before_first_release_nothing_is_told_but_when_it_is_due(site, what):
     assert "50" not in answer.json["detail"]
 
 
+@pytest.mark.sqlite
 def test_manifest_without_the_term_releases_daily(site):
     draft = make_draft()
     del draft["release"]
@@ -261,6 +263,7 @@ def attack(site, published):
     return exported(site) - before - Counter(report.record for report in own), victim.record
 
 
+@pytest.mark.sqlite
 def test_attacker_who_subtracts_exports_of_a_daily_survey_finds_nothing(site):
     """Guards: an analyst who sent all reports of a minimum batch but one was given that one."""
     published = site.publish(release="daily", minimum_batch=100)
@@ -272,6 +275,7 @@ def test_attacker_who_subtracts_exports_of_a_daily_survey_finds_nothing(site):
     assert site.get(f"{VERSION}/estimates").json["n"] == 300
 
 
+@pytest.mark.sqlite
 def test_same_attacker_finds_a_record_where_release_is_immediate(site):
     published = site.publish(release="immediate", minimum_batch=100)
     site.fill(published, 300)

@@ -89,6 +89,7 @@ def test_a_refused_report_does_not_spend_its_token(site):
     assert site.send(published, token=second).status_code == 201
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("token", [None, "", "unknown", "A" * 43, "é" * 43])
 def test_no_or_an_unknown_token_is_unauthorized(site, token):
     published = site.publish(submission="token")
@@ -124,6 +125,7 @@ def test_an_open_survey_has_no_tokens(site):
     assert site.problem(answer) == (422, "invalid-request", "submission")
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("body", [{"count": 0}, {"count": 11}, {"count": "1"}, {"count": True}, {}])
 def test_tokens_are_issued_within_bounds(make_site, body):
     site = make_site(MAX_TOKENS=10)
@@ -147,6 +149,7 @@ def test_an_issued_token_works_until_it_expires(site):
     assert site.get(path, headers=headers).status_code == 401
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -163,6 +166,7 @@ def test_invalid_token_request_is_refused_by_field(site, body, field):
     assert site.problem(answer) == (422, "invalid-request", field)
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     "change",
     [
@@ -299,6 +303,7 @@ def test_the_list_shows_states_and_no_secrets(site):
     assert not any(bytes(one).hex().encode() in answer.data for one in hashes)
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -317,6 +322,7 @@ def test_invalid_rotation_is_refused_by_field(site, body, field):
     assert len(listed(site)) == 2
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("label", ["a\x00b", "line\nbreak", "\ud800", "\u202e"])
 def test_a_label_is_printable(site, label):
     """Guards: PostgreSQL takes no NUL in a text, and no database takes half a surrogate pair."""

@@ -71,12 +71,14 @@ def test_two_editors_do_not_overwrite_each_other(site):
     assert put(site, path, make_draft(title="Eve"), etag="*").status_code == 200
 
 
+@pytest.mark.sqlite
 def test_a_change_that_names_no_state_is_refused(site):
     path, _ = begin(site)
     for answer in (put(site, path, make_draft()), site.post(f"{path}/publish")):
         assert site.problem(answer) == (428, "etag-needed", "If-Match")
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("name", [None, "A b", 5, "", "x" * 65])
 def test_a_draft_needs_the_name_of_a_survey(site, name):
     answer = site.post(DRAFTS, json={"manifest": {"name": name}})
@@ -86,6 +88,7 @@ def test_a_draft_needs_the_name_of_a_survey(site, name):
     assert site.problem(refused) == (422, "manifest-refused", "name")
 
 
+@pytest.mark.sqlite
 def test_a_draft_that_is_too_large_is_refused(make_site):
     site = make_site(MAX_MANIFEST_BYTES=2000)
     answer = site.post(DRAFTS, json={"manifest": make_draft(description="x" * 2000)})
@@ -169,6 +172,7 @@ def test_the_next_version_begins_as_a_draft_of_the_published_one(site):
     assert site.problem(unknown)[:2] == (404, "unknown-survey")
 
 
+@pytest.mark.sqlite
 def test_validation_has_problems_warnings_and_the_form_that_would_be_published(site):
     def validated(**changes):
         answer = site.post(f"{DRAFTS}/validate", json={"manifest": make_draft(**changes)})
@@ -199,6 +203,7 @@ def test_validation_has_problems_warnings_and_the_form_that_would_be_published(s
     assert site.get(DRAFTS).json == {"drafts": []}
 
 
+@pytest.mark.sqlite
 def test_a_plan_of_too_many_categories_is_refused_before_a_range_is_expanded(site):
     ranges = [
         {"name": f"q{place}", "role": "sensitive", "range": [0, 65_535]} for place in range(256)
@@ -210,6 +215,7 @@ def test_a_plan_of_too_many_categories_is_refused_before_a_range_is_expanded(sit
     assert "16777216 categories" in answer.json["detail"]
 
 
+@pytest.mark.sqlite
 def test_the_launch_plan_gives_a_pair_the_verdict_that_its_result_begins_with(site):
     marked = make_draft(pairs=[["income", "gender"]])
     body = {"manifest": marked, "n": 50}
@@ -222,6 +228,7 @@ def test_the_launch_plan_gives_a_pair_the_verdict_that_its_result_begins_with(si
     assert pair["verdict"] == result["verdict"]
 
 
+@pytest.mark.sqlite
 def test_the_launch_plan_has_every_question_a_verdict_and_the_audit(site):
     def planned(**changes):
         body = {"manifest": make_draft(), "n": 1000, **changes}

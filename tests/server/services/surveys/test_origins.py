@@ -124,6 +124,7 @@ def test_origins_are_a_surveys_own_and_hold_for_all_its_versions(site):
     assert site.get("/api/v1/surveys/work/versions/2").data == second.canonical
 
 
+@pytest.mark.sqlite
 def test_only_the_routes_of_respondents_take_part(site):
     """A page cannot read what an analyst reads, though it had the token."""
     published = site.publish()
@@ -139,6 +140,7 @@ def test_only_the_routes_of_respondents_take_part(site):
     assert open_to_pages == {SURVEY.template, VERSION_ROUTE.template, REPORTS_ROUTE.template}
 
 
+@pytest.mark.sqlite
 def test_a_page_cannot_send_a_report_without_asking_first(site):
     """What a page may send unasked (a form's media types) is not taken."""
     published = site.publish()

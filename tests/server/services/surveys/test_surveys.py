@@ -35,6 +35,7 @@ def test_a_published_version_never_changes(site):
     assert site.get("/api/v1/surveys/work").data == before.canonical
 
 
+@pytest.mark.sqlite
 def test_warnings_list_clear_attributes_then_the_protected_width(site):
     warnings = site.post("/api/v1/surveys", json=make_draft()).json["warnings"]
     assert [(one["code"], one.get("attribute")) for one in warnings] == [
@@ -49,6 +50,7 @@ def test_warnings_list_clear_attributes_then_the_protected_width(site):
     assert "minimum_batch is 3" in warnings[4]["message"]
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("release", ["daily", "weekly", "end"])
 def test_survey_that_releases_enough_on_a_schedule_has_no_warning_of_it(site, release):
     draft = make_draft(release=release, minimum_batch=20)
@@ -56,6 +58,7 @@ def test_survey_that_releases_enough_on_a_schedule_has_no_warning_of_it(site, re
     assert not codes & {"release-immediate", "small-minimum-batch"}
 
 
+@pytest.mark.sqlite
 def test_a_protocol_that_leaves_epsilon_unspent_is_named(site):
     draft = make_draft(protocol="THE")
     warnings = site.post("/api/v1/surveys", json=draft).json["warnings"]
@@ -69,6 +72,7 @@ def attributes(*changed):
 GENDER = {"name": "gender", "role": "sensitive", "categories": ["Female", "Male"]}
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
@@ -102,6 +106,7 @@ def test_a_manifest_that_breaks_a_rule_is_refused_by_field(site, changes, field)
     assert site.get("/api/v1/surveys").json == {"surveys": []}
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("body", "media_type", "expected"),
     [
@@ -141,6 +146,7 @@ def test_fetching_by_name_gives_the_highest_open_version(site):
     assert site.get("/api/v1/surveys/work").data == future.canonical
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
@@ -169,6 +175,7 @@ def test_the_list_shows_states_to_all_and_counts_to_readers(site):
     assert [one["reports"] for one in site.get("/api/v1/surveys").json["surveys"]] == [0, 4]
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("body", [{"grace_seconds": -1}, {"grace_seconds": "1"}, {"grace": 1}])
 def test_closing_refuses_what_it_does_not_know(site, body):
     site.publish()

@@ -12,6 +12,8 @@ from hushpoll_analysis.planning.planner import plan
 from hushpoll_client.cli.surveys import survey as survey_commands
 from hushpoll_shared.survey.manifest import Manifest
 
+pytestmark = pytest.mark.sqlite
+
 
 def draft(*epsilons: str, name: str = "weak") -> dict[str, object]:
     total = sum(map(float, epsilons))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.http.endpoint import endpoint, json_answer, services
 from hushpoll_server.http.models.administration.operations import OperationsAnswer
-from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.openapi import BEARER, Routes, problems
 
-api = APIBlueprint("operations", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="operations")])
+api = Routes("operations", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="operations")])
 
 
 @api.get("/operations", responses={200: OperationsAnswer, **problems(401, 403)}, security=BEARER)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.errors import Refused
@@ -22,12 +21,12 @@ from hushpoll_server.http.models.administration.tokens import (
     TokenSummary,
 )
 from hushpoll_server.http.models.common import SurveyPath
-from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.openapi import BEARER, Routes, problems
 from hushpoll_server.services.surveys.access import IssuedToken
 from hushpoll_server.services.surveys.surveys import timestamp
 from hushpoll_shared.wire.documents import NewToken
 
-api = APIBlueprint("tokens", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="tokens")])
+api = Routes("tokens", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="tokens")])
 
 
 @api.post(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from flask import Response
-from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from hushpoll_protocols.errors import InvalidParameter
@@ -21,13 +20,13 @@ from hushpoll_server.http.models.administration.users import (
     UserList,
     UserPath,
 )
-from hushpoll_server.http.openapi import BEARER, problems
+from hushpoll_server.http.openapi import BEARER, Routes, problems
 from hushpoll_server.services.people.act_words import act_words
 from hushpoll_server.services.people.roles import check_published
 from hushpoll_server.services.people.users import Member
 from hushpoll_server.services.surveys.surveys import timestamp
 
-api = APIBlueprint("users", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="users")])
+api = Routes("users", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="users")])
 
 _CHANGES = problems(400, 401, 403, 404, 413, 415, 422)
 
