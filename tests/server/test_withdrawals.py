@@ -282,7 +282,7 @@ def test_report_is_taken_back_during_the_grace_period(site):
 
 def test_release_tells_what_was_withdrawn_until_then(make_site):
     site = make_site()
-    published = site.publish(release="at_the_end")
+    published = site.publish(release="end")
     reports = [sent(site, published) for _ in range(6)]
     for _, secret in reports[:2]:
         assert site.withdraw(published, secret).json == DELETED

@@ -94,7 +94,7 @@ def test_words_for_no_leave_a_client_on(make, answers, monkeypatch, value):
 def test_withdrawing_works_while_a_client_is_switched_off(make, answers, path):
     make().randomize(answers)
     client = make(config=ClientConfig(enabled=False))
-    assert client.withdraw() is True
+    assert client.withdraw()
     assert [entry.state for entry in client.ledger.entries()] == ["withdrawn"]
 
 
