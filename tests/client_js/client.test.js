@@ -48,6 +48,7 @@ test("a report is kept before it is first sent, and is what is sent", async () =
     {
       ...{ digest: SMALL_DIGEST, survey: "small", version: 3, epsilon: "3" },
       ...{ api: `${ORIGIN}/api/v1`, state: "accepted", id: JSON.parse(kept[0].report).id },
+      withdrawable: true,
     },
   ]);
 });

@@ -4,7 +4,7 @@ import { secureBits } from "./bits.js";
 import { b64encode } from "./base64url.js";
 import { agreement, checkConsent, consentOf, isAnswer } from "./consent.js";
 import { apiOf } from "./endpoint.js";
-import { BudgetExhausted, ManifestRefused } from "./errors.js";
+import { BudgetExhausted, HushpollError, ManifestRefused } from "./errors.js";
 import { checkBudget, checkRequired } from "./ledger.js";
 import { entriesOf, flush, send, waiting } from "./outbox.js";
 import { codeAnswers, encode } from "./codec.js";
@@ -34,6 +34,19 @@ import { encodeReport } from "./wire.js";
  * @property {import("./storage.js").Storage} [storage] IndexedDB, if not given.
  * @property {import("./transport.js").Pacing} [pacing]
  */
+
+/**
+ * What became of the reports of a withdrawal.
+ *
+ * @typedef {object} Withdrawal
+ * @property {number} deleted The server had not sealed them, and has deleted them.
+ * @property {number} notHere The server has them no longer (they are released), or never received them.
+ * @property {number} unanswered The server has not answered yet.
+ * @property {number} unable They cannot be taken back: an earlier release made them, or the server refuses.
+ */
+
+/** Whether a withdrawn report's server has not answered yet. @param {Entry} entry */
+const asked = ({ state, secret }) => state === "withdrawn" && secret;
 
 /** A respondent's side of a survey. */
 export class SurveyClient {
@@ -119,6 +132,9 @@ export class SurveyClient {
     const { api, survey, token, storage } = this.#given;
     must(submission === "open" || token, "token", "", "given: the survey wants one");
     const codes = codeAnswers(published, answers);
+    // Its hash is the id, so that this device alone can take the report back.
+    const secret = crypto.getRandomValues(new Uint8Array(32));
+    const id = new Uint8Array(await crypto.subtle.digest("SHA-256", secret)).slice(0, 16);
     /** @type {Entry | undefined} */
     let known;
     const kept = await storage.update((rows) => {
@@ -132,9 +148,8 @@ export class SurveyClient {
         if (entry.survey === survey && entry.version === version && entry.api === api) pinned("digest", digest, entry.digest);
       }
       checkBudget(entries, published, this.#given);
-      const id = crypto.getRandomValues(new Uint8Array(16));
       const report = encodeReport({ digest, id, record: encode(published, codes, secureBits) });
-      return { digest, survey, version, epsilon, api, token, state: "waiting", id: b64encode(id), report };
+      return { digest, survey, version, epsilon, api, token, state: "waiting", id: b64encode(id), report, secret: b64encode(secret) };
     });
     return { .../** @type {Entry} */ (kept), known: Boolean(known) };
   }
@@ -164,9 +179,14 @@ export class SurveyClient {
     return send(this.#given, kept);
   }
 
-  /** Send all that this device keeps and could not send, of any survey; resolves to how many still wait. */
-  flush() {
-    return flush(this.#given);
+  /**
+   * Send all that this device keeps and could not send, of any survey, and ask again to take back what was withdrawn; resolves to how
+   * many reports still wait.
+   */
+  async flush() {
+    const left = await flush(this.#given);
+    if ((await entriesOf(this.#given.storage)).some(asked)) await this.#takeBack();
+    return left;
   }
 
   /** How many reports of this device, of any survey, wait to be sent; `flush` sends them. */
@@ -196,19 +216,53 @@ export class SurveyClient {
     await storage.update((entries) => agreement(entries, api, survey, this.#manifest, statement));
   }
 
-  /** What this device has answered and spent, without the reports. */
+  /**
+   * What this device has answered and spent, without the reports. `withdrawable`: whether it can ask to take the report back.
+   *
+   * @returns {Promise<(Omit<Entry, "report" | "token" | "secret"> & {withdrawable: boolean})[]>}
+   */
   async ledger() {
-    return (await entriesOf(this.#given.storage)).filter(isAnswer).map(({ report, token, ...entry }) => entry);
+    return (await entriesOf(this.#given.storage))
+      .filter(isAnswer)
+      .map(({ report, token, secret, ...entry }) => ({ ...entry, withdrawable: Boolean(secret) }));
   }
 
-  /** End the consent, and forget the answers to all versions of this survey, sent or not, but for what was spent. */
+  /**
+   * End the consent, and forget the answers to all versions of this survey, sent or not, but for what was spent. Then ask the server, for at
+   * most `wait` seconds, to delete the reports that it has not sealed. What is unanswered by then is asked by a later `withdraw` or `flush`.
+   *
+   * @returns {Promise<Withdrawal>} How many reports.
+   * @throws {StorageError} If they cannot be forgotten; the server was not asked then.
+   */
   async withdraw() {
     const { survey, storage } = this.#given;
-    for (const { digest } of await entriesOf(storage)) {
+    const told = { deleted: 0, notHere: 0, unanswered: 0, unable: 0 };
+    const before = new Set();
+    for (const { digest, state, taken } of await entriesOf(storage)) {
+      if (state === "withdrawn" && taken) before.add(digest);
       await storage.update((entries) => {
         const entry = entries.find((entry) => entry.digest === digest && entry.survey === survey);
         return entry && { ...entry, state: "withdrawn", id: undefined, report: undefined, token: undefined, statement: undefined, manifest: undefined };
       });
+    }
+    await this.#takeBack();
+    for (const entry of await entriesOf(storage)) {
+      if (entry.survey !== survey || !isAnswer(entry) || before.has(entry.digest)) continue;
+      if (entry.taken === "deleted") told.deleted++;
+      else if (entry.taken === "not-here") told.notHere++;
+      else if (asked(entry)) told.unanswered++;
+      else told.unable++;
+    }
+    return told;
+  }
+
+  async #takeBack() {
+    try {
+      const { takeBack } = await import("./withdrawal.js");
+      await takeBack(this.#given, this.#given.wait);
+    } catch (error) {
+      // Without a network this part may not load either; it is asked again later.
+      if (error instanceof HushpollError) throw error;
     }
   }
 

@@ -53,6 +53,17 @@ export function acknowledged(answer) {
 }
 
 /**
+ * What the server says of a report that was to be taken back.
+ *
+ * @param {Answer} answer
+ * @returns {"deleted" | "not-here" | undefined}
+ */
+export function takenBack(answer) {
+  const said = answer.status === 200 ? read(answer, JSON_TYPE)?.status : undefined;
+  return said === "deleted" || said === "not-here" ? said : undefined;
+}
+
+/**
  * Whether an answer may be a published survey: an object with attributes, not checked yet.
  *
  * @param {Answer} answer
