@@ -4,7 +4,7 @@ import { secureBits } from "./bits.js";
 import { b64encode } from "./base64url.js";
 import { agreement, checkConsent, consentOf, isAnswer } from "./consent.js";
 import { apiOf } from "./endpoint.js";
-import { BudgetExhausted, HushpollError, ManifestRefused } from "./errors.js";
+import { BudgetExhausted, ManifestRefused } from "./errors.js";
 import { checkBudget, checkRequired } from "./ledger.js";
 import { entriesOf, flush, send, waiting } from "./outbox.js";
 import { codeAnswers, encode } from "./codec.js";
@@ -33,16 +33,6 @@ import { encodeReport } from "./wire.js";
  * @property {typeof globalThis.fetch} [fetch]
  * @property {import("./storage.js").Storage} [storage] IndexedDB, if not given.
  * @property {import("./transport.js").Pacing} [pacing]
- */
-
-/**
- * What became of the reports of a withdrawal.
- *
- * @typedef {object} Withdrawal
- * @property {number} deleted The server had not sealed them, and has deleted them.
- * @property {number} notHere The server has them no longer (they are released), or never received them.
- * @property {number} unanswered The server has not answered yet.
- * @property {number} unable They cannot be taken back: an earlier release made them, or the server refuses.
  */
 
 /** Whether a withdrawn report's server has not answered yet. @param {Entry} entry */
@@ -185,7 +175,8 @@ export class SurveyClient {
    */
   async flush() {
     const left = await flush(this.#given);
-    if ((await entriesOf(this.#given.storage)).some(asked)) await this.#takeBack();
+    // A page that is offline may not load the part; it is asked again later.
+    if ((await entriesOf(this.#given.storage)).some(asked)) await import("./withdrawal.js").then((part) => part.takeBack(this.#given), () => 0);
     return left;
   }
 
@@ -231,39 +222,21 @@ export class SurveyClient {
    * End the consent, and forget the answers to all versions of this survey, sent or not, but for what was spent. Then ask the server, for at
    * most `wait` seconds, to delete the reports that it has not sealed. What is unanswered by then is asked by a later `withdraw` or `flush`.
    *
-   * @returns {Promise<Withdrawal>} How many reports.
+   * @returns {Promise<import("./withdrawal.js").Withdrawal>} How many reports.
    * @throws {StorageError} If they cannot be forgotten; the server was not asked then.
+   * @throws {TypeError} If a page that is offline cannot load what asks the server. They are forgotten then, and it is asked later.
    */
   async withdraw() {
     const { survey, storage } = this.#given;
-    const told = { deleted: 0, notHere: 0, unanswered: 0, unable: 0 };
-    const before = new Set();
-    for (const { digest, state, taken } of await entriesOf(storage)) {
-      if (state === "withdrawn" && taken) before.add(digest);
+    const before = await entriesOf(storage);
+    for (const { digest } of before) {
       await storage.update((entries) => {
         const entry = entries.find((entry) => entry.digest === digest && entry.survey === survey);
         return entry && { ...entry, state: "withdrawn", id: undefined, report: undefined, token: undefined, statement: undefined, manifest: undefined };
       });
     }
-    await this.#takeBack();
-    for (const entry of await entriesOf(storage)) {
-      if (entry.survey !== survey || !isAnswer(entry) || before.has(entry.digest)) continue;
-      if (entry.taken === "deleted") told.deleted++;
-      else if (entry.taken === "not-here") told.notHere++;
-      else if (asked(entry)) told.unanswered++;
-      else told.unable++;
-    }
-    return told;
-  }
-
-  async #takeBack() {
-    try {
-      const { takeBack } = await import("./withdrawal.js");
-      await takeBack(this.#given, this.#given.wait);
-    } catch (error) {
-      // Without a network this part may not load either; it is asked again later.
-      if (error instanceof HushpollError) throw error;
-    }
+    const { withdrawal } = await import("./withdrawal.js");
+    return withdrawal(this.#given, before);
   }
 
   async #checkConsent() {
