@@ -43,10 +43,10 @@ def main() -> int:
         state: sum(len(survey.of(state)) for survey in soak.surveys)
         for state in ("stored", "deleted", "unsure", "never")
     }
-    print(
-        f"{soak.number} steps, {len(soak.surveys)} surveys, reports: {states}; "
-        f"at most {soak.most[0] / 2**20:.0f} MiB and {soak.most[1]} descriptors in one process"
-    )
+    print(f"{soak.number} steps, {len(soak.surveys)} surveys, reports: {states}")
+    for kind in ("ingest", "web"):
+        grown = soak.grown[kind] / 2**20
+        print(f"{kind}: grew by {grown:.0f} MiB once warm; {soak.descriptors[kind]} descriptors")
     print(", ".join(f"{name} {count}" for name, count in soak.done.most_common()))
     return 0
 
