@@ -44,6 +44,7 @@ def main() -> int:
         for state in ("stored", "deleted", "unsure", "never")
     }
     print(f"{soak.number} steps, {len(soak.surveys)} surveys, reports: {states}")
+    print(f"groups in clear were shown to a reader {soak.looks} times")
     for kind in ("ingest", "web"):
         grown = soak.grown[kind] / 2**20
         print(f"{kind}: grew by {grown:.0f} MiB once warm; {soak.descriptors[kind]} descriptors")

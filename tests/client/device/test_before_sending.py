@@ -276,6 +276,7 @@ def test_a_file_of_format_2_is_converted(make, server, steps, answers, path):
         # As the file was made before it had the column, and before a report could be dropped.
         connection.executescript(
             "DROP INDEX waiting; ALTER TABLE answers DROP COLUMN send_after; "
+            "DROP TABLE withdrawals; "
             "CREATE INDEX waiting ON answers (server, attempts) WHERE state = 'waiting'; "
             "PRAGMA user_version=2;"
         )
