@@ -168,9 +168,10 @@ class Transport:
         """
         path = ("surveys", survey, "withdrawals")
         body = json.dumps(encode_withdrawal_json(digest, secret)).encode()
-        details: dict[str, Any] = {"body": body, "media_type": JSON_MEDIA_TYPE, "token": False}
         with _ours_or_later():
-            answer = self._once("POST", path, hint, **details)
+            answer = self._once(
+                "POST", path, hint, body=body, media_type=JSON_MEDIA_TYPE, token=False
+            )
             said = withdrawn(answer.status, answer.media_type, answer.body)
             if said is None:
                 raise not_ours(answer.status, answer.media_type)
