@@ -9,6 +9,7 @@ from typing import Any
 from hushpoll_protocols import SecureBits
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.withdrawals import id_of, new_secret
 
 DRAFT: dict[str, Any] = {
     "name": "work",
@@ -61,6 +62,12 @@ def encoded(published: Published, answers: dict[str, Any]) -> wire.Report:
     """A report of a respondent who gives these answers."""
     codes = published.layout.code_answers(answers)
     return wire.Report(wire.new_report_id(), published.layout.encode(codes, SecureBits()))
+
+
+def with_secret(published: Published, **changes: str | None) -> tuple[wire.Report, bytes]:
+    """A report that can be withdrawn, and the secret that withdraws it."""
+    secret = new_secret()
+    return wire.Report(id_of(secret), make_report(published, **changes).record), secret
 
 
 def body_of(published: Published, report: wire.Report | None = None) -> dict[str, Any]:

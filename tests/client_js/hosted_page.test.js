@@ -625,7 +625,7 @@ test("after the server has taken a report, the browser keeps no more than a seco
   const { id, record } = requests.find((request) => request.method() === "POST").postDataJSON();
   const rows = await stored(page);
   assert.deepEqual(rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined))), [
-    { digest, survey: "forgets", version: 1, epsilon: "6", api: `${server.origin}/api/v1`, state: "accepted", id },
+    { digest, survey: "forgets", version: 1, epsilon: "6", api: `${server.origin}/api/v1`, state: "accepted", id, secret: rows[0].secret },
   ]);
   assert.ok(!JSON.stringify(rows).includes(record));
 });
@@ -661,9 +661,53 @@ test("the receipt says what is kept, where and for how long, clear answers inclu
   assert.match(words, /Neither the answers nor the report is kept here/);
   assert.match(words, /On the server: .* for as long as the survey's operator keeps it/);
   assert.match(words, /as you gave them the answers to “Which town do you live in\?”/);
-  assert.match(words, /cannot be taken back/);
+  assert.match(words, /Also the secret with which this browser can have the report deleted/);
+  assert.match(words, /Until the server has mixed it with others, you can have it deleted by the button below\. After that nobody can/);
   assert.doesNotMatch(words, /never stored/);
   assert.ok(words.includes(requests.find((request) => request.method() === "POST").postDataJSON().id));
+});
+
+for (const sealed of [false, true]) {
+  test(`answers are taken back from the receipt, ${sealed ? "after" : "before"} the server has sealed them`, async () => {
+    const name = sealed ? "back-late" : "back";
+    const { page, goTo, requests, digest } = await open(name, { draft: { minimum_batch: sealed ? 1 : 3 } });
+    await submit(page);
+    await heading(page, "Thank you. Your answers have arrived.");
+    const counts = () => server.ask(`surveys/${name}/versions/1/counts`);
+    // An estimate of a survey that releases immediately seals what waits.
+    if (sealed) await server.ask(`surveys/${name}/versions/1/estimates`);
+    await page.getByText("Take my answers back").click();
+    assert.match(await receiptOf(page), /The epsilon stays spent.* This cannot be undone\./);
+    assert.deepEqual(await offences(page), []);
+    const before = await stored(page);
+    await page.getByRole("button", { name: "Delete my report" }).click();
+    await heading(page, "You have withdrawn your answers to this survey.");
+    assert.match(await receiptOf(page), sealed ? /no longer there: it was released, or never received/ : /has deleted your report\. It is counted nowhere/);
+    const { accepted, withdrawn } = await counts();
+    assert.deepEqual([accepted, withdrawn], sealed ? [1, 0] : [0, 1]);
+    const posts = requests.filter((request) => request.method() === "POST");
+    assert.deepEqual(posts.at(-1).postDataJSON(), { digest, secret: before[0].secret });
+    assert.ok(!posts.at(-1).url().includes(before[0].secret));
+    const [row] = await stored(page);
+    assert.deepEqual([row.state, row.epsilon, row.report, row.secret, row.id], ["withdrawn", "6", undefined, undefined, undefined]);
+    // The page does not ask the questions again, nor the server.
+    await goTo();
+    await heading(page, "You have withdrawn your answers to this survey.");
+    assert.equal(requests.filter((request) => request.method() === "POST").length, posts.length);
+  });
+}
+
+test("a withdrawal that the server did not answer is asked again when the page is opened", async () => {
+  const { page, goTo } = await open("back-later");
+  await submit(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  await page.route("**/surveys/back-later/withdrawals", (route) => route.fulfill({ status: 200, contentType: "text/html", body: "<p>Welcome to the train</p>" }));
+  await page.getByText("Take my answers back").click();
+  await page.getByRole("button", { name: "Delete my report" }).click();
+  await page.waitForRequest("**/surveys/back-later/withdrawals");
+  await page.unroute("**/surveys/back-later/withdrawals");
+  await goTo();
+  await page.getByText("The server has deleted your report.").waitFor();
 });
 
 test("a receipt of a survey without clear attributes names none", async () => {

@@ -37,7 +37,7 @@ import * as fr from "../../client/hushpoll_client_js/src/words/fr.js";
 const CATALOGUES = { de, en, es, fr };
 
 /** Files by name, without their ending. */
-export const FILES = ["answers", "budgets", "draws", "hashes", "languages", "manifests", "protection", "records", "refusals", "thresholds", "wire"];
+export const FILES = ["answers", "budgets", "draws", "hashes", "languages", "manifests", "protection", "records", "refusals", "thresholds", "wire", "withdrawals"];
 
 /** Groups for the side that writes surveys or takes bulk uploads, which no device does. */
 export const NOT_FOR_DEVICES = ["refusals.drafts", "wire.bulk", "wire.refused_bulk"];
@@ -87,6 +87,11 @@ const GROUPS = {
   },
   "languages.directions": ({ tag, direction: expected }) => {
     same(direction(tag), expected);
+  },
+  "withdrawals.withdrawals": async ({ secret, id, digest, body }) => {
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", b64decode(secret, "secret")));
+    same(b64encode(hash.slice(0, 16)), id);
+    same(JSON.stringify({ digest, secret }), body);
   },
   "hashes.finaliser": ({ input, output }) => {
     same(finalise(parseInt(input, 16)), parseInt(output, 16));

@@ -28,6 +28,7 @@ from hushpoll_server.store.database import Database
 from hushpoll_shared.spelling.clock import FixedClock
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.withdrawals import encode_withdrawal_json
 from lent_applications import Applications
 from postgres import SHARED, TEMPLATE, PostgreSQL
 from sample_survey import VERSION, bearer, body_of, make_draft, make_report
@@ -119,6 +120,11 @@ class Site:
     ) -> TestResponse:
         body = wire.pack_reports(published.digest, reports)
         return self.send_bytes(body, name=published.name, **options)
+
+    def withdraw(self, published: Published, secret: bytes) -> TestResponse:
+        """Ask the server to take back the report of a secret."""
+        body = encode_withdrawal_json(published.digest, secret)
+        return self.post(f"/api/v1/surveys/{published.name}/withdrawals", json=body, headers={})
 
     def fill(self, published: Published, count: int, **answers: str | None) -> list[wire.Report]:
         """Have `count` new reports stored, sent as one batch."""

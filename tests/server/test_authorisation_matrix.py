@@ -53,6 +53,8 @@ ROUTES = [
     # respondents and everybody
     Route("surveys.fetch_survey", "GET", "/api/v1/surveys/work", None, 200),
     Route("surveys.fetch_version", "GET", VERSION, None, 200),
+    # Whoever has the secret of a report; no token is looked at.
+    Route("reports.withdraw", "POST", "/api/v1/surveys/work/withdrawals", None, 422, {"json": {}}),
     Route("surveys.list_surveys", "GET", "/api/v1/surveys", None, 200, optional=True),
     Route("openapi", "GET", "/api/v1/openapi.json", None, 200),
     Route("docs", "GET", "/docs", None, 200),

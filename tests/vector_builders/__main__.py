@@ -17,6 +17,7 @@ from vector_builders import (
     refusals,
     thresholds,
     wire,
+    withdrawals,
 )
 
 BUILDERS = (
@@ -31,6 +32,7 @@ BUILDERS = (
     protection,
     languages,
     draws,
+    withdrawals,
 )
 
 

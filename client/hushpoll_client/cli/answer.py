@@ -37,12 +37,15 @@ The survey {survey!r} of {server} asks for your answers:
 {introduction}
 If you agree, this computer asks its questions. What the survey calls sensitive is
 randomised here, before anything is sent; the rest is sent as you answer it. You see all of it
-before it leaves, and can stop until then. What was sent stays with the server: nobody can take it
-back, and deleting files here does not change that.
-That you have answered, the epsilon spent and the number of your report are kept in
+before it leaves, and can stop until then. What was sent can be taken back until the server has
+mixed it with other reports, by this computer alone; after that nobody can take it back, since
+nothing tells which report is yours. Deleting files here does not take it back.
+That you have answered, the epsilon spent, the number of your report and the secret that takes it
+back are kept in
 {path},
 so that this survey is not answered twice; the report itself until the server has taken it.
-To stop a report that waits, and wipe all but the epsilon: hushpoll ledger withdraw {survey}"""
+To take a report back, and wipe all but the epsilon, which stays spent:
+hushpoll ledger withdraw {survey}"""
 
 SEND_SECONDS: Final = 10.0
 # Longer lists of answers are not printed; the respondent types the answer.

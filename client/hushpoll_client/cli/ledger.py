@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TypeVar
@@ -13,6 +14,7 @@ from hushpoll_client.config import ClientConfig, switched_off_by
 from hushpoll_client.device.consent import survey_digest
 from hushpoll_client.device.ledger import Ledger, LedgerDocument
 from hushpoll_client.device.outcomes import ClientDisabled, Losses
+from hushpoll_client.device.withdrawals import Withdrawal
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.terminal import emit, json_option, json_text, reports_errors
@@ -87,22 +89,38 @@ def export(out: Path | None, path: Path) -> None:
 @json_option
 @reports_errors
 def withdraw(name: str, path: Path, as_json: bool) -> None:
-    """Withdraw from the survey NAME: stop what waits, and wipe all but digests and epsilon.
+    """Withdraw from the survey NAME: wipe all but digests and epsilon, and take the reports back.
 
-    What the server has received stays there: it cannot tell which record is yours.
+    The server deletes a report that it has not sealed yet. What is released stays there: it cannot
+    tell which record is yours. Epsilon and tokens stay spent. Where the server does not answer,
+    `hushpoll ledger send` asks it again.
     """
+    from hushpoll_client.delivery.timing import Pacing
+
     record = _existing(path)
     key = survey_digest(check_name(name, field="name"))
     consented = any(consent["survey"] == name for consent in record.to_dict()["consents"])
-    if not consented and all(entry.survey_digest != key for entry in record.entries()):
+    known = consented or any(entry.survey_digest == key for entry in record.entries())
+    if not known:
         raise InvalidParameter(
             f"{name!r} is no survey in {path}; `hushpoll ledger show` lists them", field="name"
         )
+    unable = record.unable(name)
     wiped = record.withdraw(name)
+    seconds = 0.0 if switched_off_by(AT_A_TERMINAL) else AT_A_TERMINAL.wait
+    told = record.withdrawals.ask(
+        config=AT_A_TERMINAL, pacing=Pacing(), seconds=seconds, survey=name
+    )
+    told = replace(told, unable=told.unable + unable)
     emit(
-        {"survey": name, "wiped": wiped},
-        f"Withdrawn from {name}. Answers wiped: {wiped}; digests and epsilon spent are kept. "
-        "What the server has received stays there.",
+        {"survey": name, "wiped": wiped, **_counts(told)},
+        "\n".join(
+            [
+                f"Withdrawn from {name}. Answers wiped: {wiped}; digests and epsilon spent are "
+                "kept.",
+                *_told(told),
+            ]
+        ),
         as_json=as_json,
     )
 
@@ -119,30 +137,50 @@ def withdraw(name: str, path: Path, as_json: bool) -> None:
 @json_option
 @reports_errors
 def send(seconds: float, path: Path, as_json: bool) -> None:
-    """Send the reports that wait."""
+    """Send the reports that wait, and ask servers again to take back what was withdrawn."""
     from hushpoll_client.delivery.timing import Pacing
     from hushpoll_client.device.device import device_file
 
     if switch := switched_off_by(AT_A_TERMINAL):
         raise ClientDisabled(f"hushpoll is switched off by {switch}: nothing is sent")
-    _existing(path)
+    record = _existing(path)
     losses = Losses("", None)
     file = device_file(path, AT_A_TERMINAL, Pacing())
     file.join(losses)
     try:
         file.flush(seconds)
         waiting = file.outbox.waiting()
+        told = record.withdrawals.ask(config=AT_A_TERMINAL, pacing=Pacing(), seconds=seconds)
     finally:
         file.leave(losses)
     refused = losses.by_reason()
     emit(
-        {"waiting": waiting, "refused": refused},
+        {"waiting": waiting, "refused": refused, **_counts(told)},
         "\n".join(
             [f"reports that still wait: {waiting}"]
             + [f"refused for good ({reason}): {count}" for reason, count in refused.items()]
+            + _told(told)
         ),
         as_json=as_json,
     )
+
+
+def _counts(told: Withdrawal) -> dict[str, int]:
+    return {name: getattr(told, name) for name in _SAID}
+
+
+_SAID: Final = {
+    "deleted": "Reports that the server had not sealed, and has deleted: {}.",
+    "not_here": "Reports that are no longer there (released), or were never received: {}.",
+    "unanswered": "Reports whose server did not answer: {}; `hushpoll ledger send` asks it again.",
+    "unable": "Reports that cannot be taken back (made by an earlier release, or refused by the "
+    "server): {}.",
+}
+
+
+def _told(told: Withdrawal) -> list[str]:
+    """Say what became of the reports, without the lines that would say 0."""
+    return [line.format(number) for name, line in _SAID.items() if (number := _counts(told)[name])]
 
 
 def _existing(path: Path) -> Ledger:
@@ -164,6 +202,10 @@ def _shown(document: LedgerDocument, path: Path) -> str:
             f"{entry['survey']} v{entry['version']}" if entry["survey"] else "a withdrawn survey"
         )
         state = entry["state"] + (f" ({entry['reason']})" if entry["reason"] else "")
+        if entry["survey"] and not entry["withdrawable"]:
+            state += ", cannot be taken back: an earlier release made it"
         lines.append(f"epsilon {entry['epsilon']}: {survey}, {state}  sha256={entry['digest']}")
+    for pending in document["withdrawals"]:
+        lines.append(f"not yet taken back: a report of {pending['survey']} at {pending['server']}")
     lines.append(f"epsilon spent in all: {document['epsilon_spent']}")
     return "\n".join(lines)

@@ -7,6 +7,7 @@ this machine's own address. Bodies are never logged.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -33,9 +34,11 @@ from hushpoll_shared.wire.answers import (
     not_ours,
     offers_manifest,
     own_problem,
+    withdrawn,
 )
 from hushpoll_shared.wire.problems import exception_from
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
+from hushpoll_shared.wire.withdrawals import Withdrawn, encode_withdrawal_json
 
 if TYPE_CHECKING:
     import requests
@@ -140,6 +143,36 @@ class Transport:
             body = report.encode()
             answer = self._once("POST", path, hint, body=body, media_type=JSON_MEDIA_TYPE)
             said = acknowledgement(answer.status, answer.media_type, answer.body)
+            if said is None:
+                raise not_ours(answer.status, answer.media_type)
+            return said
+
+    def post_withdrawal(
+        self, survey: str, digest: str, secret: bytes, hint: RetryHint
+    ) -> Withdrawn:
+        """POST a withdrawal once, without a token; return what the server says of the report.
+
+        Parameters
+        ----------
+        survey, digest : str
+            Name of its survey, and digest of the version.
+        secret : bytes
+            The 32 bytes of which SHA-256 begins with the report's id.
+        hint : RetryHint
+            Gets the server's ``Retry-After``.
+
+        Raises
+        ------
+        TransportError, HushpollError
+            As `post_report`.
+        """
+        path = ("surveys", survey, "withdrawals")
+        body = json.dumps(encode_withdrawal_json(digest, secret)).encode()
+        with _ours_or_later():
+            answer = self._once(
+                "POST", path, hint, body=body, media_type=JSON_MEDIA_TYPE, token=False
+            )
+            said = withdrawn(answer.status, answer.media_type, answer.body)
             if said is None:
                 raise not_ours(answer.status, answer.media_type)
             return said

@@ -8,6 +8,7 @@ returns an `Outcome` or False, and the fault is counted by reason and logged at 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from hushpoll_client.device.outcomes import (
@@ -18,6 +19,7 @@ from hushpoll_client.device.outcomes import (
     warn,
 )
 from hushpoll_client.device.randomization import discreet
+from hushpoll_client.device.withdrawals import Withdrawal
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ class Answering:
     _at_hand: Callable[[], Published | None]
     _keep: Callable[[Published, Answers], tuple[Report | None, bool]]
     _forget: Callable[[], None]
+    _seconds: Callable[[float | None], float]
 
     @property
     def enabled(self) -> bool:
@@ -98,30 +101,47 @@ class Answering:
 
         return self._contained("keeping the consent", give, otherwise=False)
 
-    def withdraw(self) -> bool:
-        """Withdraw consent: send no waiting report, and wipe all answers but for tombstones.
+    def withdraw(self, *, wait: float | None = None) -> Withdrawal:
+        """Withdraw consent: wipe all answers but for tombstones, and take the reports back.
 
         A tombstone is the digests of version and survey, and the epsilon spent: no version is
-        answered again, and what was spent still counts.
+        answered again, and what was spent still counts, as does a token that was spent. Waiting
+        reports are not sent any more. Then the server is asked to delete the reports of the survey
+        that it has not sealed; what is released stays there, and nothing tells which it is.
+
+        Parameters
+        ----------
+        wait : float, optional
+            Seconds to wait for servers in all, in [0, 86400]; `ClientConfig.wait` by default. What
+            is unanswered by then is asked again by a later `withdraw` or `flush`, of any client.
 
         Returns
         -------
-        bool
-            Whether all is wiped. If not, try again: the file could not be written.
+        Withdrawal
+            True if all is wiped. If not, try again: the file could not be written.
 
         Raises
         ------
         InvalidParameter
-            If the client has no ``storage``.
+            If the client has no ``storage``, or `wait` is outside its interval.
         """
         device = self._durable()
+        seconds = self._seconds(wait)
 
-        def withdraw() -> bool:
-            device.withdraw()
+        def wipe() -> int | None:
+            unable = device.withdraw()
             self._forget()
-            return True
+            return unable
 
-        return self._contained("withdrawing", withdraw, otherwise=False)
+        unable = self._contained("withdrawing", wipe, otherwise=None)
+        if unable is None:
+            return Withdrawal(wiped=False)
+        # A client that is switched off sends nothing.
+        wait_for = seconds if self.enabled else 0.0
+        told = self._contained(
+            "taking reports back", lambda: device.take_back(wait_for), otherwise=Withdrawal(True)
+        )
+        return replace(told, unable=told.unable + unable)
 
     @discreet
     def answer(self, answers: Answers) -> Outcome:

@@ -3,7 +3,7 @@
 Consent is given to a survey of a server, whatever its version. Withdrawing it stops the reports
 that wait and wipes the answers. Per answered version a tombstone remains: the digests of the
 version and of the survey's name, and the epsilon, so that no version is answered twice and no
-epsilon is spent twice.
+epsilon is spent twice. What may have arrived is taken back (`withdrawals`).
 
 A digest given out of band is a pin. Without one the first manifest that a client sees becomes its
 pin: that protects against a later change, not against a server that lied at first.
@@ -34,8 +34,15 @@ if TYPE_CHECKING:
 _WIPE: Final = """
 UPDATE answers SET state = 'withdrawn', survey = NULL, version = NULL, server = NULL,
   id = NULL, report = NULL, token = NULL, reason = NULL, attempts = 0, claimed_by = NULL,
-  claimed_until = 0, send_after = 0
+  claimed_until = 0, send_after = 0, secret = NULL
 WHERE survey = ?
+"""
+# A report that was never claimed has not left the device. The others may be on the server, whatever
+# it said.
+_TAKE_BACK: Final = """
+INSERT OR REPLACE INTO withdrawals
+SELECT digest, survey, server, secret FROM answers
+WHERE survey = ? AND secret IS NOT NULL AND (state <> 'waiting' OR attempts > 0)
 """
 
 
@@ -70,7 +77,8 @@ class Consent:
     def withdraw(self, survey: str) -> int:
         """Stop and wipe all answers to ``survey``, of every server and version.
 
-        A report that is being sent at this moment may still arrive.
+        A report that is being sent at this moment may still arrive. Of all that may have left this
+        device the secrets are kept, until servers were asked to take them back (`withdrawals`).
 
         Returns
         -------
@@ -83,6 +91,7 @@ class Consent:
             If the file cannot be written; nothing is wiped then.
         """
         with self._durable.transaction() as connection:
+            connection.execute(_TAKE_BACK, (survey,))
             wiped = connection.execute(_WIPE, (survey,)).rowcount
             connection.execute("DELETE FROM consents WHERE survey = ?", (survey,))
             connection.execute("DELETE FROM pins WHERE survey = ?", (survey,))

@@ -23,7 +23,7 @@ from typing import Final
 from hushpoll_client.device.outcomes import StorageError
 from hushpoll_client.threads import Guarded
 
-_FORMAT: Final = 3
+_FORMAT: Final = 4
 _BUSY_SECONDS: Final = 5.0
 # An accepted answer, or one that the host app has dropped, keeps the report's id, not the report,
 # which holds the clear answers. A withdrawn answer is a tombstone: it keeps two digests and the
@@ -38,14 +38,20 @@ CREATE TABLE answers (
   survey TEXT, version INTEGER, server TEXT, id TEXT, report TEXT, token TEXT, reason TEXT,
   attempts INTEGER NOT NULL DEFAULT 0,
   claimed_by TEXT, claimed_until REAL NOT NULL DEFAULT 0,
-  send_after REAL NOT NULL DEFAULT 0,
+  send_after REAL NOT NULL DEFAULT 0, secret TEXT,
   CHECK (CASE state WHEN 'withdrawn'
-    THEN coalesce(survey, version, server, id, report, token, reason, claimed_by) IS NULL
+    THEN coalesce(survey, version, server, id, report, token, reason, claimed_by, secret) IS NULL
     ELSE survey IS NOT NULL AND version IS NOT NULL AND server IS NOT NULL AND id IS NOT NULL
       AND (report IS NULL) = (state IN ('accepted', 'dropped'))
     END)
 );
 CREATE INDEX waiting ON answers (server, attempts) WHERE state = 'waiting';
+"""
+# The secrets of withdrawn reports whose servers have not answered yet.
+_WITHDRAWALS: Final = """
+CREATE TABLE withdrawals (
+  digest TEXT PRIMARY KEY, survey TEXT NOT NULL, server TEXT NOT NULL, secret TEXT NOT NULL
+)
 """
 _SCHEMA: Final = f"""
 CREATE TABLE consents (
@@ -61,20 +67,23 @@ CREATE TABLE servers (
   server TEXT PRIMARY KEY, failures INTEGER NOT NULL, resume_at REAL NOT NULL,
   asked INTEGER NOT NULL
 );
+{_WITHDRAWALS.strip()};
 {_ANSWERS.strip()}
 """
 # Format 1 had no column for the id, and kept the reports that were accepted. Format 2 had no moment
-# before which a report is not sent. The table is made anew, since SQLite cannot change conditions.
+# before which a report is not sent. Format 3 had no secrets: its ids were drawn at random. The
+# table is made anew, since SQLite cannot change conditions.
 _CONVERSION: Final = """
 DROP INDEX waiting;
 ALTER TABLE answers RENAME TO old_answers;
 {answers};
 INSERT INTO answers (digest, survey_digest, picoepsilon, state, survey, version, server, id, report,
-  token, reason, attempts, claimed_by, claimed_until)
+  token, reason, attempts, claimed_by, claimed_until{more})
 SELECT digest, survey_digest, picoepsilon, state, survey, version, server, {id}, {report},
-  token, reason, attempts, claimed_by, claimed_until
+  token, reason, attempts, claimed_by, claimed_until{more}
 FROM old_answers ORDER BY rowid;
 DROP TABLE old_answers;
+{withdrawals};
 """
 _TABLE: Final = _ANSWERS.strip().removesuffix(";")
 _FROM_FORMAT: Final = {
@@ -82,8 +91,19 @@ _FROM_FORMAT: Final = {
         answers=_TABLE,
         id="json_extract(report, '$.id')",
         report="CASE state WHEN 'accepted' THEN NULL ELSE report END",
+        more="",
+        withdrawals=_WITHDRAWALS.strip(),
     ),
-    2: _CONVERSION.format(answers=_TABLE, id="id", report="report"),
+    2: _CONVERSION.format(
+        answers=_TABLE, id="id", report="report", more="", withdrawals=_WITHDRAWALS.strip()
+    ),
+    3: _CONVERSION.format(
+        answers=_TABLE,
+        id="id",
+        report="report",
+        more=", send_after",
+        withdrawals=_WITHDRAWALS.strip(),
+    ),
 }
 
 if sys.platform == "darwin":

@@ -25,6 +25,7 @@ from hushpoll_client.device.outcomes import (
     StorageError,
     is_final,
 )
+from hushpoll_client.device.withdrawals import Withdrawal
 from hushpoll_client.threads import Guarded, SendingThread
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
 
@@ -112,11 +113,28 @@ class Device:
         now = self._pacing.now()
         self.consent.give(self._server, self._survey, statement=statement, now=now)
 
-    def withdraw(self) -> None:
-        """Stop and wipe all answers to the survey; see `Consent.withdraw`."""
+    def withdraw(self) -> int:
+        """Stop and wipe all answers to the survey; see `Consent.withdraw`.
+
+        Returns
+        -------
+        int
+            How many reports may be on a server that cannot take them back: they have no secret.
+        """
         self._unstored_consent = False
-        if self._path.exists():
-            self.consent.withdraw(self._survey)
+        if not self._path.exists():
+            return 0
+        unable = self.ledger.unable(self._survey)
+        self.consent.withdraw(self._survey)
+        return unable
+
+    def take_back(self, seconds: float) -> Withdrawal:
+        """Ask the servers of the survey's withdrawn reports, for at most `seconds`."""
+        if not self._path.exists():
+            return Withdrawal(wiped=True)
+        return self.ledger.withdrawals.ask(
+            config=self._config, pacing=self._pacing, seconds=seconds, survey=self._survey
+        )
 
     def pinned(self) -> Published | None:
         """Return the survey pinned earlier, if there is one and the respondent agrees."""
@@ -157,9 +175,18 @@ class Device:
         self.thread.wake()
 
     def flush(self, seconds: float) -> bool:
-        """Send what waits, of any survey, for at most `seconds`; say whether nothing is left."""
+        """Send what waits, of any survey, for at most `seconds`; say whether nothing is left.
+
+        Then servers are asked to take back what was withdrawn, if there is time.
+        """
         self._file.join(self.losses)
+        over = self._pacing.monotonic() + seconds
         done = self._file.flush(seconds)
+        left = over - self._pacing.monotonic()
+        withdrawals = self.ledger.withdrawals
+        done &= not withdrawals.ask(
+            config=self._config, pacing=self._pacing, seconds=left
+        ).unanswered
         if not done and self._config.send_jitter:
             # What is not due yet, perhaps since an earlier run of the app, is sent when it is.
             self.thread.wake()

@@ -15,6 +15,7 @@ from hushpoll_client.device.outcomes import Receipt, ReportNotSent
 from hushpoll_client.device.randomization import Answers, Report, discreet
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.withdrawals import Withdrawn
 
 if TYPE_CHECKING:
     from hushpoll_client.config import ClientConfig
@@ -140,6 +141,50 @@ class Exchanging:
                 raise
             device.answered()
             return Receipt("waiting", report, known=not new)
+
+    @discreet
+    def take_back(self, report: Report, *, wait: float | None = None) -> Withdrawn:
+        """Have the server delete a report that it has not sealed.
+
+        For a client without ``storage``; with it, `withdraw` takes back all reports of the survey.
+        The epsilon stays spent, and so does a token. The server takes no report under this id any
+        more: one that is still on its way is not stored either.
+
+        Parameters
+        ----------
+        report : Report
+            What `randomize` returned.
+        wait : float, optional
+            Seconds to go on trying, in [0, 86400]; `ClientConfig.wait` by default.
+
+        Returns
+        -------
+        {"deleted", "not-here"}
+            ``not-here``: it is released, or was never received. Nothing tells which.
+
+        Raises
+        ------
+        InvalidParameter
+            If the report has no secret, as one that was read from JSON, or `wait` is outside its
+            interval.
+        TransportError
+            If the server does not answer.
+        """
+        secret = report.secret if isinstance(report, Report) else None
+        if secret is None:
+            raise InvalidParameter(
+                "the report has no secret, by which alone it can be taken back; give the object "
+                "that randomize or submit returned",
+                field="report",
+            )
+        seconds = self._seconds(wait)
+        self._keeping.check_switch()
+        transport, digest = self._transport, report.digest
+        return transport.attempts(
+            lambda hint: transport.post_withdrawal(self.survey, digest, secret, hint),
+            *("surveys", self.survey, "withdrawals"),
+            patience=seconds,
+        )
 
     def _seconds(self, wait: float | None) -> float:
         if wait is None:

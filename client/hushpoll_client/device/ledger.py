@@ -20,6 +20,7 @@ from hushpoll_client.device.consent import Consent, is_given, missing, survey_di
 from hushpoll_client.device.database import Database
 from hushpoll_client.device.outcomes import OutboxFull
 from hushpoll_client.device.randomization import Report
+from hushpoll_client.device.withdrawals import Withdrawals
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import BudgetExhausted, ManifestRefused
 from hushpoll_shared.spelling.base64url import b64encode
@@ -55,15 +56,25 @@ class EntryDocument(TypedDict):
     server: str | None
     reason: str | None
     id: str | None
+    withdrawable: bool
     report: NotRequired[JsonObject | None]
 
 
+class PendingDocument(TypedDict):
+    """A withdrawn report that its server has not answered for yet."""
+
+    digest: str
+    survey: str
+    server: str
+
+
 class LedgerDocument(TypedDict):
-    """All that a ledger holds about the respondent, without tokens."""
+    """All that a ledger holds about the respondent, without tokens and secrets."""
 
     epsilon_spent: str
     consents: list[ConsentDocument]
     answers: list[EntryDocument]
+    withdrawals: list[PendingDocument]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +98,9 @@ class Entry:
         Id of the report, in base64url, by which the server refuses a repeat. None once withdrawn.
     report : Report or None
         The report that waits or was refused; None once acknowledged, dropped or withdrawn.
+    withdrawable : bool
+        Whether this device can have the server take the report back, until it is sealed there.
+        False once withdrawn, and of reports of earlier releases, whose ids were drawn at random.
     """
 
     digest: str
@@ -99,6 +113,7 @@ class Entry:
     id: str | None
     report: Report | None
     reason: str | None
+    withdrawable: bool
 
     def to_dict(self) -> EntryDocument:
         """Return the entry as JSON, the report as the server takes it."""
@@ -112,12 +127,14 @@ class Entry:
             "server": self.server,
             "reason": self.reason,
             "id": self.id,
+            "withdrawable": self.withdrawable,
             "report": None if self.report is None else json.loads(self.report.to_json()),
         }
 
 
 _ROWS: Final = """
-SELECT digest, survey_digest, picoepsilon, state, survey, version, server, id, report, reason
+SELECT digest, survey_digest, picoepsilon, state, survey, version, server, id, report, reason,
+  secret IS NOT NULL
 FROM answers ORDER BY rowid
 """
 
@@ -143,6 +160,7 @@ class Ledger:
     def __init__(self, quick: Database, durable: Database) -> None:
         self._quick = quick
         self._consent = Consent(quick, durable)
+        self.withdrawals = Withdrawals(quick, durable)
 
     @classmethod
     def open(cls, path: str | Path) -> Ledger:
@@ -157,9 +175,12 @@ class Ledger:
         return [
             Entry(
                 *(digest, key, epsilon_of(units), state, survey, version, server, number),
-                *(_read(text), reason),
+                *(_read(text), reason, bool(withdrawable)),
             )
-            for digest, key, units, state, survey, version, server, number, text, reason in rows
+            for (
+                *(digest, key, units, state, survey, version, server, number, text, reason),
+                withdrawable,
+            ) in rows
         ]
 
     def spent(self, survey: str | None = None) -> Decimal:
@@ -168,7 +189,10 @@ class Ledger:
             return _spent(connection, survey)
 
     def to_dict(self) -> LedgerDocument:
-        """Return all that the file holds about the respondent, without tokens, as JSON."""
+        """Return all that the file holds about the respondent, as JSON.
+
+        Tokens and secrets are left out: who has them can answer, or withdraw, in their place.
+        """
         with self._quick.reading() as connection:
             consents = connection.execute(
                 "SELECT server, survey, given, statement FROM consents ORDER BY server, survey"
@@ -180,11 +204,28 @@ class Ledger:
                 cast("ConsentDocument", dict(zip(names, row, strict=True))) for row in consents
             ],
             "answers": [entry.to_dict() for entry in self.entries()],
+            "withdrawals": [
+                {"digest": one.digest, "survey": one.survey, "server": one.server}
+                for one in self.withdrawals.pending()
+            ],
         }
 
     def withdraw(self, survey: str) -> int:
-        """Withdraw the consent to ``survey``; see `Consent.withdraw`."""
+        """Withdraw the consent to ``survey``; see `Consent.withdraw`.
+
+        It waits for no network: `withdrawals` then asks the servers.
+        """
         return self._consent.withdraw(survey)
+
+    def unable(self, survey: str) -> int:
+        """Return how many reports of a survey may be on a server and cannot be taken back."""
+        with self._quick.reading() as connection:
+            row = connection.execute(
+                "SELECT count(*) FROM answers WHERE survey = ? AND secret IS NULL "
+                "AND (state <> 'waiting' OR attempts > 0)",
+                (survey,),
+            ).fetchone()
+        return int(row[0])
 
     def keep(
         self, published: Published, draw: Callable[[], Report], place: Place
@@ -233,13 +274,14 @@ class Ledger:
             report = draw()
             connection.execute(
                 "INSERT INTO answers (digest, survey_digest, picoepsilon, state, survey, version, "
-                "server, id, report, token, send_after) "
-                "VALUES (?, ?, ?, 'waiting', ?, ?, ?, ?, ?, ?, ?)",
+                "server, id, report, token, send_after, secret) "
+                "VALUES (?, ?, ?, 'waiting', ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     *(published.digest, survey_digest(published.name)),
                     *(_units(published.epsilon), published.name, published.version),
                     *(place.server, b64encode(report.id), report.to_json(), place.token),
                     place.send_after(),
+                    None if report.secret is None else b64encode(report.secret),
                 ),
             )
         return report, True

@@ -14,6 +14,7 @@ from hushpoll_client.device.sentences import (
     NONE_SELECTED,
     READING,
     RELEASED_AT_ONCE,
+    TAKE_BACK,
     THIS_SURVEY_ALONE,
     Protection,
     draw_sentence,
@@ -222,6 +223,7 @@ class Preview:
                 yield ""
             yield from (f"  {part}" for part in str(line).split("\n"))
         yield ""
+        yield TAKE_BACK
         yield f"The record has {self.record_size} {unit} whatever the answers are."
         yield f"Survey digest: {self.digest}"
 

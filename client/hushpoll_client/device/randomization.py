@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from hushpoll_protocols import SecureBits
 from hushpoll_shared.spelling.canonical import parse_json
 from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.withdrawals import id_of, new_secret
 
 if TYPE_CHECKING:
     from hushpoll_protocols import Bits
@@ -44,14 +45,20 @@ class Report:
     digest : str
         Digest of the published survey, 64 hexadecimal digits.
     id : bytes
-        16 random bytes. The server counts an id once, so a report may be sent any number of times.
+        16 bytes that look random: the first of SHA-256 of the secret. The server counts an id once,
+        so a report may be sent any number of times.
     record : bytes
         The fixed-size record: perturbed attributes as their protocol's record, others in clear.
+    secret : bytes or None
+        32 random bytes, of which SHA-256 begins with the id. Whoever has them can take the report
+        back until it is sealed (`SurveyClient.take_back`); they are not sent with it, and are in no
+        JSON. None of a report that was read from JSON.
     """
 
     digest: str
     id: bytes
     record: bytes
+    secret: bytes | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         # The record holds the clear answers, so it stays out of logs and crash reports.
@@ -153,4 +160,5 @@ def randomize(published: Published, answers: Answers, *, bits: Bits = _SECURE) -
 def draw(published: Published, codes: Codes, *, bits: Bits = _SECURE) -> Report:
     """Perturb answers that are checked and coded already; see `randomize`."""
     record = published.layout.encode(codes, bits)
-    return Report(published.digest, wire.new_report_id(), record)
+    secret = new_secret()
+    return Report(published.digest, id_of(secret), record, secret)

@@ -38,6 +38,12 @@ CLEAR_HINT: Final = (
 GUESS_APART: Final = "This guess does not use what is sent of follow-ups."
 THIS_SURVEY_ALONE: Final = "This counts this survey alone. What you tell other surveys adds to it."
 
+TAKE_BACK: Final = (
+    "Until the server has mixed your report with others, this device can have it deleted. After "
+    "that nobody can, since nothing tells which report is yours. The epsilon stays spent either "
+    "way."
+)
+
 RELEASED_AT_ONCE: Final = (
     "This survey gives reports to its analysts soon after they arrive. An analyst who asks before "
     "and after yours arrives can tell it from the others: what is sent, answers in clear included, "

@@ -35,6 +35,9 @@ import { encodeReport } from "./wire.js";
  * @property {import("./transport.js").Pacing} [pacing]
  */
 
+/** Whether a withdrawn report's server has not answered yet. @param {Entry} entry */
+const asked = ({ state, secret }) => state === "withdrawn" && secret;
+
 /** A respondent's side of a survey. */
 export class SurveyClient {
   #given;
@@ -119,6 +122,9 @@ export class SurveyClient {
     const { api, survey, token, storage } = this.#given;
     must(submission === "open" || token, "token", "", "given: the survey wants one");
     const codes = codeAnswers(published, answers);
+    // Its hash is the id, so that this device alone can take the report back.
+    const secret = crypto.getRandomValues(new Uint8Array(32));
+    const id = new Uint8Array(await crypto.subtle.digest("SHA-256", secret)).slice(0, 16);
     /** @type {Entry | undefined} */
     let known;
     const kept = await storage.update((rows) => {
@@ -132,9 +138,8 @@ export class SurveyClient {
         if (entry.survey === survey && entry.version === version && entry.api === api) pinned("digest", digest, entry.digest);
       }
       checkBudget(entries, published, this.#given);
-      const id = crypto.getRandomValues(new Uint8Array(16));
       const report = encodeReport({ digest, id, record: encode(published, codes, secureBits) });
-      return { digest, survey, version, epsilon, api, token, state: "waiting", id: b64encode(id), report };
+      return { digest, survey, version, epsilon, api, token, state: "waiting", id: b64encode(id), report, secret: b64encode(secret) };
     });
     return { .../** @type {Entry} */ (kept), known: Boolean(known) };
   }
@@ -164,9 +169,15 @@ export class SurveyClient {
     return send(this.#given, kept);
   }
 
-  /** Send all that this device keeps and could not send, of any survey; resolves to how many still wait. */
-  flush() {
-    return flush(this.#given);
+  /**
+   * Send all that this device keeps and could not send, of any survey, and ask again to take back what was withdrawn; resolves to how
+   * many reports still wait.
+   */
+  async flush() {
+    const left = await flush(this.#given);
+    // A page that is offline may not load the part; it is asked again later.
+    if ((await entriesOf(this.#given.storage)).some(asked)) await import("./withdrawal.js").then((part) => part.takeBack(this.#given), () => 0);
+    return left;
   }
 
   /** How many reports of this device, of any survey, wait to be sent; `flush` sends them. */
@@ -196,20 +207,36 @@ export class SurveyClient {
     await storage.update((entries) => agreement(entries, api, survey, this.#manifest, statement));
   }
 
-  /** What this device has answered and spent, without the reports. */
+  /**
+   * What this device has answered and spent, without the reports. `withdrawable`: whether it can ask to take the report back.
+   *
+   * @returns {Promise<(Omit<Entry, "report" | "token" | "secret"> & {withdrawable: boolean})[]>}
+   */
   async ledger() {
-    return (await entriesOf(this.#given.storage)).filter(isAnswer).map(({ report, token, ...entry }) => entry);
+    return (await entriesOf(this.#given.storage))
+      .filter(isAnswer)
+      .map(({ report, token, secret, ...entry }) => ({ ...entry, withdrawable: Boolean(secret) }));
   }
 
-  /** End the consent, and forget the answers to all versions of this survey, sent or not, but for what was spent. */
+  /**
+   * End the consent, and forget the answers to all versions of this survey, sent or not, but for what was spent. Then ask the server, for at
+   * most `wait` seconds, to delete the reports that it has not sealed. What is unanswered by then is asked by a later `withdraw` or `flush`.
+   *
+   * @returns {Promise<import("./withdrawal.js").Withdrawal>} How many reports.
+   * @throws {StorageError} If they cannot be forgotten; the server was not asked then.
+   * @throws {TypeError} If a page that is offline cannot load what asks the server. They are forgotten then, and it is asked later.
+   */
   async withdraw() {
     const { survey, storage } = this.#given;
-    for (const { digest } of await entriesOf(storage)) {
+    const before = await entriesOf(storage);
+    for (const { digest } of before) {
       await storage.update((entries) => {
         const entry = entries.find((entry) => entry.digest === digest && entry.survey === survey);
         return entry && { ...entry, state: "withdrawn", id: undefined, report: undefined, token: undefined, statement: undefined, manifest: undefined };
       });
     }
+    const { withdrawal } = await import("./withdrawal.js");
+    return withdrawal(this.#given, before);
   }
 
   async #checkConsent() {

@@ -321,6 +321,7 @@ export function inWords({ title, survey, version, operator, purpose, notices, cl
       `    ${line.guess}`,
     ]),
     "",
+    ENGLISH.say("take_back"),
     `The record has ${recordSize} ${recordSize === 1 ? "byte" : "bytes"} whatever the answers are.`,
     `Survey digest: ${digest}`,
   ].join("\n");

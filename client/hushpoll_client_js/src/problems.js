@@ -42,6 +42,14 @@ const JSON_TYPE = "application/json";
 const DEPTH = 16;
 
 /**
+ * What an answer says of what was asked for, if it is JSON.
+ *
+ * @param {Answer} answer
+ * @returns {unknown}
+ */
+export const statusOf = (answer) => read(answer, JSON_TYPE)?.status;
+
+/**
  * Whether the server acknowledges a report, and how.
  *
  * @param {Answer} answer
@@ -49,7 +57,7 @@ const DEPTH = 16;
  */
 export function acknowledged(answer) {
   const said = answer.status === 201 ? "accepted" : answer.status === 200 ? "duplicate" : undefined;
-  return said && read(answer, JSON_TYPE)?.status === said ? said : undefined;
+  return said && statusOf(answer) === said ? said : undefined;
 }
 
 /**

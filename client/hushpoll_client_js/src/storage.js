@@ -16,6 +16,9 @@ import { StorageError } from "./errors.js";
  * @property {"waiting" | "accepted" | "refused" | "withdrawn" | "agreed"} state `agreed` is a consent, whose digest is none.
  * @property {string | undefined} [id] The report's number, by which a server knows a repeat; until withdrawn.
  * @property {string | undefined} [report] The very bytes that are sent, at first and at every retry; until accepted.
+ * @property {string | undefined} [secret] 32 bytes, of which SHA-256 begins with the id: whoever has them can take the report back. Until the
+ *   server has said what became of that. Reports of earlier releases have none.
+ * @property {"deleted" | "not-here" | "refused" | undefined} [taken] What the server said of a withdrawn report.
  * @property {string | undefined} [given] Date of a consent, in UTC, such as 2026-01-31.
  * @property {string | undefined} [statement] What the respondent was shown before they agreed.
  * @property {string | undefined} [manifest] Of a consent: the survey, in its canonical form, for when there is no network.

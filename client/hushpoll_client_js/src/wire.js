@@ -3,11 +3,11 @@
 import { b64encode } from "./base64url.js";
 
 /**
- * One respondent's record under a random id, for one version of a survey.
+ * One respondent's record under an id, for one version of a survey.
  *
  * @typedef {object} Report
  * @property {string} digest Of the published survey, 64 hexadecimal digits.
- * @property {Uint8Array} id 16 random bytes, drawn once and kept over retries.
+ * @property {Uint8Array} id 16 bytes, the first of SHA-256 of a secret that the device keeps; the same over retries.
  * @property {Uint8Array} record
  */
 

@@ -27,6 +27,24 @@ class ReportAnswer(Answer):
     status: Literal["accepted", "duplicate"]
 
 
+class WithdrawalBody(Strict):
+    """What takes a report back."""
+
+    digest: str = Digest
+    secret: str = Field(
+        description="The 32 bytes of which SHA-256 begins with the report's id, base64url without "
+        "padding."
+    )
+
+
+class WithdrawalAnswer(Answer):
+    """What became of a withdrawal."""
+
+    status: Literal["deleted", "not-here"] = Field(
+        description="`not-here`: released, or never received. Nothing tells which."
+    )
+
+
 class RejectedReport(Answer):
     """One report of a batch that was not taken."""
 
@@ -59,7 +77,7 @@ class Ready(Answer):
     hint: str | None = None
 
 
-_SCHEMAS: Final = (Health, Ready, ReportAnswer, RejectedReport)
+_SCHEMAS: Final = (Health, Ready, ReportAnswer, RejectedReport, WithdrawalAnswer)
 
 
 def _path(model: type[BaseModel]) -> list[dict[str, Any]]:
@@ -127,6 +145,20 @@ OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
         "summary": "Fetch the published manifest of one version, which never changes.",
         "parameters": _path(VersionPath),
         "responses": {"200": {"description": "The published form."}, **problems(404, 503)},
+    },
+    ("/api/v1/surveys/{name}/withdrawals", "post"): {
+        "operationId": "withdraw",
+        "tags": ["reports"],
+        "summary": "Take back a report that is not sealed, by the secret that its device keeps.",
+        "description": "The report's id is the first 16 bytes of SHA-256 of the secret. Its record "
+        "is deleted, and its id stays known: neither a retry nor another report under it is "
+        "stored. A token that was spent with it stays spent. Answered only once that is durable.",
+        "parameters": _path(SurveyPath),
+        "responses": {
+            "200": _json("Durable.", _ref(WithdrawalAnswer)),
+            **problems(400, 404, 413, 415, 422, 503),
+        },
+        **body_of({JSON_MEDIA_TYPE: WithdrawalBody.model_json_schema()}),
     },
     ("/api/v1/surveys/{name}/reports", "post"): {
         "operationId": "submit",

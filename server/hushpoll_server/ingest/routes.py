@@ -1,4 +1,4 @@
-"""The routes of devices: the published survey, reports, and the server's health."""
+"""The routes of devices: the published survey, reports, withdrawals, and the server's health."""
 
 from __future__ import annotations
 
@@ -36,9 +36,13 @@ READY_RETRY_SECONDS: Final = 5
 WORK_THREADS: Final = 4
 MOST_WORK: Final = 1000
 LARGEST_VERSION: Final = 2**31 - 1
+# Of the body of a withdrawal, which has some 150.
+WITHDRAWAL_BYTES: Final = 4096
 
 _Result = TypeVar("_Result")
-_SURVEY: Final = re.compile(r"/api/v1/surveys/([^/]+)(?:(/reports)|/versions/([0-9]+))?", re.DOTALL)
+_SURVEY: Final = re.compile(
+    r"/api/v1/surveys/([^/]+)(?:/(reports|withdrawals)|/versions/([0-9]+))?", re.DOTALL
+)
 
 ACCEPTED: Final = Answer(201, b'{"status": "accepted"}', {"Content-Type": JSON_MEDIA_TYPE})
 DUPLICATE: Final = Answer(200, b'{"status": "duplicate"}', {"Content-Type": JSON_MEDIA_TYPE})
@@ -86,7 +90,12 @@ VERSION: Final = Route("/api/v1/surveys/<name>/versions/<int:version>", "GET", c
 REPORTS: Final = Route(
     "/api/v1/surveys/<name>/reports", "POST", kind="submit", crosses=True, logged=False
 )
-ROUTES: Final = (HEALTH, READY, SURVEY, VERSION, REPORTS)
+# A body, since an address is written into the logs of proxies; a withdrawal is no more logged than
+# a report.
+WITHDRAWALS: Final = Route(
+    "/api/v1/surveys/<name>/withdrawals", "POST", kind="submit", crosses=True, logged=False
+)
+ROUTES: Final = (HEALTH, READY, SURVEY, VERSION, REPORTS, WITHDRAWALS)
 
 
 class Match(NamedTuple):
@@ -105,9 +114,9 @@ def match(path: str) -> Match | None:
     matched = _SURVEY.fullmatch(path)
     if matched is None:
         return {"/health": Match(HEALTH), "/ready": Match(READY)}.get(path)
-    name, reports, version = matched.groups()
-    if reports:
-        return Match(REPORTS, name)
+    name, posted, version = matched.groups()
+    if posted:
+        return Match(REPORTS if posted == "reports" else WITHDRAWALS, name)
     if version is None:
         return Match(SURVEY, name)
     # Compared as a text: thousands of digits are no number that int() reads.
@@ -179,6 +188,8 @@ class DeviceRoutes:
             if media_type == REPORTS_MEDIA_TYPE:
                 return await self._batch(request, matched.name)
             raise unsupported_type(media_type, JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE)
+        if route is WITHDRAWALS:
+            return await self._withdrawal(request, matched.name)
         if route is HEALTH:
             return json_answer({"status": "ok"})
         if route is READY:
@@ -213,6 +224,15 @@ class DeviceRoutes:
             return ACCEPTED
         ingest.checked(row, outcome)
         return DUPLICATE
+
+    async def _withdrawal(self, request: Request, name: str) -> Answer:
+        if request.media_type != JSON_MEDIA_TYPE:
+            raise unsupported_type(request.media_type, JSON_MEDIA_TYPE)
+        coding = request.coding
+        body = await request.body(WITHDRAWAL_BYTES, self._bodies)
+        document = await self.work.run(_document, body, coding, WITHDRAWAL_BYTES)
+        withdrawal = await self.work.run(self._services.ingest.withdraw, name, document)
+        return json_answer({"status": withdrawal.value})
 
     async def _batch(self, request: Request, name: str) -> Answer:
         most = self._settings.max_body_bytes

@@ -38,6 +38,8 @@ PARTS: Final[Mapping[str, Callable[[Published], object]]] = {
     "selects": lambda survey: survey.selects,
     "translations": lambda survey: survey.translations,
 }
+# What the SDK imports when a respondent withdraws, which few do.
+LATER: Final = frozenset({"withdrawal"})
 # For other hosts of the SDK; the page does not import them.
 UNUSED = frozenset(
     {
@@ -79,6 +81,7 @@ class Assets:
             if path.endswith(".js")
             and path != WORKER
             and not path.startswith(DASHBOARD)
+            and _stem(path) not in LATER
             and (_stem(path) not in PARTS or PARTS[_stem(path)](survey))
         )
 

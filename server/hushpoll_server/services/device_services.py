@@ -16,6 +16,7 @@ from hushpoll_server.store.catalogue import OriginStore, SurveyStore, TokenStore
 from hushpoll_server.store.counts import CounterStore
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.reports import ReportStore
+from hushpoll_server.store.withdrawals import WithdrawalStore
 from hushpoll_server.store.workers import WorkerStore
 
 
@@ -54,7 +55,12 @@ class DeviceServices:
         self.surveys = SurveyService(SurveyStore(self.database), settings)
         self.workers = WorkerStore(self.database)
         self.reports = ReportStore(self.database, self.surveys.cutoff)
-        self.ingest = Ingest(surveys=self.surveys, reports=self.reports, counters=self.counters)
+        self.ingest = Ingest(
+            surveys=self.surveys,
+            reports=self.reports,
+            counters=self.counters,
+            withdrawals=WithdrawalStore(self.database),
+        )
         self.batches = BatchIngest(
             ingest=self.ingest,
             surveys=self.surveys,

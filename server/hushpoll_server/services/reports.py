@@ -21,19 +21,46 @@ from hushpoll_server.services.surveys.surveys import State, SurveyService, times
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.counts import CounterStore
 from hushpoll_server.store.reports import Batch, Outcome, ReportRow, ReportStore
+from hushpoll_server.store.withdrawals import Withdrawal, WithdrawalStore
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.batch import malformed_many, unpack_rows
+from hushpoll_shared.wire.withdrawals import parse_withdrawal_json
 
 INVALID: Final = "invalid-request"
 
 
 @dataclass(eq=False, kw_only=True)
 class Ingest:
-    """Checks reports before they are stored, says what their outcomes mean, and counts refusals."""
+    """Checks reports before they are stored, says what their outcomes mean, and counts refusals.
+
+    It also takes reports back for their devices.
+    """
 
     surveys: SurveyService
     reports: ReportStore
     counters: CounterStore
+    withdrawals: WithdrawalStore
+
+    def withdraw(self, name: str, document: object) -> Withdrawal:
+        """Take back the report whose secret a JSON document has, unless it is sealed.
+
+        Parameters
+        ----------
+        name : str
+            The survey.
+        document : object
+            ``{"digest", "secret"}``, parsed.
+
+        Raises
+        ------
+        InvalidParameter
+            The document has another form; the secret is not shown.
+        Refused
+            ``unknown-survey``, ``unknown-digest`` or ``unavailable``.
+        """
+        digest, report_id = parse_withdrawal_json(document)
+        row = self.surveys.by_digest(name, digest)
+        return self.withdrawals.withdraw(row, report_id, self.surveys.today())
 
     def prepare(
         self, name: str, document: object, authorization: str | None, *, from_memory: bool = False

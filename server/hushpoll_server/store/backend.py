@@ -166,7 +166,10 @@ class Inbox(Protocol):
     def read_inbox(
         self, connection: Connection, version_id: int, record_size: int
     ) -> tuple[bytes, bytes]:
-        """Return the ids of a version's waiting reports and, in the same order, their records."""
+        """Return the ids of a version's waiting reports and, in the same order, their records.
+
+        Rows without a record of this size are left out: their reports were withdrawn.
+        """
 
     def empty_inbox(self, connection: Connection, version_id: int) -> None:
         """Delete the waiting reports of a version."""

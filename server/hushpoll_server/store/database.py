@@ -223,6 +223,10 @@ class Database:
         self._erased.update(table.name for table in tables)
         self.vacuum()
 
+    def erase_soon(self, *tables: Table) -> None:
+        """Let the next `vacuum` remove all that is left of what was deleted from tables."""
+        self._erased.update(table.name for table in tables)
+
     def vacuum(self) -> bool:
         """Remove the traces of deleted rows; return False if that must be tried again later.
 

@@ -17,6 +17,7 @@ from hushpoll_server.store import catalogue
 from hushpoll_server.store.backend import Cutoff, Key, Row
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import inbox, respondent_tokens
+from hushpoll_server.store.withdrawals import is_record
 
 # Bound parameters of one statement; both databases take more.
 IDS_PER_STATEMENT = 500
@@ -165,7 +166,10 @@ class ReportStore:
         ]
 
     def waiting(self) -> dict[int, int]:
-        """Return the number of reports in the inbox, by version; versions without any left out."""
+        """Return the number of rows in the inbox, by version; versions without any left out.
+
+        Ids of withdrawn reports are among them: they wait to be sealed, too.
+        """
         with self._database.reading() as connection:
             statement = select(inbox.c.version_id, func.count()).group_by(inbox.c.version_id)
             return {
@@ -307,7 +311,10 @@ def _slices(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
 
 
 def _compare(stored: bytes | None, record: bytes) -> Outcome:
-    return Outcome.DUPLICATE if stored is None or stored == record else Outcome.CONFLICT
+    # Of a sealed or withdrawn report only the id is known.
+    if stored is None or not is_record(stored, record) or stored == record:
+        return Outcome.DUPLICATE
+    return Outcome.CONFLICT
 
 
 def _lock_tokens(connection: Connection, reports: Iterable[ReportRow]) -> set[tuple[int, bytes]]:

@@ -18,10 +18,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import ColumnElement, Connection, delete, func, literal, select
+from sqlalchemy import ColumnElement, Connection, delete, func, literal, not_, select
 
 from hushpoll_server.store import catalogue, counts, segments
 from hushpoll_server.store.backend import Inbox
@@ -33,6 +34,7 @@ from hushpoll_server.store.schema import aggregates as aggregates_table
 from hushpoll_server.store.schema import releases as releases_table
 from hushpoll_server.store.schema import segments as segments_table
 from hushpoll_server.store.segments import Rows
+from hushpoll_server.store.withdrawals import holds_record
 
 # Chunks that are rewritten at a time: a million ids at most.
 CHUNKS_AT_ONCE = 1 << 12
@@ -102,6 +104,8 @@ class SegmentStore:
             if last:
                 catalogue.end(connection, version_id)
             moves = _waits(connection, version_id, 1 if last else max(1, minimum))
+            # Ids of withdrawn reports are sealed with those of others, or at the end by themselves.
+            withdrawn = _withdrawn(connection, version_id) if moves or last else _NO_IDS
             before = counts.read_sealed(connection, version_id)
             if not moves and not (last and (before is None or not before.shuffled)):
                 return 0
@@ -114,11 +118,11 @@ class SegmentStore:
                         connection, version_id, record_size, released=False
                     )
                 moved, fresh, rows = self._move_inbox(
-                    connection, version_id, record_size, removed, known=known, last=last
+                    connection, version_id, record_size, removed, withdrawn, known=known, last=last
                 )
             else:
-                none = np.empty((0, ID_SIZE), np.uint8)
-                add_ids(connection, self._database.inbox, version_id, none, known=0, last=True)
+                add_ids(connection, self._database.inbox, version_id, withdrawn, known=0, last=True)
+                self._database.inbox.empty_inbox(connection, version_id)
             total = self._total(connection, version_id, record_size, before, fresh, removed)
             if total is None:
                 return 0
@@ -196,7 +200,9 @@ class SegmentStore:
                 if sealed is None
                 else sealed.aggregate.reports
             )
-            waiting = select(func.count()).where(inbox.c.version_id == version_id)
+            waiting = select(func.count()).where(
+                inbox.c.version_id == version_id, holds_record(version_id)
+            )
             return int(connection.execute(waiting).scalar_one()), number
 
     def unshuffled(self) -> set[int]:
@@ -236,11 +242,12 @@ class SegmentStore:
         version_id: int,
         record_size: int,
         removed: list[Rows],
+        withdrawn: Rows,
         *,
         known: int,
         last: bool,
     ) -> tuple[int, Aggregate, Rows]:
-        """Seal the ids of the reports that wait.
+        """Seal the ids of the reports that wait, and those `withdrawn`.
 
         Returns
         -------
@@ -270,7 +277,8 @@ class SegmentStore:
                 statements.empty_inbox(connection, version_id)
             # All ids are inserted together and in their own order. A page keeps its rows where they
             # were inserted, so ids inserted one by one would tell in which order they came.
-            add_ids(connection, statements, version_id, ids, known=known, last=last)
+            every = np.concatenate([ids, withdrawn])
+            add_ids(connection, statements, version_id, every, known=known, last=last)
             return len(rows), *counting.result()
 
     def _total(
@@ -301,9 +309,21 @@ class SegmentStore:
 def _waits(connection: Connection, version_id: int, least: int) -> bool:
     """Return whether at least so many reports of a version wait, without counting all."""
     # In the order of the index: otherwise PostgreSQL would note all that wait before it counts.
-    waiting = select(literal(1)).where(inbox.c.version_id == version_id)
+    waiting = select(literal(1)).where(inbox.c.version_id == version_id, holds_record(version_id))
     some = waiting.order_by(inbox.c.report_id).limit(least).subquery()
     return int(connection.execute(select(func.count()).select_from(some)).scalar_one()) >= least
+
+
+_NO_IDS: Final = np.empty((0, ID_SIZE), np.uint8)
+
+
+def _withdrawn(connection: Connection, version_id: int) -> Rows:
+    """Return the ids in the inbox whose reports were withdrawn: uint8[n, 16]."""
+    ids = select(inbox.c.report_id).where(
+        inbox.c.version_id == version_id, not_(holds_record(version_id))
+    )
+    joined = b"".join(connection.execute(ids).scalars())
+    return np.frombuffer(joined, np.uint8).reshape(-1, ID_SIZE)
 
 
 def add_ids(

@@ -19,6 +19,7 @@ from hushpoll_shared.wire.problems import (
     URN_PREFIX,
 )
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
+from hushpoll_shared.wire.withdrawals import WITHDRAWN, Withdrawn
 
 Acknowledgement = Literal["accepted", "duplicate"]
 
@@ -49,6 +50,13 @@ def acknowledgement(status: int, media_type: str | None, content: bytes) -> Ackn
     document = _object(JSON_MEDIA_TYPE, media_type, content)
     wanted = ACKNOWLEDGEMENTS.get(status)
     return wanted if document and wanted and document.get("status") == wanted else None
+
+
+def withdrawn(status: int, media_type: str | None, content: bytes) -> Withdrawn | None:
+    """Return what an answer says of the report that was taken back, or None if it says nothing."""
+    document = _object(JSON_MEDIA_TYPE, media_type, content) if status == 200 else None
+    said = document.get("status") if document else None
+    return next((word for word in WITHDRAWN if said == word), None)
 
 
 def offers_manifest(status: int, media_type: str | None, content: bytes) -> bool:

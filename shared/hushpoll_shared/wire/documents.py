@@ -294,6 +294,7 @@ class ReportCounts(ReleaseTimes):
     accepted: int
     inbox: NotRequired[int | None]
     sealed: int
+    withdrawn: int
     duplicate: int
     rejected: dict[str, int]
 

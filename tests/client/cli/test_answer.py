@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import sqlite3
 import sys
 
 import pytest
@@ -17,6 +18,7 @@ from vector_builders.surveys import FOLLOW_UPS, TOGETHER, WORDED
 
 SURVEY = "work-and-health"
 ACCEPTED = {"status": "accepted"}
+NOTHING_TAKEN_BACK = {"deleted": 0, "not_here": 0, "unanswered": 0, "unable": 0}
 # Agree; gender skipped, age, country by number, education by name, income by number; send.
 TYPED = "y\n\n44\n3\ncollege\n2\ny\n"
 
@@ -157,13 +159,17 @@ def test_nobody_is_asked_to_agree_to_a_survey_that_is_not_there(call, server, st
     assert not path.exists()
 
 
-def test_the_statement_says_that_what_was_sent_stays(call, link, path, offer, published):
+def test_the_statement_says_until_when_what_was_sent_can_be_taken_back(
+    call, link, path, offer, published
+):
     offer(published)
     _, _, err = call("answer", link, typed="n\n")
     words = " ".join(err.split())
-    assert "What was sent stays with the server: nobody can take it back" in words
+    assert (
+        "What was sent can be taken back until the server has mixed it with other reports" in words
+    )
     assert "withdraw at any time" not in words
-    assert f"the number of your report are kept in {path}" in words
+    assert f"the secret that takes it back are kept in {path}" in words
     assert "the report itself until the server has taken it" in words
 
 
@@ -201,7 +207,7 @@ def test_offline_the_report_is_kept_and_sent_later(
     assert "could not be reached" not in out
     server.play(steps.respond(201, ACCEPTED))
     code, out, _ = call("ledger", "send", "--json")
-    assert (code, json.loads(out)) == (0, {"waiting": 0, "refused": {}})
+    assert (code, json.loads(out)) == (0, {"waiting": 0, "refused": {}, **NOTHING_TAKEN_BACK})
     (seen,) = server.seen
     (entry,) = Ledger.open(path).entries()
     assert (entry.state, entry.id) == ("accepted", json.loads(seen.body)["id"])
@@ -284,11 +290,40 @@ def test_export_of_the_ledger_has_all_rows(call, answered, path, tmp_path):
     assert file.stat().st_mode & 0o777 == 0o600
 
 
+def test_withdrawal_without_an_answer_is_asked_again_by_send(call, answered, server, steps, path):
+    server.play(steps.drop, steps.drop)
+    code, out, _ = call("ledger", "withdraw", SURVEY)
+    assert (code, "Reports whose server did not answer: 1" in out) == (0, True)
+    code, out, _ = call("ledger", "show")
+    assert f"not yet taken back: a report of {SURVEY} at {server.url}" in out
+    server.play(steps.respond(200, {"status": "not-here"}))
+    code, out, _ = call("ledger", "send")
+    assert (code, "are no longer there (released), or were never received: 1" in out) == (0, True)
+    bodies = {seen.body for seen in server.seen if seen.path.endswith("/withdrawals")}
+    assert len(bodies) == 1, "the same bytes each time"
+    assert Ledger.open(path).withdrawals.pending() == []
+
+
+def test_ledger_says_which_reports_cannot_be_taken_back(call, answered, server, path):
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE answers SET secret = NULL")
+    connection.close()
+    code, out, _ = call("ledger", "show")
+    assert (code, "cannot be taken back: an earlier release made it" in out) == (0, True)
+    before = len(server.seen)
+    code, out, _ = call("ledger", "withdraw", SURVEY)
+    assert (code, "Reports that cannot be taken back" in out) == (0, True)
+    assert len(server.seen) == before
+
+
 def test_withdrawing_leaves_a_tombstone(
     call, offer, answered, server, steps, link, path, published
 ):
+    server.play(steps.respond(200, {"status": "deleted"}))
     code, out, _ = call("ledger", "withdraw", SURVEY, "--json")
-    assert (code, json.loads(out)) == (0, {"survey": SURVEY, "wiped": 1})
+    told = {**NOTHING_TAKEN_BACK, "deleted": 1}
+    assert (code, json.loads(out)) == (0, {"survey": SURVEY, "wiped": 1, **told})
+    assert server.seen[-1].path == f"/api/v1/surveys/{SURVEY}/withdrawals"
     code, out, _ = call("ledger", "show")
     assert "a withdrawn survey, withdrawn" in out
     assert "epsilon spent in all: 4" in out

@@ -183,7 +183,7 @@ assert client.give_consent()
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
 outcome = client.answer(json.loads(answers))
-print(outcome.status, outcome.reason, client.losses, client.withdraw())
+print(outcome.status, outcome.reason, client.losses, bool(client.withdraw()))
 client.flush(0.1)
 # The disk has room again.
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))

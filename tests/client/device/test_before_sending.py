@@ -94,7 +94,7 @@ def test_words_for_no_leave_a_client_on(make, answers, monkeypatch, value):
 def test_withdrawing_works_while_a_client_is_switched_off(make, answers, path):
     make().randomize(answers)
     client = make(config=ClientConfig(enabled=False))
-    assert client.withdraw() is True
+    assert client.withdraw()
     assert [entry.state for entry in client.ledger.entries()] == ["withdrawn"]
 
 
@@ -276,6 +276,7 @@ def test_a_file_of_format_2_is_converted(make, server, steps, answers, path):
         # As the file was made before it had the column, and before a report could be dropped.
         connection.executescript(
             "DROP INDEX waiting; ALTER TABLE answers DROP COLUMN send_after; "
+            "DROP TABLE withdrawals; "
             "CREATE INDEX waiting ON answers (server, attempts) WHERE state = 'waiting'; "
             "PRAGMA user_version=2;"
         )

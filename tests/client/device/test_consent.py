@@ -138,7 +138,7 @@ def test_withdrawing_wipes_all_but_a_tombstone(client, server, path, published, 
     client.fetch()
     server.play(steps.problem("unavailable", {"Retry-After": "3600"}))
     report = client.randomize(answers)
-    assert client.withdraw() is True
+    assert client.withdraw()
     (entry,) = client.ledger.entries()
     assert (entry.digest, entry.epsilon, entry.state) == (published.digest, 4, "withdrawn")
     assert entry.survey_digest == survey_digest(SURVEY)

@@ -535,6 +535,7 @@ def test_acknowledged_report_is_deleted_from_the_device(
         "server": server.url,
         "reason": None,
         "id": number,
+        "withdrawable": True,
         "report": None,
     }
     # It still refuses a second answer, whichever server asks.

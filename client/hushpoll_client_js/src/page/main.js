@@ -32,7 +32,7 @@ const person = shared === undefined ? 1 : currentPerson();
 const storage = indexedDbStorage(databaseOf(person));
 
 /** What happened since this page was loaded. @type {Moment} */
-const moment = { own: false, dropped: false, sending: false, person: shared === undefined ? undefined : person };
+const moment = { own: false, dropped: false, sending: false, takeBack: () => {}, person: shared === undefined ? undefined : person };
 /** Sends what waits, and ends the wait for the next attempt. */
 let tryAgain = () => {};
 let tryNow = () => {};
@@ -325,6 +325,11 @@ async function ready(published) {
   addEventListener("pageshow", follow);
   follow();
   tryAgain = () => void deliver(published);
+  moment.takeBack = () =>
+    void attempt(async () => {
+      await client.withdraw();
+      await showAnswered(published);
+    });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     attempt(() => (pages.isLast() ? review(published) : turnPage(published)));
@@ -346,7 +351,12 @@ async function ready(published) {
   /** @type {HTMLButtonElement} */ (byId("go-on")).disabled = false;
   step("survey");
   if (link.token) await sendAgainWith(link.token, published);
-  if ((await showAnswered(published)) === "waiting") deliver(published);
+  if ((await showAnswered(published)) === "waiting") return void deliver(published);
+  const entry = await entryOf(published);
+  if (entry?.state !== "withdrawn" || !entry.withdrawable) return;
+  // Its server has not answered yet.
+  await client.flush();
+  await showAnswered(published);
 }
 
 // Not awaited: what waits may wait long for a network.

@@ -3,7 +3,7 @@
 import { byId, element } from "./elements.js";
 import { surveyText, words } from "./words.js";
 
-/** @typedef {Omit<import("../storage.js").Entry, "report" | "token">} Entry */
+/** @typedef {Awaited<ReturnType<import("../client.js").SurveyClient["ledger"]>>[number]} Entry */
 /** @typedef {import("../published.js").Published} Published */
 /** @typedef {"unreachable" | "given_up" | "failed"} Notice */
 
@@ -14,19 +14,23 @@ import { surveyText, words } from "./words.js";
  * @property {boolean} own The answers were given on this page.
  * @property {boolean} dropped Other answers were given on this page, and were not taken.
  * @property {boolean} sending The report is on its way.
+ * @property {() => void} takeBack Withdraws the answers.
  * @property {number | undefined} person Who answers, where several people may answer on this device.
  */
 
 /**
- * @param {Entry["state"]} state
+ * @param {Entry} entry
  * @param {Published["submission"]} submission
  * @param {Moment} moment
  * @returns {string[]} Heading, then paragraphs.
  */
-function wordsFor(state, submission, { own, sending, person }) {
+function wordsFor({ state, taken, withdrawable }, submission, { own, sending, person }) {
   const answered = person === undefined ? words.say("receipt.answered") : words.say("receipt.answered.person", { person });
   const whose = words.say(person === undefined ? "receipt.whose" : "receipt.whose.person");
-  if (state === "withdrawn") return [words.say("receipt.withdrawn"), words.say("receipt.withdrawn.words")];
+  if (state === "withdrawn") {
+    const said = words.say(withdrawable ? "receipt.unanswered" : taken === "deleted" || taken === "not-here" ? `receipt.${taken}` : "receipt.unable");
+    return [words.say("receipt.withdrawn"), said, words.say("receipt.withdrawn.words")];
+  }
   if (state === "refused") {
     const token = submission === "token" ? [words.say("receipt.refused.token")] : [];
     return [words.say("receipt.refused"), words.say("receipt.refused.words"), ...token];
@@ -48,12 +52,13 @@ function wordsFor(state, submission, { own, sending, person }) {
  * @param {Moment & {spent: string, reasons?: Node[]}} moment With the epsilon that this device has spent in all, and paragraphs on
  *   why the server refused the report.
  */
-export function showReceipt({ state, survey, version, epsilon, digest, api, id }, { title, attributes, submission }, moment) {
+export function showReceipt(entry, { title, attributes, submission }, moment) {
+  const { state, survey, version, epsilon, digest, api, id } = entry;
   const { spent, dropped, reasons = [], person } = moment;
   const server = api.replace(/\/api\/v1$/, "");
   const facts = { survey, version, title, server, digest, report: id, epsilon, state };
   const file = new Blob([`${JSON.stringify(facts, null, 2)}\n`], { type: "application/json" });
-  const [heading, ...paragraphs] = wordsFor(state, submission, moment);
+  const [heading, ...paragraphs] = wordsFor(entry, submission, moment);
   const clear = attributes.filter(({ oracle }) => !oracle).map(({ name, question }) => question ?? name);
   const sums = { epsilon: words.decimal(epsilon), spent: words.decimal(spent) };
   byId("receipt-heading").textContent = heading;
@@ -70,8 +75,9 @@ export function showReceipt({ state, survey, version, epsilon, digest, api, id }
     ),
     element("div", { class: "panel" },
       element("h3", {}, words.say("receipt.kept")),
-      ...kept(state, clear).map((parts) => element("p", {}, ...parts)),
+      ...kept(entry, clear).map((parts) => element("p", {}, ...parts)),
     ),
+    ...takingBack(entry, moment),
     element("p", {}, element("a", { href: URL.createObjectURL(file), download: `${survey}-${version}-receipt.json`, class: "button" }, words.say("receipt.save"))),
   );
 }
@@ -80,11 +86,32 @@ export function showReceipt({ state, survey, version, epsilon, digest, api, id }
 const row = (name, ...value) => [element("dt", {}, words.say(name)), element("dd", {}, ...value)];
 
 /**
- * @param {Entry["state"]} state
+ * The way to take the answers back, folded: a button beside a text that says what follows.
+ *
+ * @param {Entry} entry
+ * @param {Moment} moment
+ */
+function takingBack({ state, withdrawable }, { takeBack }) {
+  if (state === "withdrawn" || !withdrawable) return [];
+  const button = /** @type {HTMLButtonElement} */ (element("button", { type: "button", class: "second", id: "take-back" }, words.say("receipt.take_back.now")));
+  const said = element("p", { role: "status" });
+  button.addEventListener("click", () => {
+    button.disabled = true;
+    said.textContent = words.say("receipt.asking");
+    takeBack();
+  });
+  return [element("details", {}, element("summary", {}, words.say("receipt.take_back")), element("p", {}, words.say("receipt.take_back.words")), button, said)];
+}
+
+/**
+ * @param {Entry} entry
  * @param {string[]} clear Questions whose answers are sent as they are.
  * @returns {(Node | string)[][]} Paragraphs.
  */
-function kept(state, clear) {
+function kept({ state, taken, withdrawable }, clear) {
+  /** @type {import("../words.js").Key[]} */
+  const proof = ["kept.proof", ...(withdrawable ? [/** @type {const} */ ("kept.secret")] : [])];
+  const stays = withdrawable ? "kept.stays" : "kept.fixed";
   const said = (/** @type {import("../words.js").Key[]} */ ...keys) => keys.map((key) => words.say(key)).join(" ");
   const asGiven = element("span", {});
   for (const question of clear) {
@@ -93,13 +120,13 @@ function kept(state, clear) {
   const content = clear.length ? words.parts("kept.content_clear", { questions: asGiven }) : [words.say("kept.content")];
   switch (state) {
     case "withdrawn":
-      return [[said("kept.withdrawn")], [said("kept.withdrawn.server")]];
+      return [[said("kept.withdrawn")], [said(taken === "deleted" ? "kept.number" : withdrawable || taken === "not-here" ? "kept.among" : "kept.withdrawn.server")]];
     case "accepted":
-      return [[said("kept.proof", "kept.not_here")], [said("kept.server"), " ", ...content, " ", said("kept.stays")]];
+      return [[said(...proof, "kept.not_here")], [said("kept.server"), " ", ...content, " ", said(stays)]];
     case "refused":
-      return [[said("kept.proof", "kept.here"), " ", ...content, " ", said("kept.readable", "kept.refused")]];
+      return [[said(...proof, "kept.here"), " ", ...content, " ", said("kept.readable", "kept.refused")]];
     default:
-      return [[said("kept.proof", "kept.here"), " ", ...content, " ", said("kept.readable", "kept.deleted")], [said("kept.server_later", "kept.stays")]];
+      return [[said(...proof, "kept.here"), " ", ...content, " ", said("kept.readable", "kept.deleted")], [said("kept.server_later", stays)]];
   }
 }
 

@@ -60,6 +60,9 @@ class OutcomesAnswer(VersionResult):
     accepted: int = Field(description="Stored: inbox + sealed, or those of the last release.")
     inbox: int | None = Pending
     sealed: int
+    withdrawn: int = Field(
+        description="Stored at first, and taken back by their devices before they were sealed."
+    )
     duplicate: int
     rejected: dict[str, int] = Field(description="By reason.")
 
@@ -67,7 +70,7 @@ class OutcomesAnswer(VersionResult):
 class CountsAnswer(OutcomesAnswer):
     """What became of the reports that were sent, and whether the numbers agree."""
 
-    received: int = Field(description="accepted + duplicate + all of rejected.")
+    received: int = Field(description="accepted + withdrawn + duplicate + all of rejected.")
     counted: int | None = Field(
         description="Reports whose counts are kept for estimates; null while there are too few."
     )

@@ -18,6 +18,7 @@ from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.counts import CounterStore
 from hushpoll_server.store.jobs import JobRow
+from hushpoll_server.store.withdrawals import COUNTED_AS
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.wire.documents import QualityAccount, RefusedDay
 
@@ -54,7 +55,7 @@ class Quality:
         refused = account["duplicate"] + sum(account["rejected"].values())
         return {
             **account,
-            "received": account["accepted"] + refused,
+            "received": account["accepted"] + account["withdrawn"] + refused,
             "counted": counted,
             "reconciles": None if counted is None else counted == account["sealed"],
             "refused_by_day": self.refused_by_day(row),
@@ -76,7 +77,7 @@ class Quality:
             before = str(released)[:10]
         days: dict[str, RefusedDay] = {}
         for day, outcome, number in self._counters.by_day(row.id):
-            if before is not None and day >= before:
+            if (before is not None and day >= before) or outcome == COUNTED_AS:
                 continue
             entry = days.setdefault(day, {"day": day, "duplicate": 0, "rejected": {}})
             if outcome == DUPLICATE:

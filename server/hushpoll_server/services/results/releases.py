@@ -19,6 +19,7 @@ from hushpoll_server.services.surveys.surveys import State, SurveyService, times
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.counts import Aggregate, CounterStore, ReleaseStore
 from hushpoll_server.store.sealing import SegmentStore
+from hushpoll_server.store.withdrawals import COUNTED_AS
 from hushpoll_shared.survey.terms import AT_THE_END, IMMEDIATE
 from hushpoll_shared.wire.documents import ReleaseKind, ReleaseSummary, ReleaseTimes, ReportCounts
 
@@ -136,6 +137,7 @@ class Releases:
             "accepted": (inbox or 0) + sealed,
             "inbox": inbox,
             "sealed": sealed,
+            "withdrawn": refused.pop(COUNTED_AS, 0),
             "duplicate": refused.pop("duplicate", 0),
             "rejected": refused,
             **self.describe(row),

@@ -28,6 +28,9 @@ READ_ROWS: Final = 65_536
 READ_BYTES: Final = 64 * 2**20
 SMALL_RECORD: Final = 1_024
 VACUUM_LOCK_TIMEOUT: Final = "50ms"
+# An inbox up to this size is written anew after a withdrawal, which takes some hundredths of a
+# second.
+REWRITTEN_BYTES: Final = 4 * 2**20
 # COPY's binary format: signature, flags and length of the header's extension. -1 fields end it.
 COPY_HEADER: Final = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 COPY_TRAILER: Final = b"\xff\xff"
@@ -243,20 +246,21 @@ def read_inbox(connection: Connection, version_id: int, record_size: int) -> tup
         # row, and the size of the table bounds the value.
         small = size <= READ_BYTES and record_size <= SMALL_RECORD
         statement = _READ if small else _READ_IN_PARTS
-        parts = cursor.execute(statement, {"version": version_id, "rows": rows}).fetchall()
+        parameters = {"version": version_id, "rows": rows, "size": record_size}
+        parts = cursor.execute(statement, parameters).fetchall()
     ids = b"".join(part[0] or b"" for part in parts)
     return ids, b"".join(part[1] or b"" for part in parts)
 
 
 _READ: Final = """
 SELECT string_agg(report_id, ''), string_agg(record, '') FROM inbox
-WHERE version_id = %(version)s
+WHERE version_id = %(version)s AND length(record) = %(size)s
 """
 
 _READ_IN_PARTS: Final = """
 SELECT string_agg(report_id, ''), string_agg(record, '') FROM (
   SELECT report_id, record, (row_number() OVER () - 1) / %(rows)s AS part
-  FROM inbox WHERE version_id = %(version)s
+  FROM inbox WHERE version_id = %(version)s AND length(record) = %(size)s
 ) AS numbered GROUP BY part
 """
 
@@ -349,12 +353,24 @@ def vacuum(engine: Engine, deletions: Deletions) -> bool:
                 # Earlier rows of these would tell the reports of the last seal from older reports.
                 connection.execute(text("VACUUM segments, sealed_ids, aggregates, releases"))
             for table in sorted(deletions.erased):
-                connection.execute(text(f"VACUUM (FULL) {table}"))
+                connection.execute(text(f"VACUUM ({_how(connection, table)}) {table}"))
         except OperationalError:
             return False
         finally:
             connection.execute(text(f"SET lock_timeout = '{SESSION['lock_timeout']}'"))
     return True
+
+
+def _how(connection: Connection, table: str) -> str:
+    """Return how to vacuum a table of which rows were erased.
+
+    A withdrawn record leaves the inbox while devices send. Nobody can store anything while a table
+    is written anew, so a large inbox is only vacuumed, and written anew by the next seal.
+    """
+    if table != inbox.name:
+        return "FULL"
+    size = connection.execute(text("SELECT pg_relation_size('inbox')")).scalar_one()
+    return "FULL" if size <= REWRITTEN_BYTES else "TRUNCATE"
 
 
 # Whether a transaction that began before this one could still see deleted rows: one with a snapshot

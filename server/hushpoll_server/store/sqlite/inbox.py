@@ -178,7 +178,7 @@ def read_inbox(connection: Connection, version_id: int, record_size: int) -> tup
     count = rows
     while count == rows:
         after = ids[-1][-ID_SIZE:] if ids else b""
-        parameters = {"version": version_id, "after": after, "rows": rows}
+        parameters = {"version": version_id, "after": after, "rows": rows, "size": record_size}
         count, joined_ids, joined_records = connection.execute(_READ, parameters).one()
         lengths = (len(joined_ids or b""), len(joined_records or b""))
         if lengths != (ID_SIZE * count, record_size * count):
@@ -192,7 +192,8 @@ def read_inbox(connection: Connection, version_id: int, record_size: int) -> tup
 
 _NEXT_ROWS: Final = """
 FROM (
-  SELECT report_id, record FROM inbox WHERE version_id = :version AND report_id > :after
+  SELECT report_id, record FROM inbox
+  WHERE version_id = :version AND report_id > :after AND length(record) = :size
   ORDER BY report_id LIMIT :rows
 )
 """

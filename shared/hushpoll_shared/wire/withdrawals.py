@@ -1,0 +1,82 @@
+"""Withdrawals: a device takes back a report that the server has not sealed.
+
+The report's id is the first 16 bytes of SHA-256 of a secret of 32 random bytes, which the device
+keeps. Whoever knows the secret is the one who sent the report; the id alone, which the server has,
+takes nothing back. A server cannot tell such an id from one that was drawn at random.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Final, Literal
+
+from hushpoll_protocols import InvalidParameter
+from hushpoll_shared.spelling.base64url import b64decode, b64encode
+from hushpoll_shared.spelling.canonical import check_keys
+from hushpoll_shared.wire.reports import ID_SIZE, check_digest
+
+SECRET_SIZE: Final = 32
+
+Withdrawn = Literal["deleted", "not-here"]
+"""What the server says: it had the report and has deleted it; or it has it no longer (released) or
+never received it. It tells nothing more, and from then on takes no report under this id."""
+
+WITHDRAWN: Final[tuple[Withdrawn, ...]] = ("deleted", "not-here")
+
+_KEYS: Final = ("digest", "secret")
+
+
+def new_secret() -> bytes:
+    """Draw the 32 random bytes of a new report's secret from the operating system."""
+    return os.urandom(SECRET_SIZE)
+
+
+def id_of(secret: bytes) -> bytes:
+    """Return the id of the report that a secret takes back: 16 bytes of its SHA-256.
+
+    Raises
+    ------
+    InvalidParameter
+        The secret has another length.
+    """
+    if len(secret) != SECRET_SIZE:
+        raise InvalidParameter(
+            f"the secret has {len(secret)} bytes; a report's secret has {SECRET_SIZE}: send the "
+            "one that the device has kept",
+            field="secret",
+        )
+    return sha256(secret).digest()[:ID_SIZE]
+
+
+def encode_withdrawal_json(digest: str, secret: bytes) -> dict[str, str]:
+    """Return the JSON body of a withdrawal: ``digest`` of the version and ``secret``."""
+    id_of(secret)
+    return {"digest": check_digest(digest), "secret": b64encode(secret)}
+
+
+def parse_withdrawal_json(value: object) -> tuple[str, bytes]:
+    """Read the JSON body of a withdrawal.
+
+    Returns
+    -------
+    digest : str
+        64 hexadecimal digits.
+    report_id : bytes
+        The id of the report that is taken back; the secret itself goes no further.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the field, and never showing the secret.
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidParameter(
+            f"the withdrawal is of type {type(value).__name__}; it must be a JSON object with "
+            f"{' and '.join(_KEYS)}",
+            field="withdrawal",
+        )
+    check_keys(value, frozenset(_KEYS), _KEYS, where="", what="the withdrawal")
+    digest = check_digest(value["digest"])
+    return digest, id_of(b64decode(value["secret"], field="secret"))

@@ -1,0 +1,1 @@
+"""A seeded walk through everything that happens to a server, and what must hold after each step."""
