@@ -21,7 +21,7 @@ const CODES = {
   404: "unknown-survey unknown-digest not-found",
   405: "method-not-allowed",
   408: "request-timeout",
-  409: "report-conflict version-exists not-enough-reports not-released survey-not-over job-not-done job-cancelled job-timed-out " +
+  409: "report-conflict token-spent invitation-redeemed version-exists not-enough-reports not-released survey-not-over job-not-done job-cancelled job-timed-out " +
     "job-out-of-memory",
   410: "records-deleted results-taken-back survey-closed",
   412: "draft-changed",

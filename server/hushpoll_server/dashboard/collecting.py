@@ -47,8 +47,9 @@ def issue_respondent_tokens(name: str, version: int) -> Response:
     if parts.surveys.published(row).submission != "token":
         raise Refused(
             "invalid-request",
-            f"{row.name} version {row.version} has submission 'open' and takes no tokens; publish "
-            "a version with submission 'token'",
+            f"{row.name} version {row.version} has submission "
+            f"{parts.surveys.published(row).submission!r} and takes no such tokens; publish a "
+            "version with submission 'token'",
             field="submission",
         )
     tokens = parts.access.issue_to_respondents(row, int(text))

@@ -38,7 +38,9 @@ MOST_WORK: Final = 1000
 LARGEST_VERSION: Final = 2**31 - 1
 
 _Result = TypeVar("_Result")
-_SURVEY: Final = re.compile(r"/api/v1/surveys/([^/]+)(?:(/reports)|/versions/([0-9]+))?", re.DOTALL)
+_SURVEY: Final = re.compile(
+    r"/api/v1/surveys/([^/]+)(?:/(reports|redemptions)|/versions/([0-9]+))?", re.DOTALL
+)
 
 ACCEPTED: Final = Answer(201, b'{"status": "accepted"}', {"Content-Type": JSON_MEDIA_TYPE})
 DUPLICATE: Final = Answer(200, b'{"status": "duplicate"}', {"Content-Type": JSON_MEDIA_TYPE})
@@ -86,7 +88,11 @@ VERSION: Final = Route("/api/v1/surveys/<name>/versions/<int:version>", "GET", c
 REPORTS: Final = Route(
     "/api/v1/surveys/<name>/reports", "POST", kind="submit", crosses=True, logged=False
 )
-ROUTES: Final = (HEALTH, READY, SURVEY, VERSION, REPORTS)
+REDEMPTIONS: Final = Route(
+    "/api/v1/surveys/<name>/redemptions", "POST", kind="submit", crosses=True, logged=False
+)
+ROUTES: Final = (HEALTH, READY, SURVEY, VERSION, REPORTS, REDEMPTIONS)
+SENT: Final = {"reports": REPORTS, "redemptions": REDEMPTIONS}
 
 
 class Match(NamedTuple):
@@ -105,9 +111,9 @@ def match(path: str) -> Match | None:
     matched = _SURVEY.fullmatch(path)
     if matched is None:
         return {"/health": Match(HEALTH), "/ready": Match(READY)}.get(path)
-    name, reports, version = matched.groups()
-    if reports:
-        return Match(REPORTS, name)
+    name, sent, version = matched.groups()
+    if sent:
+        return Match(SENT[sent], name)
     if version is None:
         return Match(SURVEY, name)
     # Compared as a text: thousands of digits are no number that int() reads.
@@ -179,6 +185,10 @@ class DeviceRoutes:
             if media_type == REPORTS_MEDIA_TYPE:
                 return await self._batch(request, matched.name)
             raise unsupported_type(media_type, JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE)
+        if route is REDEMPTIONS:
+            if request.media_type != JSON_MEDIA_TYPE:
+                raise unsupported_type(request.media_type, JSON_MEDIA_TYPE)
+            return await self._redemption(request, matched.name)
         if route is HEALTH:
             return json_answer({"status": "ok"})
         if route is READY:
@@ -213,6 +223,15 @@ class DeviceRoutes:
             return ACCEPTED
         ingest.checked(row, outcome)
         return DUPLICATE
+
+    async def _redemption(self, request: Request, name: str) -> Answer:
+        most = self._settings.max_json_bytes
+        coding = request.coding
+        authorization = request.header(b"authorization")
+        body = await request.body(most, self._bodies)
+        document = await self.work.run(_document, body, coding, most)
+        redeem = self._services.invitations.redeem
+        return json_answer(await self.work.run(redeem, name, document, authorization))
 
     async def _batch(self, request: Request, name: str) -> Answer:
         most = self._settings.max_body_bytes
