@@ -24,7 +24,7 @@ try:
 except ImportError:
     raise MissingExtra("invited", "surveys that take invitations") from None
 
-modeVOPRF: Final = 0x01
+modeVOPRF: Final = 0x01  # noqa: N816  # the RFC's name
 Identifier: Final = b"ristretto255-SHA512"
 Ne: Final = 32
 """Bytes of an element."""
