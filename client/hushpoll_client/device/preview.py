@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_UP, Decimal
 from typing import TYPE_CHECKING
 
+from hushpoll_client.device.sentences import INVITED as INVITED_WORDS
 from hushpoll_client.device.sentences import (
     BARS,
     CLEAR_HINT,
@@ -32,7 +33,7 @@ from hushpoll_client.device.sentences import (
 )
 from hushpoll_shared.survey.drawn_selects import epsilon_of_question
 from hushpoll_shared.survey.protection import Level
-from hushpoll_shared.survey.terms import IMMEDIATE, SMALL_BATCH
+from hushpoll_shared.survey.terms import IMMEDIATE, INVITED, SMALL_BATCH
 
 if TYPE_CHECKING:
     from hushpoll_client.device.randomization import Answers
@@ -230,6 +231,8 @@ def notices(published: Published) -> tuple[str, ...]:
     """Return what a respondent should read before anything else, worst first."""
     protection = _of_all(published)
     sentences = [protection.words] if protection.level >= Level.WEAK else []
+    if published.submission == INVITED:
+        sentences.append(INVITED_WORDS)
     if published.release == IMMEDIATE:
         sentences.append(RELEASED_AT_ONCE)
     if published.minimum_batch < SMALL_BATCH:

@@ -87,6 +87,13 @@ export function errorFrom(answer) {
   });
 }
 
+/**
+ * The body of an answer of the server's own; undefined if it is no JSON.
+ *
+ * @param {Answer} answer
+ */
+export const readJson = (answer) => read(answer, JSON_TYPE);
+
 /** @param {string | null} type */
 const plain = (type) => /^[ \t]*([^; \t]*)[ \t]*(;|$)/.exec(type ?? "")?.[1]?.toLowerCase();
 

@@ -13,9 +13,12 @@ import { StorageError } from "./errors.js";
  * @property {number} version
  * @property {string} epsilon What answering was charged.
  * @property {string} api Where the report goes.
- * @property {"waiting" | "accepted" | "refused" | "withdrawn" | "agreed"} state `agreed` is a consent, whose digest is none.
+ * @property {"waiting" | "accepted" | "refused" | "withdrawn" | "agreed" | "invited"} state `agreed` is a consent and `invited` a redeemed
+ *   invitation, whose digests are none.
  * @property {string | undefined} [id] The report's number, by which a server knows a repeat; until withdrawn.
  * @property {string | undefined} [report] The very bytes that are sent, at first and at every retry; until accepted.
+ *   Of a redemption: the token's input, the blind, and the blinded element.
+ * @property {number | undefined} [due] Of a survey that takes invitations: the moment before which the report is not sent.
  * @property {string | undefined} [given] Date of a consent, in UTC, such as 2026-01-31.
  * @property {string | undefined} [statement] What the respondent was shown before they agreed.
  * @property {string | undefined} [manifest] Of a consent: the survey, in its canonical form, for when there is no network.
