@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from decimal import ROUND_UP, Decimal
 from typing import TYPE_CHECKING
 
-from hushpoll_client.device.sentences import INVITED as INVITED_WORDS
 from hushpoll_client.device.sentences import (
     BARS,
     CLEAR_HINT,
@@ -31,6 +30,7 @@ from hushpoll_client.device.sentences import (
     truth_of_number,
     truth_sentence,
 )
+from hushpoll_client.device.sentences import INVITED as INVITED_WORDS
 from hushpoll_shared.survey.drawn_selects import epsilon_of_question
 from hushpoll_shared.survey.protection import Level
 from hushpoll_shared.survey.terms import IMMEDIATE, INVITED, SMALL_BATCH

@@ -192,9 +192,9 @@ class Settings(BaseModel):
     invitation_seed: Text | None = Field(
         None,
         pattern=r"^[0-9a-f]{64}$",
-        description="Secret of which the keys of invited surveys are made; without it none can be "
-        "published. A person who reads it can make tokens for reports; without it no invitation can be "
-        "redeemed and no report of such a survey be taken. Keep a copy apart from the database.",
+        description="Secret of which the keys of invited surveys are made; without it none can "
+        "be published, no invitation redeemed, and no report of one taken. A person who reads it "
+        "can make tokens for any number of reports. Keep a copy apart from the database.",
         json_schema_extra={"secret": True, "form": "64 hexadecimal digits"},
     )
 

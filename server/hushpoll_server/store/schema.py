@@ -185,7 +185,7 @@ invitations = Table(
     sqlite_with_rowid=False,
 )
 
-# SHA-256 of the inputs of tokens that reports of invited surveys have spent, apart from the reports.
+# SHA-256 of the inputs of tokens that reports of invited surveys have spent.
 spent_tokens = Table(
     "spent_tokens",
     metadata,
