@@ -229,9 +229,12 @@ class DeviceRoutes:
         coding = request.coding
         authorization = request.header(b"authorization")
         body = await request.body(most, self._bodies)
-        document = await self.work.run(_document, body, coding, most)
         redeem = self._services.invitations.redeem
-        return json_answer(await self.work.run(redeem, name, document, authorization))
+
+        def redeemed() -> Answer:
+            return json_answer(redeem(name, _document(body, coding, most), authorization))
+
+        return await self.work.run(redeemed)
 
     async def _batch(self, request: Request, name: str) -> Answer:
         most = self._settings.max_body_bytes
