@@ -29,6 +29,7 @@ _INTERVALS: Final[dict[str, tuple[float, float]]] = {
     "outbox_limit": (1, 1_000_000),
     "exit_patience": (0, 600),
     "send_jitter": (0, 604_800),
+    "parting": (0, 604_800),
 }
 
 SWITCH: Final = "HUSHPOLL_DISABLED"
@@ -83,6 +84,11 @@ class ClientConfig:
         drawn uniformly from [0, `send_jitter`], over restarts too. If the device was online, the
         moment of arrival then tells that the respondent answered in the `send_jitter` seconds
         before it, and no more. Fetching a survey, `SurveyClient.submit` and `send` do not wait.
+    parting : float
+        Seconds, in [0, 604800]. The report of a survey that takes invitations is first sent after a
+        time that is drawn uniformly from [0, `parting`], whichever method sends it: a server that
+        watches then cannot tell it from the reports of the others who redeemed an invitation in
+        that time. 0 sends it at once.
 
     Raises
     ------
@@ -104,6 +110,7 @@ class ClientConfig:
     raise_faults: bool = False
     enabled: bool = True
     send_jitter: float = 0.0
+    parting: float = 60.0
 
     def __post_init__(self) -> None:
         for name in ("raise_faults", "enabled"):
@@ -238,19 +245,23 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class HostedLink:
-    """A link to a hosted survey: server and survey, and the pinned digest and token if it has them.
+    """A link to a hosted survey: server and survey, and the pinned digest if it has one.
 
-    The repr does not show the token, since with it any person could send one report.
+    The repr does not show the token or the invitation that it may have, since with it any person
+    could send one report.
     """
 
     url: str
     survey: str
     digest: str | None
     token: str | None = field(default=None, repr=False)
+    invitation: str | None = field(default=None, repr=False)
 
     @classmethod
     def parse(cls, link: str) -> HostedLink:
         """Read ``https://HOST/s/NAME`` with an optional ``#sha256=DIGEST&token=TOKEN``.
+
+        In place of the token there may be ``invitation=CODE``.
 
         Raises
         ------
@@ -269,20 +280,22 @@ class HostedLink:
         prefix, marker, name = parts.path.rpartition("/s/")
         if not marker or not name:
             raise InvalidParameter(f"link has no /s/NAME in its path; {form}", field="link")
-        digest = token = None
+        digest = token = invitation = None
         for item in parts.fragment.split("&"):
             key, _, value = item.partition("=")
             if key == "sha256":
                 digest = check_digest(value)
             elif key == "token" and value:
                 token = unquote(value)
+            elif key == "invitation" and value:
+                invitation = unquote(value)
         base = f"{parts.scheme}://{parts.netloc}{prefix}"
         survey = check_name(unquote(name), field="survey")
-        return cls(Endpoint.parse(base).base, survey, digest, token)
+        return cls(Endpoint.parse(base).base, survey, digest, token, invitation)
 
 
-def checked_token(token: str) -> str:
-    """Return a bearer token as it is, if it can stand in a header.
+def checked_token(token: str, *, field: str = "token") -> str:
+    """Return a bearer token as it is, if it can stand in a header; errors name `field`.
 
     Raises
     ------
@@ -291,9 +304,9 @@ def checked_token(token: str) -> str:
     """
     if not isinstance(token, str) or not token or not token.isascii() or not token.isprintable():
         raise InvalidParameter(
-            "token must be a string of printable ASCII characters, as `hushpoll serve` prints it",
-            field="token",
+            f"{field} must be a string of printable ASCII characters, as it was given to you",
+            field=field,
         )
     if any(character.isspace() for character in token):
-        raise InvalidParameter("token must contain no spaces; give it as printed", field="token")
+        raise InvalidParameter(f"{field} must contain no spaces; give it as printed", field=field)
     return token

@@ -39,6 +39,8 @@ COMMANDS = {
     "survey origins": (NAME,),
     "survey issue-tokens": (NAME, "--count", "2"),
     "survey tokens": (NAME,),
+    "survey invite": (NAME, "--count", "2"),
+    "survey invitations": (NAME,),
     "token issue": ("--scope", "read"),
     "token list": (),
     "token rotate": ("ab",),

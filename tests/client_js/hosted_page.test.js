@@ -545,6 +545,46 @@ test("a token travels in the fragment, leaves the address bar, and is spent once
   assert.equal(await server.count("tokens"), 2);
 });
 
+test("an invitation is redeemed blindly, leaves the address bar, and is worth one report", async () => {
+  const { page, context, url, requests, said } = await open("invited", { draft: { submission: "invited" }, go: false });
+  const { invitations } = await server.ask("surveys/invited/versions/1/invitations", { count: 2 });
+  const answer = async (tab, invitation) => {
+    await tab.goto(invitation ? `${url}#invitation=${invitation}` : url);
+    await tab.locator("#go-on:enabled").waitFor();
+    await fill(tab);
+    await toReview(tab);
+    await heading(tab, "What would be sent");
+  };
+  await answer(page, invitations[0]);
+  assert.match(await page.locator("#review").innerText(), /not linkable from what is stored, once your report is mixed with others/);
+  await agree(page);
+  await heading(page, "Thank you. Your answers have arrived.");
+  assert.equal(page.url(), url);
+  assert.ok(requests.every((request) => !request.url().includes(invitations[0])));
+  const posts = requests.filter((request) => request.method() === "POST");
+  const sent = posts.map((request) => [request.url().split("/").at(-1), request.headers()["authorization"]]);
+  assert.deepEqual(sent.map(([to]) => to), ["redemptions", "reports"]);
+  assert.equal(sent[0][1], `Bearer ${invitations[0]}`);
+  assert.match(sent[1][1], /^Bearer [\w-]{128}$/);
+  assert.equal(await server.count("invited"), 1);
+  const kept = JSON.stringify(await stored(page));
+  assert.ok(!kept.includes(invitations[0]) && !kept.includes(sent[1][1].slice(7)));
+  assert.deepEqual(said, []);
+  await context.close();
+  // Another device with the same link.
+  const other = await (await browser.newContext()).newPage();
+  await answer(other, invitations[0]);
+  await agree(other);
+  assert.match(await other.getByRole("alert").innerText(), /opened on another device/);
+  await other.context().close();
+  const none = await (await browser.newContext()).newPage();
+  await answer(none);
+  await agree(none);
+  assert.match(await none.getByRole("alert").innerText(), /wants an invitation/);
+  assert.equal(await server.count("invited"), 1);
+  await none.context().close();
+});
+
 test("without a network the page opens, keeps the answers randomised, and sends them later", async () => {
   const { page, context, goTo } = await open("offline");
   await page.locator("html[data-offline=ready]").waitFor();

@@ -45,7 +45,11 @@ def main() -> None:
             packaged = assets.scripts
             assets.scripts = lambda _: packaged(sdk)
         app = create_asgi(
-            {"DATABASE_URL": f"sqlite:///{folder}/hushpoll.sqlite", "SEAL_IDLE_SECONDS": 0.2}
+            {
+                "DATABASE_URL": f"sqlite:///{folder}/hushpoll.sqlite",
+                "SEAL_IDLE_SECONDS": 0.2,
+                "INVITATION_SEED": "5e" * 32,
+            }
         )
         services = app.services
         token = services.access.first_admin() or services.access.issue(["admin"]).token

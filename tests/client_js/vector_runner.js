@@ -4,8 +4,11 @@
  * A group's function throws where the SDK does not do exactly what the vector says.
  */
 
+import { ristretto255_oprf } from "../../client/hushpoll_client_js/node_modules/@noble/curves/ed25519.js";
 import { hex64 } from "../../client/hushpoll_client_js/src/attribute.js";
-import { b64decode, b64encode } from "../../client/hushpoll_client_js/src/base64url.js";
+import { checkKey, finalized } from "../../client/hushpoll_client_js/src/invited.js";
+import { b64encode } from "../../client/hushpoll_client_js/src/base64url.js";
+import { b64decode } from "../../client/hushpoll_client_js/src/base64url_reader.js";
 import { splitBudget } from "../../client/hushpoll_client_js/src/budget.js";
 import { canonicalJson, hex, parseJson } from "../../client/hushpoll_client_js/src/canonical.js";
 import { consequences } from "../../client/hushpoll_client_js/src/consequences.js";
@@ -37,12 +40,51 @@ import * as fr from "../../client/hushpoll_client_js/src/words/fr.js";
 const CATALOGUES = { de, en, es, fr };
 
 /** Files by name, without their ending. */
-export const FILES = ["answers", "budgets", "draws", "hashes", "languages", "manifests", "protection", "records", "refusals", "thresholds", "wire", "withdrawals"];
+export const FILES = ["answers", "budgets", "draws", "hashes", "invitations", "languages", "manifests", "protection", "records", "refusals", "thresholds", "wire", "withdrawals"];
 
 /** Groups for the side that writes surveys or takes bulk uploads, which no device does. */
 export const NOT_FOR_DEVICES = ["refusals.drafts", "wire.bulk", "wire.refused_bulk"];
 
+const { voprf } = ristretto255_oprf;
+const bytesOf = (text) => Uint8Array.from(text.match(/../g), (pair) => parseInt(pair, 16));
+
+/** Random bytes of which `voprf` makes this scalar: it adds 1 to their remainder by the order less 1. */
+const drawing = (scalar) => () => {
+  const seed = new Uint8Array(48);
+  seed.set(scalar);
+  for (let at = 0; seed[at]-- === 0; at++);
+  return seed;
+};
+
 const GROUPS = {
+  "invitations.rfc9497": (vector) => {
+    const [seed, info, input, blind, r] = ["seed", "key_info", "input", "blind", "r"].map((name) => bytesOf(vector[name]));
+    const key = voprf.deriveKeyPair(seed, info);
+    same([hex(key.secretKey), hex(key.publicKey)], [vector.secret, vector.public]);
+    const { blinded } = voprf.blind(input, drawing(blind));
+    same(hex(blinded), vector.blinded);
+    const { evaluated, proof } = voprf.blindEvaluate(key.secretKey, key.publicKey, blinded, drawing(r));
+    same([hex(evaluated), hex(proof)], [vector.evaluated, vector.proof]);
+    same(hex(finalized(input, blind, evaluated, blinded, key.publicKey, proof)), vector.output);
+  },
+  "invitations.tokens": ({ key, input, blind, request, answer, token, refused }) => {
+    const [given, scalar] = [bytesOf(input), bytesOf(blind)];
+    checkKey(key);
+    const { blinded } = voprf.blind(given, drawing(scalar));
+    same(b64encode(blinded), request.blinded);
+    const [evaluated, proof] = [b64decode(answer.evaluated, "evaluated"), b64decode(answer.proof, "proof")];
+    const finish = (key) => finalized(given, scalar, evaluated, blinded, b64decode(key, "key"), proof);
+    same(b64encode(new Uint8Array([...given, ...finish(key)])), token);
+    for (const other of refused) {
+      let field;
+      try {
+        finish(other);
+      } catch (error) {
+        field = error instanceof InvalidParameter && error.field;
+      }
+      same(field, "proof");
+    }
+  },
   "thresholds.thresholds": (vector) => {
     const oracle = oracleOf(vector);
     same(hexThresholds(oracle), vector.thresholds);

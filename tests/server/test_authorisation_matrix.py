@@ -56,6 +56,8 @@ ROUTES = [
     # Whoever has the secret of a report; no token is looked at.
     Route("reports.withdraw", "POST", "/api/v1/surveys/work/withdrawals", None, 422, {"json": {}}),
     Route("surveys.list_surveys", "GET", "/api/v1/surveys", None, 200, optional=True),
+    # an invitation is looked at, and no analyst's token: the survey takes none
+    Route("reports.redeem", "POST", "/api/v1/surveys/work/redemptions", None, 422, {"json": {}}),
     Route("openapi", "GET", "/api/v1/openapi.json", None, 200),
     Route("docs", "GET", "/docs", None, 200),
     Route("health.health", "GET", "/health", None, 200),
@@ -87,6 +89,7 @@ ROUTES = [
             ("GET", "/surveys/work/versions/1/qr-code.svg", "code"),
             ("POST", "/surveys/work/versions/1/origins", "replace_origins"),
             ("POST", "/surveys/work/versions/1/tokens", "issue_respondent_tokens"),
+            ("POST", "/surveys/work/versions/1/invitations", "issue_invitations"),
             ("POST", "/surveys/work/versions/1/delete-records", "delete_records"),
             ("GET", "/surveys/work/versions/1/days.csv", "days_file"),
             ("GET", "/surveys/work/versions/1/estimates", "estimates"),
@@ -168,6 +171,11 @@ ROUTES = [
     ),
     Route(
         "tokens.issue_respondent_tokens", "POST", "/api/v1/surveys/panel/tokens", "publish", 201,
+        {"json": {"count": 1}},
+    ),
+    # of a survey that takes none: tests/server/test_invitations.py issues some
+    Route(
+        "tokens.issue_invitations", "POST", f"{VERSION}/invitations", "publish", 422,
         {"json": {"count": 1}},
     ),
     # on a closed survey a token needs `read` as well: tests/server/http/test_survey_reports.py

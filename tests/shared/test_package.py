@@ -29,6 +29,7 @@ OPTIONAL = {
     "statistic_commands": {"click"},
     "table_files": {"xlsxwriter"},
     "terminal": {"click", "rich"},
+    "voprf": {"rbcl"},
     "weighting": {"rich"},
     "workbook": {"openpyxl", "xlrd"},
     "yaml_reader": {"yaml"},

@@ -10,6 +10,7 @@ from vector_builders import (
     budgets,
     draws,
     hashes,
+    invitations,
     languages,
     manifests,
     protection,
@@ -23,6 +24,7 @@ from vector_builders import (
 BUILDERS = (
     thresholds,
     hashes,
+    invitations,
     records,
     budgets,
     manifests,

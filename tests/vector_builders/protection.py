@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -18,9 +19,13 @@ from hushpoll_client.device.sentences import (
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.odds import posterior_bounds
 from hushpoll_server.words import catalogues
+from hushpoll_shared.spelling.base64url import b64encode
 from hushpoll_shared.survey.consequences import label_of, say_label
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.protection import question_level, survey_level
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire import voprf
+from hushpoll_shared.wire.invitations import key_info
 from vector_builders.document import Group, write
 from vector_builders.surveys import (
     DRAWS,
@@ -83,6 +88,8 @@ RELEASES: tuple[dict[str, Any], ...] = (
     {"release": "immediate", "minimum_batch": 5, "epsilon": "9"},
 )
 
+INVITED: dict[str, Any] = {"submission": "invited"}
+
 PAIR_EPSILONS = ("0.2", "2", "5", "12", "40")
 
 
@@ -99,6 +106,17 @@ def _pairs() -> Iterator[dict[str, Any]]:
                     {"name": "b", "role": "sensitive", "protocol": second, "range": [1, 3]},
                 ],
             }
+
+
+def _published(number: int, draft: dict[str, Any]) -> Published:
+    """Return a survey as a server publishes it: an invited one with a key."""
+    published = Manifest.from_dict(
+        {"name": f"survey-{number}", "version": 1, "title": f"Survey {number}"} | draft
+    ).resolve()
+    if published.submission != "invited":
+        return published
+    key = voprf.DeriveKeyPair(bytes(32), key_info(published.name, published.version))
+    return replace(published, invitation_key=b64encode(key.pkS))
 
 
 def build(folder: Path) -> None:
@@ -130,11 +148,11 @@ def _labels() -> Group:
         (FOLLOW_UP_CHAIN | {"epsilon": "3"}, True),
         (SELECTS, True),
         (DRAWS, False),
+        (SURVEYS[1] | INVITED, True),
+        (one | INVITED | {"release": "end"}, False),
     )
     for number, (draft, hosted) in enumerate(drafts, 1):
-        published = Manifest.from_dict(
-            {"name": f"survey-{number}", "version": 1, "title": f"Survey {number}"} | draft
-        ).resolve()
+        published = _published(number, draft)
         label = label_of(published, hosted=hosted)
         said = {}
         for language, words in catalogues().items():
@@ -261,12 +279,10 @@ def _previews() -> Group:
         },
     )
     terms = (SURVEYS[0] | some for some in RELEASES)
-    drafts = (*SURVEYS, *_pairs(), *terms, *_blocks(), *_follow_ups())
+    invited = (SURVEYS[1] | INVITED, SURVEYS[0] | INVITED | {"release": "immediate"})
+    drafts = (*SURVEYS, *_pairs(), *terms, *_blocks(), *_follow_ups(), *invited)
     for number, draft in enumerate(drafts, 1):
-        manifest = Manifest.from_dict(
-            {"name": f"survey-{number}", "version": 1, "title": f"Survey {number}"} | draft
-        )
-        published = manifest.resolve()
+        published = _published(number, draft)
         group.add(published=published.to_dict(), preview=str(build_preview(published, None)))
     published = Manifest.from_dict(WORDED).resolve()
     for language in published.languages:

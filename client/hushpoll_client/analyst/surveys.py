@@ -21,6 +21,7 @@ from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.documents import (
     ClosedDocument,
+    InvitationCounts,
     NewToken,
     PublishedDocument,
     RotatedToken,
@@ -166,6 +167,33 @@ class TokenCalls(Calls):
         """Return the address of a survey's hosted page that pins its digest and has a token."""
         page = f"{self._transport.endpoint.base}/s/{published.name}"
         return f"{page}#sha256={published.digest}&token={token}"
+
+    def issue_invitations(self, name: str, version: int, count: int) -> list[str]:
+        """Make invitations to a version with submission ``invited``. Not retried."""
+        body: JsonMembers = {"count": count}
+        path = (*version_path(name, version), "invitations")
+        codes = list_in(self._post(body, *path, retry=False), "invitations")
+        if len(codes) != count or not all(map(_is_token, codes)):
+            raise unexpected(f"{count} invitations")
+        return codes
+
+    def invitation_counts(self, name: str, version: int) -> InvitationCounts:
+        """Say how many invitations a version has, and how many are redeemed; needs scope ``read``.
+
+        Returns
+        -------
+        dict
+            ``submission``; ``invited`` and ``redeemed``: numbers, or None of a version that takes
+            no invitations.
+        """
+        answer = object_of(self._transport.get(*version_path(name, version), "overview"))
+        names = ("submission", "invited", "redeemed")
+        return known(InvitationCounts, {key: answer.get(key) for key in names})
+
+    def invitation_link(self, published: Published, invitation: str) -> str:
+        """Return the address of a survey's hosted page that pins its digest, with an invitation."""
+        page = f"{self._transport.endpoint.base}/s/{published.name}"
+        return f"{page}#sha256={published.digest}&invitation={invitation}"
 
     def issue_token(
         self,

@@ -22,7 +22,7 @@ from hushpoll_shared.spelling.text import printable, printable_lines
 from hushpoll_shared.survey.consequences import label_text
 from hushpoll_shared.survey.drawn_selects import epsilon_of_question
 from hushpoll_shared.survey.follow_ups import asks
-from hushpoll_shared.survey.terms import LARGEST_BATCH
+from hushpoll_shared.survey.terms import INVITED, LARGEST_BATCH
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,6 +61,12 @@ _LISTED: Final = 12
     help="Your single-use token. Other users of this machine can read a command line: prefer the "
     "variable.  [env: HUSHPOLL_RESPONDENT_TOKEN]",
 )
+@click.option(
+    "--invitation",
+    envvar="HUSHPOLL_INVITATION",
+    help="Your invitation, if the link has none. Prefer the variable, as for --token.  "
+    "[env: HUSHPOLL_INVITATION]",
+)
 @click.option("--max-epsilon", help="Most that this survey may spend, over all its versions.")
 @click.option("--max-epsilon-total", help="Most that all surveys in the ledger may spend.")
 @click.option(
@@ -79,6 +85,7 @@ def answer(
     link: str,
     digest: str | None,
     token: str | None,
+    invitation: str | None,
     max_epsilon: str | None,
     max_epsilon_total: str | None,
     sensitive: tuple[str, ...],
@@ -100,6 +107,7 @@ def answer(
     options: dict[str, Any] = {
         "digest": digest,
         "token": token,
+        "invitation": invitation,
         "max_epsilon": max_epsilon,
         "required_sensitive": sensitive,
         "required_batch": required_batch,
@@ -117,7 +125,13 @@ def answer(
             click.echo("Nothing was asked, kept or sent.", err=True)
             sys.exit(1)
         published = client.published
+        sending = SEND_SECONDS
+        if published.submission == INVITED:
+            sending += AT_A_TERMINAL.parting
         if _entry(client) is None:
+            if published.submission == INVITED:
+                # Now, so that the report comes later, and so that nobody answers in vain.
+                client.redeem()
             if offered is None:
                 introduction = _introduction(published, published.wording(language))
                 console.print(introduction, markup=False, highlight=False)
@@ -133,7 +147,14 @@ def answer(
                 "--ledger FILE",
                 highlight=False,
             )
-        client.flush(SEND_SECONDS)
+        if published.submission == INVITED:
+            console.print(
+                f"The report leaves at a random moment of the next {AT_A_TERMINAL.parting:.0f} "
+                "seconds, apart from the invitation. If you stop this command, the report is kept; "
+                "send it with: hushpoll ledger send",
+                highlight=False,
+            )
+        client.flush(sending)
         entry = _entry(client)
         if entry is None or entry.id is None:
             raise BudgetExhausted(

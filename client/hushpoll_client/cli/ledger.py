@@ -30,6 +30,7 @@ AT_A_TERMINAL: Final = ClientConfig(
     wait=30.0,
     exit_patience=0.0,
     raise_faults=True,
+    parting=20.0,
 )
 """Settings for a command at which a person waits: it gives up soon and says what failed."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final
@@ -224,7 +225,9 @@ def issue_tokens(
     published = client.show(name)
     issued: list[str] = []
     with nullcontext() if out is None else replacing(out) as file:
-        cut_short = _issue(client, name, count, issued)
+        cut_short = _issue(
+            lambda part: client.mint_tokens(name, part), f"tokens of {name}", count, issued
+        )
         lines = [client.respondent_link(published, token) if links else token for token in issued]
         if file is not None:
             file.write("".join(f"{line}\n" for line in lines).encode())
@@ -242,6 +245,73 @@ def issue_tokens(
 @survey.command()
 @click.argument("name")
 @version_option
+@click.option(
+    "--count",
+    type=click.IntRange(1, 1_000_000),
+    required=True,
+    help="How many, one for each respondent.",
+)
+@click.option(
+    "--codes",
+    is_flag=True,
+    help="Write the codes alone, for an app of your own, in place of links to the hosted page.",
+)
+@out_option("File to write, which you alone may read; without it they are printed.")
+@analyst_command
+def invite(
+    client: AnalystClient,
+    name: str,
+    version: int | None,
+    count: int,
+    codes: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Issue invitations to the survey NAME, a link for each respondent a line.
+
+    Each is redeemed once, for a token that the server cannot link to it, and so worth one report.
+    The version must have submission: invited. Links are shown this once: the server keeps hashes.
+    The token of the command needs the scope publish.
+    """
+    published = client.show(name, version)
+    issued: list[str] = []
+    with nullcontext() if out is None else replacing(out) as file:
+        cut_short = _issue(
+            lambda part: client.issue_invitations(name, published.version, part),
+            f"invitations to {name}",
+            count,
+            issued,
+        )
+        lines = issued if codes else [client.invitation_link(published, code) for code in issued]
+        if file is not None:
+            file.write("".join(f"{line}\n" for line in lines).encode())
+    what = "codes" if codes else "links"
+    emit(
+        {"survey": name, "version": published.version, "count": len(lines)}
+        | ({what: lines} if out is None else {"file": str(out)}),
+        "\n".join(lines) if out is None else f"{len(lines)} {what} of invitations in {out}",
+        as_json=as_json,
+    )
+    if cut_short is not None:
+        raise cut_short
+
+
+@survey.command()
+@click.argument("name")
+@version_option
+@analyst_command
+def invitations(client: AnalystClient, name: str, version: int | None, as_json: bool) -> None:
+    """Show how many invitations to the survey NAME there are, and how many are redeemed.
+
+    A redeemed invitation is no report yet, and nothing tells which report came of which.
+    """
+    counts = client.invitation_counts(name, version_of(client, name, version))
+    emit_answer({"survey": name, **counts}, _invited, as_json=as_json)
+
+
+@survey.command()
+@click.argument("name")
+@version_option
 @analyst_command
 def tokens(client: AnalystClient, name: str, version: int | None, as_json: bool) -> None:
     """Show how many respondents' tokens of the survey NAME are spent, and how many are not.
@@ -253,19 +323,28 @@ def tokens(client: AnalystClient, name: str, version: int | None, as_json: bool)
     emit_answer({"survey": name, **counts}, _counted, as_json=as_json)
 
 
-def _issue(client: AnalystClient, name: str, count: int, issued: list[str]) -> HushpollError | None:
-    """Add `count` tokens to `issued`; return the error that cut it short once there were some."""
-    with progress(f"tokens of {name}", count) as advance:
+def _issue(
+    make: Callable[[int], list[str]], what: str, count: int, issued: list[str]
+) -> HushpollError | None:
+    """Add `count` to `issued`; return the error that cut it short once there were some."""
+    with progress(what, count) as advance:
         while len(issued) < count:
             part = min(_MOST_TOKENS, count - len(issued))
             try:
-                issued += client.mint_tokens(name, part)
+                issued += make(part)
             except HushpollError as error:
                 if not issued:
                     raise
                 return error
             advance(part)
     return None
+
+
+def _invited(counts: dict[str, Any]) -> str:
+    name = counts["survey"]
+    if counts["submission"] != "invited" or counts["invited"] is None:
+        return f"{name} takes no invitations; its submission is {counts['submission']}"
+    return f"invitations to {name}: {counts['invited']:,}, redeemed: {counts['redeemed'] or 0:,}"
 
 
 def _counted(counts: dict[str, Any]) -> str:

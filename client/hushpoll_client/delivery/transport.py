@@ -31,6 +31,7 @@ from hushpoll_protocols.errors import TransportError
 from hushpoll_shared.wire.answers import (
     Acknowledgement,
     acknowledgement,
+    evaluation,
     not_ours,
     offers_manifest,
     own_problem,
@@ -176,6 +177,35 @@ class Transport:
             if said is None:
                 raise not_ours(answer.status, answer.media_type)
             return said
+
+    def post_redemption(
+        self, survey: str, body: Mapping[str, str], patience: float
+    ) -> tuple[bytes, bytes]:
+        """POST a redemption, the same bytes again until `patience` is over.
+
+        Returns
+        -------
+        tuple of bytes
+            The evaluated element and the proof, not checked yet.
+
+        Raises
+        ------
+        TransportError
+            If it does not arrive, or no answer was the server's own: retryable. If the server
+            refuses the invitation.
+        """
+        path = ("surveys", survey, "redemptions")
+        sent = json.dumps(body).encode()
+
+        def ask(hint: RetryHint) -> tuple[bytes, bytes]:
+            with _ours_or_later():
+                answer = self._once("POST", path, hint, body=sent, media_type=JSON_MEDIA_TYPE)
+                said = evaluation(answer.status, answer.media_type, answer.body)
+                if said is None:
+                    raise not_ours(answer.status, answer.media_type)
+                return said
+
+        return self.attempts(ask, *path, patience=patience)
 
     def get_survey(self, survey: str, version: int | None, *, patience: float) -> bytes:
         """GET a published survey, without a token, again until `patience` is over.

@@ -19,6 +19,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from hushpoll_client.device.outcomes import ConsentMissing
+from hushpoll_client.device.redemption import forget_all
 from hushpoll_protocols import parse_epsilon
 from hushpoll_protocols.errors import BudgetExhausted, InvalidParameter, ManifestRefused, show
 from hushpoll_shared.spelling.decimals import parse_weight
@@ -95,6 +96,7 @@ class Consent:
             wiped = connection.execute(_WIPE, (survey,)).rowcount
             connection.execute("DELETE FROM consents WHERE survey = ?", (survey,))
             connection.execute("DELETE FROM pins WHERE survey = ?", (survey,))
+            forget_all(connection, survey)
         # `secure_delete` overwrote the pages, but the log still has their old contents.
         self._durable.empty_log()
         return wiped

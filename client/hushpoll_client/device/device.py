@@ -8,6 +8,7 @@ share the file alone; claims in the outbox keep them from sending the same repor
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet, WeakValueDictionary
@@ -25,9 +26,11 @@ from hushpoll_client.device.outcomes import (
     StorageError,
     is_final,
 )
+from hushpoll_client.device.redemption import Redemption, Redemptions
 from hushpoll_client.device.withdrawals import Withdrawal
 from hushpoll_client.threads import Guarded, SendingThread
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
+from hushpoll_shared.survey.terms import INVITED
 
 if TYPE_CHECKING:
     from hushpoll_client.config import ClientConfig
@@ -82,6 +85,7 @@ class Device:
         self.consent = Consent(quick, durable)
         self.ledger = Ledger(quick, durable)
         self._pins = Pins(quick)
+        self._redemptions = Redemptions(quick, durable)
         self._outbox = self._file.outbox
         self._delivery = self._file.delivery
         self.thread = self._file.thread
@@ -149,7 +153,40 @@ class Device:
 
     def keep(self, published: Published, draw: Callable[[], Report]) -> tuple[Report | None, bool]:
         """Return the stored report, or check, draw, charge and store; see `Ledger.keep`."""
-        return self.ledger.keep(published, draw, self._place)
+        if published.submission != INVITED:
+            return self.ledger.keep(published, draw, self._place)
+        config = self._config
+        longest = max(config.parting, config.send_jitter)
+        place = replace(
+            self._place,
+            token=self._redemptions.token(published.digest) or self._place.token,
+            send_after=lambda: self._later(longest),
+        )
+        kept = self.ledger.keep(published, draw, place)
+        if kept[1]:
+            self._redemptions.forget(published.digest)
+        return kept
+
+    def redemption(self, published: Published) -> Redemption | None:
+        """Return the one redemption of a version; None if this device has answered it."""
+        return self._redemptions.once(published)
+
+    def redeemed(self, published: Published, token: str) -> None:
+        """Keep the token that the redemption has become."""
+        self._redemptions.keep(published.digest, token)
+
+    def token(self, published: Published) -> str | None:
+        """Return the token that the redemption of a version has become, if it has."""
+        return self._redemptions.token(published.digest)
+
+    def answered_before(self, published: Published) -> bool:
+        """Whether this device has answered the version."""
+        return self._outbox.state(published.digest) is not None
+
+    def parting(self, report: Report, longest: float, pacing: Pacing) -> float:
+        """Seconds until the stored report of an invited survey may leave."""
+        due = self._outbox.send_after(report.digest)
+        return min(max(due - pacing.now().timestamp(), 0.0), longest)
 
     def send(self, report: Report, transport: Transport, patience: float) -> Acknowledgement:
         """Send the stored report of a digest until it is acknowledged, refused, or patience ends.
@@ -166,8 +203,11 @@ class Device:
         )
 
     def _send_after(self) -> float:
-        jitter = self._config.send_jitter
-        return self._pacing.now().timestamp() + self._pacing.uniform(0, jitter) if jitter else 0.0
+        return self._later(self._config.send_jitter)
+
+    def _later(self, longest: float) -> float:
+        now = self._pacing.now().timestamp()
+        return now + self._pacing.uniform(0, longest) if longest else 0.0
 
     def answered(self) -> None:
         """Wake the thread that sends in the background."""
@@ -187,7 +227,7 @@ class Device:
         done &= not withdrawals.ask(
             config=self._config, pacing=self._pacing, seconds=left
         ).unanswered
-        if not done and self._config.send_jitter:
+        if not done and (self._config.send_jitter or self._outbox.holds_back()):
             # What is not due yet, perhaps since an earlier run of the app, is sent when it is.
             self.thread.wake()
         return done

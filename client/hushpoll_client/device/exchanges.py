@@ -15,6 +15,7 @@ from hushpoll_client.device.outcomes import Receipt, ReportNotSent
 from hushpoll_client.device.randomization import Answers, Report, discreet
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.terms import INVITED
 from hushpoll_shared.wire.withdrawals import Withdrawn
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class Exchanging:
     _at_hand: Callable[[], Published | None]
     _accept: Callable[[Published], Published]
     _randomize: Callable[..., tuple[Report, bool]]
+    _invitation: str | None
+    _has_token: bool
 
     def fetch(self, *, wait: float | None = None) -> Published:
         """Fetch the survey again and check it against pin, arithmetic and limits.
@@ -76,9 +79,62 @@ class Exchanging:
         self._keeping.pin(fetched)
         return fetched
 
+    def redeem(self, *, wait: float | None = None) -> None:
+        """Exchange the invitation for a token that the server cannot link to it.
+
+        An app calls this when the respondent begins, long before the report is sent; `randomize`
+        and `submit` do it otherwise. The input of the token is drawn once: with ``storage`` it is
+        on the disk before it is sent, so that an answer that was lost is asked for again. A device
+        that has its token, or has answered, asks nothing.
+
+        Parameters
+        ----------
+        wait : float, optional
+            Seconds to go on trying, in [0, 86400]; `ClientConfig.wait` by default.
+
+        Raises
+        ------
+        InvalidParameter
+            If the survey takes no invitations, the client has none, or the server's proof does not
+            hold for the key in the manifest: then the server tells devices by their keys.
+        TransportError
+            If the server cannot be reached (retryable) or refuses the invitation: it is unknown, or
+            was redeemed by another device.
+        ConsentMissing, StorageError
+            With ``storage``: there is no consent, or the file cannot be used.
+        MissingExtra
+            Without the extra ``invited``.
+        """
+        seconds = self._seconds(wait)
+        self._keeping.check_consent()
+        published = self._at_hand() or self.fetch(wait=seconds)
+        if published.submission != INVITED:
+            raise InvalidParameter(
+                f"survey {self.survey!r} has submission {published.submission!r} and takes no "
+                "invitations; leave invitation= out",
+                field="invitation",
+            )
+        self._redeem(published, seconds)
+
+    def _redeem(self, published: Published, seconds: float) -> None:
+        token = self._keeping.token(published)
+        if token is None:
+            redemption = self._keeping.redemption(published) if self._invitation else None
+            if redemption is None:
+                # Without an invitation, `_keep` finds out whether one is needed.
+                return
+            transport = self._transport.with_token(self._invitation)
+            token = redemption.redeem(published, transport, seconds)
+            self._keeping.redeemed(published, token)
+        self._transport = self._transport.with_token(token)
+        self._has_token = True
+
     @discreet
     def send(self, report: Report, *, wait: float | None = None) -> Receipt:
         """Send a report, the same bytes again until the server has acknowledged or refused it.
+
+        That of a survey that takes invitations is first held back for a random time, at most
+        `ClientConfig.parting`; the wait begins after it.
 
         Parameters
         ----------
@@ -101,6 +157,12 @@ class Exchanging:
                 field="report",
             )
         seconds = self._seconds(wait)
+        published = self._at_hand()
+        if published is not None and published.submission == INVITED:
+            pacing = self._transport.pacing
+            delay = self._keeping.parting(report, self._config.parting, pacing)
+            if delay:
+                pacing.sleep(delay)
         try:
             status = self._keeping.send(report, self._transport, seconds)
         except HushpollError as error:
@@ -115,7 +177,9 @@ class Exchanging:
         The receipt's ``known`` says whether it is about an earlier answer of this device, and not
         about these answers. With ``storage``, a report that the server has not taken within `wait`
         is sent in the background: the receipt's status is then ``waiting``, and only a refusal is
-        raised. Without, the report is in the `ReportNotSent` that is raised.
+        raised. Without, the report is in the `ReportNotSent` that is raised. The report of a survey
+        that takes invitations is held back for a random time (`ClientConfig.parting`): with
+        ``storage`` in the background, without by this call.
 
         Parameters
         ----------
@@ -131,7 +195,9 @@ class Exchanging:
         report, new = self._randomize(answers, seconds)
         device = self._device
         left = max(0.0, over - now())
-        if device is not None and not left:
+        published = self._at_hand()
+        later = published is not None and published.submission == INVITED and self._config.parting
+        if device is not None and (later or not left):
             device.answered()
             return Receipt("waiting", report, known=not new)
         try:

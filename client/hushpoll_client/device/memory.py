@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from hushpoll_client.device.outcomes import ClientDisabled
+from hushpoll_client.device.redemption import Redemption
 from hushpoll_protocols.errors import BudgetExhausted
 
 if TYPE_CHECKING:
+    from hushpoll_client.delivery.timing import Pacing
     from hushpoll_client.delivery.transport import Transport
     from hushpoll_client.device.randomization import Report
     from hushpoll_shared.survey.published import Published
@@ -24,6 +27,8 @@ class Memory:
     def __init__(self, survey: str) -> None:
         self._survey = survey
         self._drawn = False
+        self._redemption: Redemption | None = None
+        self._parted = False
 
     def check_switch(self) -> None:
         """Do nothing: the client is not switched off."""
@@ -36,6 +41,39 @@ class Memory:
 
     def pin(self, published: Published) -> None:
         """Do nothing: the client has the survey."""
+
+    def redemption(self, published: Published) -> Redemption | None:
+        """Return the redemption of the client's invitation, drawn once; None once it answered."""
+        del published
+        if self._redemption is None and not self._drawn:
+            self._redemption = Redemption.drawn()
+        return self._redemption
+
+    def redeemed(self, published: Published, token: str) -> None:
+        """Keep the token that the redemption has become."""
+        del published
+        if self._redemption is not None:
+            self._redemption = replace(self._redemption, token=token)
+
+    def token(self, published: Published) -> str | None:
+        """Return the token that the redemption has become, if it has."""
+        del published
+        return None if self._redemption is None else self._redemption.token
+
+    def answered_before(self, published: Published) -> bool:
+        """Whether the client has randomised an answer."""
+        del published
+        return self._drawn
+
+    def parting(self, report: Report, longest: float, pacing: Pacing) -> float:
+        """Seconds until the report of an invited survey may leave, drawn with the first question.
+
+        A retry waits no second time.
+        """
+        del report
+        seconds = 0.0 if self._parted else pacing.uniform(0, longest)
+        self._parted = True
+        return seconds
 
     def keep(self, published: Published, draw: Callable[[], Report]) -> tuple[Report, bool]:
         """Draw a report, once.

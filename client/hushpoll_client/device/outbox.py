@@ -209,6 +209,23 @@ class Outbox:
             ).fetchone()
         return int(row[0])
 
+    def holds_back(self) -> bool:
+        """Whether a report waits for its moment."""
+        with self._quick.reading() as connection:
+            row = connection.execute(
+                "SELECT 1 FROM answers WHERE state = 'waiting' AND send_after > ?",
+                (self._now().timestamp(),),
+            ).fetchone()
+        return row is not None
+
+    def send_after(self, digest: str) -> float:
+        """Return the second since 1970 before which a report is not sent by itself; 0: at once."""
+        with self._quick.reading() as connection:
+            row = connection.execute(
+                "SELECT send_after FROM answers WHERE digest = ?", (digest,)
+            ).fetchone()
+        return 0.0 if row is None else float(row[0])
+
     def state(self, digest: str) -> str | None:
         """Return the state of one answer, or None if there is none."""
         with self._quick.reading() as connection:

@@ -31,9 +31,10 @@ from hushpoll_client.device.sentences import (
     truth_of_number,
     truth_sentence,
 )
+from hushpoll_client.device.sentences import INVITED as INVITED_WORDS
 from hushpoll_shared.survey.drawn_selects import epsilon_of_question
 from hushpoll_shared.survey.protection import Level
-from hushpoll_shared.survey.terms import IMMEDIATE, SMALL_BATCH
+from hushpoll_shared.survey.terms import IMMEDIATE, INVITED, SMALL_BATCH
 
 if TYPE_CHECKING:
     from hushpoll_client.device.randomization import Answers
@@ -232,6 +233,8 @@ def notices(published: Published) -> tuple[str, ...]:
     """Return what a respondent should read before anything else, worst first."""
     protection = _of_all(published)
     sentences = [protection.words] if protection.level >= Level.WEAK else []
+    if published.submission == INVITED:
+        sentences.append(INVITED_WORDS)
     if published.release == IMMEDIATE:
         sentences.append(RELEASED_AT_ONCE)
     if published.minimum_batch < SMALL_BATCH:

@@ -44,6 +44,12 @@ TAKE_BACK: Final = (
     "way."
 )
 
+INVITED: Final = (
+    "Your invitation is exchanged for a token that the server cannot recognise. Invitation and "
+    "report are not linkable from what is stored, once your report is mixed with others. A server "
+    "that watches sees both come from one address, and when."
+)
+
 RELEASED_AT_ONCE: Final = (
     "This survey gives reports to its analysts soon after they arrive. An analyst who asks before "
     "and after yours arrives can tell it from the others: what is sent, answers in clear included, "

@@ -9,7 +9,13 @@ from collections.abc import Iterable
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
-from hushpoll_client.config import ClientConfig, Endpoint, HostedLink, switched_off_by
+from hushpoll_client.config import (
+    ClientConfig,
+    Endpoint,
+    HostedLink,
+    checked_token,
+    switched_off_by,
+)
 from hushpoll_client.device.answering import Answering
 from hushpoll_client.device.consent import Limits, check_pin
 from hushpoll_client.device.exchanges import Exchanging
@@ -19,7 +25,7 @@ from hushpoll_client.device.randomization import Answers, Report, discreet, draw
 from hushpoll_protocols.errors import BudgetExhausted, InvalidParameter
 from hushpoll_shared.spelling.text import check_name
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.survey.terms import LARGEST_VERSION, check_integer
+from hushpoll_shared.survey.terms import INVITED, LARGEST_VERSION, check_integer
 from hushpoll_shared.wire.reports import check_digest
 
 if TYPE_CHECKING:
@@ -57,6 +63,8 @@ class SurveyClient(Answering, Exchanging):
         Version to fetch, in [1, 2^31 - 1]; None fetches the newest.
     token : str or None
         The respondent's single-use token, for surveys that want one. Sent with the report only.
+    invitation : str or None
+        The respondent's invitation, for surveys that take one. Sent by `redeem` only.
     required_sensitive : iterable of str
         Attributes that must never leave in clear.
     max_epsilon : str, int, float, Decimal or None
@@ -100,6 +108,7 @@ class SurveyClient(Answering, Exchanging):
         published: Published | None = None,
         version: int | None = None,
         token: str | None = None,
+        invitation: str | None = None,
         required_sensitive: Iterable[str] = frozenset(),
         max_epsilon: Any = None,
         max_epsilon_total: Any = None,
@@ -125,6 +134,9 @@ class SurveyClient(Answering, Exchanging):
         self._version = version
         self._limits = Limits.of(max_epsilon, required_sensitive, max_epsilon_total, required_batch)
         self._has_token = token is not None
+        self._invitation = (
+            None if invitation is None else checked_token(invitation, field="invitation")
+        )
         self._config = config
         # The network side is loaded with the first client: offline use does without it.
         from hushpoll_client.delivery.transport import Transport
@@ -174,7 +186,8 @@ class SurveyClient(Answering, Exchanging):
         Parameters
         ----------
         link : str
-            The link; its digest becomes the pin, its token the respondent's unless one is given.
+            The link; its digest becomes the pin, its token or invitation the respondent's unless
+            one is given.
         **options
             As for the class.
 
@@ -192,6 +205,8 @@ class SurveyClient(Answering, Exchanging):
             )
         if options.get("token") is None:
             options["token"] = parsed.token
+        if options.get("invitation") is None:
+            options["invitation"] = parsed.invitation
         return cls(parsed.url, parsed.survey, digest=digest or parsed.digest, **options)
 
     def __repr__(self) -> str:
@@ -214,11 +229,14 @@ class SurveyClient(Answering, Exchanging):
             self._contained("closing the device's file", self._device.close, otherwise=None)
             self._raise_fault(self._device)
 
-    def for_next_respondent(self, token: str | None = None) -> Self:
+    def for_next_respondent(
+        self, token: str | None = None, *, invitation: str | None = None
+    ) -> Self:
         """Return a client for another respondent, who answers on the same device.
 
         It shares the survey that this client has checked, its limits and its connections (`close`
-        closes those of both), and nothing of the answers; `token` is the other respondent's.
+        closes those of both), and nothing of the answers; `token` and `invitation` are the other
+        respondent's.
 
         Raises
         ------
@@ -231,6 +249,9 @@ class SurveyClient(Answering, Exchanging):
         other = copy(self)
         other._transport = self._transport.with_token(token)
         other._has_token = token is not None
+        other._invitation = (
+            None if invitation is None else checked_token(invitation, field="invitation")
+        )
         other._keeping = Memory(self.survey) if self.enabled else self._keeping
         other._report = None
         return other
@@ -285,7 +306,8 @@ class SurveyClient(Answering, Exchanging):
         Raises
         ------
         InvalidParameter
-            If the answers do not fit the survey, or the survey wants a token and none was given.
+            If the answers do not fit the survey, or the survey wants a token or an invitation and
+            none was given.
         BudgetExhausted
             If this client has randomised before: a second draw would spend the epsilon again. With
             ``storage``, if the limits leave too little, the answer was withdrawn, or the server has
@@ -306,6 +328,8 @@ class SurveyClient(Answering, Exchanging):
     def _randomize(self, answers: Answers, wait: float | None = None) -> tuple[Report, bool]:
         self._keeping.check_consent()
         published = self._at_hand() or self.fetch(wait=wait)
+        if published.submission == INVITED:
+            self._redeem(published, self._seconds(wait))
         report, new = self._keep(published, answers)
         if report is None:
             raise BudgetExhausted(
@@ -321,11 +345,28 @@ class SurveyClient(Answering, Exchanging):
                 f"survey {self.survey!r} takes one single-use token per respondent; pass token=",
                 field="token",
             )
+        if published.submission == INVITED:
+            self._check_redeemed(published)
         codes = published.layout.code_answers(answers)
         kept = self._keeping.keep(published, lambda: draw(published, codes))
         # This process may still have what the device has deleted.
         self._report = kept[0] or self._report
         return kept
+
+    def _check_redeemed(self, published: Published) -> None:
+        """Refuse answers for which there is no token, unless this version was answered before."""
+        if self._keeping.token(published) is not None or self._keeping.answered_before(published):
+            return
+        remedy = (
+            "pass invitation=, or open the link that the respondent was given"
+            if self._invitation is None
+            else "call redeem() first, while the server can be reached"
+        )
+        raise InvalidParameter(
+            f"survey {self.survey!r} takes an invitation, which is redeemed for a token, and there "
+            f"is no token yet; {remedy}",
+            field="invitation",
+        )
 
     def _forget(self) -> None:
         self._report = None

@@ -24,6 +24,9 @@ import { encodeReport } from "./wire.js";
  *   which does not protect against a server that lies at once.
  * @property {number} [version] Version to fetch; without it the newest that is open.
  * @property {string} [token] The respondent's single-use token, for surveys that want one.
+ * @property {string} [invitation] The respondent's invitation, for surveys that take one. It is redeemed for a token, and never sent with a
+ *   report.
+ * @property {number} [parting] Seconds, in [0, 86400], 15 by default: the report of an invited survey is first sent after a random time up to it.
  * @property {boolean} [requireConsent] Whether answers are read only after `giveConsent`, which is the default. A page that asks
  *   for consent by its own means, and for each answer anew, says false.
  * @property {(reason: string) => void} [onLoss] Called with the reason of each report that will not arrive, since the server itself has
@@ -63,13 +66,14 @@ export class SurveyClient {
       pacing: PACING,
       requireConsent: true,
       wait: 5,
+      parting: 15,
       ...options,
       lost: (/** @type {string} */ reason) => this.#lose(reason),
       survey,
       api: apiOf(url),
     };
-    const { wait } = this.#given;
-    must(wait >= 0 && wait <= 86_400, "wait", wait, "seconds, 0 to 86400");
+    const { wait, parting } = this.#given;
+    for (const [name, value] of Object.entries({ wait, parting })) must(value >= 0 && value <= 86_400, name, value, "seconds, 0 to 86400");
   }
 
   /**
@@ -104,6 +108,20 @@ export class SurveyClient {
   }
 
   /**
+   * Redeem the invitation of a survey that takes one; for others nothing is done. An app calls it when the respondent begins, long before
+   * the report is sent; `randomize` does it otherwise. A device that has its token, or has answered, asks nothing.
+   *
+   * @throws {InvalidParameter} If no invitation is given, or the server's proof does not hold for the key in the manifest.
+   * @throws {TransportError} If the server cannot be reached (retryable), or refuses the invitation.
+   * @throws {ConsentMissing}
+   */
+  async redeem() {
+    if (this.#given.requireConsent) await this.#checkConsent();
+    const published = await this.published();
+    return void (await published.invited?.redeem(this.#given, published));
+  }
+
+  /**
    * Randomise the answers and keep the report, before anything is sent. An answer is randomised once: for a survey
    * version that this device has answered, its stored entry is returned, with `known`. The answers given now are then
    * neither randomised nor sent. Say so to the respondent, who may be another person.
@@ -118,9 +136,10 @@ export class SurveyClient {
     const { requireConsent } = this.#given;
     if (requireConsent) await this.#checkConsent();
     const published = await this.published();
-    const { digest, version, epsilon, submission } = published;
-    const { api, survey, token, storage } = this.#given;
-    must(submission === "open" || token, "token", "", "given: the survey wants one");
+    const { digest, version, epsilon, submission, invited } = published;
+    const { api, survey, storage, parting, pacing } = this.#given;
+    const token = (await invited?.redeem(this.#given, published)) ?? this.#given.token;
+    must(submission !== "token" || token, "token", "", "given: the survey wants one");
     const codes = codeAnswers(published, answers);
     // Its hash is the id, so that this device alone can take the report back.
     const secret = crypto.getRandomValues(new Uint8Array(32));
@@ -133,14 +152,16 @@ export class SurveyClient {
       const entries = rows.filter(isAnswer);
       known = entries.find((entry) => entry.digest === digest);
       if (known?.state === "withdrawn") throw new BudgetExhausted("a withdrawn answer is not given again");
-      if (known) return known.state === "accepted" ? known : { ...known, api, token, state: "waiting" };
+      if (known) return known.state === "accepted" ? known : { ...known, api, token: token ?? known.token, state: "waiting" };
       for (const entry of entries) {
         if (entry.survey === survey && entry.version === version && entry.api === api) pinned("digest", digest, entry.digest);
       }
       checkBudget(entries, published, this.#given);
       const report = encodeReport({ digest, id, record: encode(published, codes, secureBits) });
-      return { digest, survey, version, epsilon, api, token, state: "waiting", id: b64encode(id), report, secret: b64encode(secret) };
+      const due = invited && Date.now() + 1000 * parting * pacing.random();
+      return { digest, survey, version, epsilon, api, token, state: "waiting", id: b64encode(id), report, due, secret: b64encode(secret) };
     });
+    await invited?.forget(this.#given, published);
     return { .../** @type {Entry} */ (kept), known: Boolean(known) };
   }
 
@@ -215,7 +236,7 @@ export class SurveyClient {
   async ledger() {
     return (await entriesOf(this.#given.storage))
       .filter(isAnswer)
-      .map(({ report, token, secret, ...entry }) => ({ ...entry, withdrawable: Boolean(secret) }));
+      .map(({ report, token, due, secret, ...entry }) => ({ ...entry, withdrawable: Boolean(secret) }));
   }
 
   /**

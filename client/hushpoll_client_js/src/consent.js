@@ -5,11 +5,11 @@ import { ConsentMissing } from "./errors.js";
 /** @typedef {import("./storage.js").Entry} Entry */
 
 /**
- * Whether a row is an answer, and not a consent.
+ * Whether a row is an answer, and not a consent or a redeemed invitation, whose keys are no digests.
  *
  * @param {Entry} entry
  */
-export const isAnswer = ({ digest }) => !digest.startsWith("consent ");
+export const isAnswer = ({ digest }) => !digest.includes(" ");
 
 /**
  * The key of a consent, which is no digest.

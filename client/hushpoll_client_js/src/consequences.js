@@ -33,7 +33,8 @@ export function consequences(published, { catalogue = { SCRIPT, LABEL }, hosted 
   const texts = /** @type {any} */ ({ ...catalogue.SCRIPT, ...catalogue.LABEL });
   /** @type {any} Its keys are those of both catalogues. */
   const words = new Words(texts);
-  const token = submission === "token";
+  // Of an open survey nothing is said to the people who ask.
+  const used = submission === "open" ? [] : [submission];
   const inClear = attributes.some(({ oracle }) => !oracle);
   const { level, total, single } = partsOf(published);
   const [strength, one] = [factor(total, words), factor(single, words)];
@@ -51,8 +52,8 @@ export function consequences(published, { catalogue = { SCRIPT, LABEL }, hosted 
     title: words.say("label.title"),
     heads: ["who", ...(inClear ? ["in_clear"] : []), "randomised"].map((key) => words.say(`label.${key}`)),
     rows: [
-      row("team", "answer", hint, released, ...(token ? ["token"] : [])),
-      row("operator", "answer", hosted ? words.say("label.scripts", { hint }) : hint, token ? "token" : "open", ...(hosted ? ["scripts"] : [])),
+      row("team", "answer", hint, released, ...used),
+      row("operator", "answer", hosted ? words.say("label.scripts", { hint }) : hint, submission, ...(hosted ? ["scripts"] : [])),
       row("intruder", "answer", hint, "why"),
       row("court", "answer", hint, "why"),
       row("household", "nothing", words.say("label.nothing"), "why"),

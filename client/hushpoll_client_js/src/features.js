@@ -7,6 +7,7 @@ import { TransportError } from "./errors.js";
 
 /**
  * @typedef {object} Features
+ * @property {typeof import("./invited.js")} [invited]
  * @property {typeof import("./blocks.js")} [blocks]
  * @property {typeof import("./draws.js")} [draws]
  * @property {typeof import("./follow_ups.js")} [followUps]
@@ -30,6 +31,7 @@ export async function load(read) {
     blocks: "together" in read && import("./blocks.js"),
     draws: "draws" in read && import("./draws.js"),
     followUps: has("ask_if") && import("./follow_ups.js"),
+    invited: read.submission === "invited" && import("./invited.js"),
     groups: "protected" in read && import("./protected_groups.js"),
     numbers: has("number") && import("./numbers.js"),
     selecting: "selects" in read && import("./selects.js"),

@@ -12,6 +12,7 @@ import { exchange, retrying } from "./transport.js";
  * @property {import("./storage.js").Storage} storage
  * @property {typeof globalThis.fetch} fetch
  * @property {import("./transport.js").Pacing} pacing
+ * @property {number} parting Seconds that a report is held back at most.
  * @property {(reason: string) => void} lost Called with the reason of a report that the server refuses for good.
  */
 
@@ -34,7 +35,7 @@ import { exchange, retrying } from "./transport.js";
  * @returns {Promise<Receipt>}
  * @throws {TransportError} If the server refuses the report for good.
  */
-export async function send({ storage, fetch, pacing, lost }, { digest, epsilon, known = false }) {
+export async function send({ storage, fetch, pacing, lost, parting }, { digest, epsilon, known = false }) {
   const settle = (/** @type {Partial<Entry>} */ change) =>
     storage.update((entries) => {
       const entry = entries.find((entry) => entry.digest === digest);
@@ -53,9 +54,13 @@ export async function send({ storage, fetch, pacing, lost }, { digest, epsilon, 
     });
     const status = acknowledged(answer);
     if (!status) throw errorFrom(answer);
-    await settle({ state: "accepted", token: undefined, report: undefined });
+    await settle({ state: "accepted", token: undefined, report: undefined, due: undefined });
     return status;
   };
+  const { due = 0 } = (await entriesOf(storage)).find((entry) => entry.digest === digest) ?? {};
+  // The invitation was redeemed before; the later the report, the less the two tell of each other. A clock that was set back waits no longer.
+  const early = Math.min((due - Date.now()) / 1000, parting);
+  if (early > 0) await (pacing.part ?? pacing.sleep)(early);
   let status = "waiting";
   try {
     status = await retrying(() => alone(`hushpoll-${digest}`, attempt), pacing);

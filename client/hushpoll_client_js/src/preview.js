@@ -177,9 +177,10 @@ function selectApart({ attributes, fields }, { oracle, k, draw }, { name, questi
  */
 function notices(published, words) {
   const protection = ofAll(published, words);
-  const { release, minimum_batch: least } = published;
+  const { submission, release, minimum_batch: least } = published;
   return [
     ...(protection.level >= WEAK ? [protection.words] : []),
+    ...(submission === "invited" ? [words.say("invited")] : []),
     ...(release === "immediate" ? [words.say("released_at_once")] : []),
     ...(least < SMALL_BATCH ? [words.say("small_batch", { count: least })] : []),
   ];

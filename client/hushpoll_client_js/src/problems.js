@@ -21,7 +21,7 @@ const CODES = {
   404: "unknown-survey unknown-digest not-found",
   405: "method-not-allowed",
   408: "request-timeout",
-  409: "report-conflict version-exists not-enough-reports not-released survey-not-over job-not-done job-cancelled job-timed-out " +
+  409: "report-conflict token-spent invitation-redeemed version-exists not-enough-reports not-released survey-not-over job-not-done job-cancelled job-timed-out " +
     "job-out-of-memory",
   410: "records-deleted results-taken-back survey-closed",
   412: "draft-changed",
@@ -94,6 +94,13 @@ export function errorFrom(answer) {
     retryAfter,
   });
 }
+
+/**
+ * The body of an answer of the server's own; undefined if it is no JSON.
+ *
+ * @param {Answer} answer
+ */
+export const readJson = (answer) => read(answer, JSON_TYPE);
 
 /** @param {string | null} type */
 const plain = (type) => /^[ \t]*([^; \t]*)[ \t]*(;|$)/.exec(type ?? "")?.[1]?.toLowerCase();

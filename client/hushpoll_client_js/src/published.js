@@ -43,7 +43,9 @@ import { DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./wording.js";
  * @property {string} [opens] From when reports are taken, until before `closes`: YYYY-MM-DDTHH:MM:SSZ.
  * @property {string} [closes]
  * @property {string} epsilon Total budget of one respondent, a canonical decimal string in [1e-6, 64].
- * @property {"open" | "token"} submission
+ * @property {"open" | "token" | "invited"} submission
+ * @property {string} [invitation_key] Of an invited survey, the key by which what comes for an invitation is checked: 32 bytes, base64url.
+ * @property {typeof import("./invited.js")} [invited] Of an invited survey, how invitations are redeemed.
  * @property {number} minimum_batch
  * @property {"weekly" | "end" | "immediate"} [release] When analysts are given what has come in meanwhile; daily if absent.
  * @property {readonly Attribute[]} attributes
@@ -61,7 +63,8 @@ const RULES = {
   title: TITLE,
   epsilon: GIVEN,
   split: GIVEN,
-  submission: oneOf("open", "token"),
+  submission: oneOf("open", "token", "invited"),
+  "invitation_key?": GIVEN,
   minimum_batch: integer(1, 1e9),
   attributes: LIST,
   "together?": LIST,
@@ -104,7 +107,10 @@ export async function readPublished(value) {
     // The comparison is false where either is absent.
     must(!(opens >= closes), "closes", closes, `after ${opens}`);
     const total = parseDecimal(epsilon, "epsilon");
-    const { blocks, draws: drawing, followUps, groups, numbers, selecting, translations } = await load(read);
+    const { blocks, draws: drawing, followUps, groups, numbers, selecting, translations, invited } = await load(read);
+    const { invitation_key: key } = read;
+    if (invited) invited.checkKey(key);
+    else must(!key, "invitation_key", key, "absent");
     const several = blocks?.readTogether(together) ?? [];
     const owners = new Map(several.flatMap((block) => block.attributes.map((name) => [name, block.name])));
     /** @type {Attribute[]} */
@@ -129,7 +135,7 @@ export async function readPublished(value) {
     else checkBudget(total, split, layout.fields, selecting?.dividing(selects));
     groups?.checkProtected(read.protected, attributes);
     const digest = await sha256Hex(canonicalJson(read));
-    return /** @type {Published} */ (/** @type {unknown} */ ({ ...read, attributes, ...layout, digest, spread: selecting?.spreadAnswers }));
+    return /** @type {Published} */ (/** @type {unknown} */ ({ ...read, attributes, ...layout, digest, invited, spread: selecting?.spreadAnswers }));
   } catch (error) {
     if (!(error instanceof InvalidParameter)) throw error;
     throw new ManifestRefused(`manifest refused: ${error.message}`, { field: error.field });

@@ -1,6 +1,6 @@
 /** Reads a report from JSON, for example one that came by mail instead of a request. */
 
-import { b64decode } from "./base64url.js";
+import { b64decode } from "./base64url_reader.js";
 import { GIVEN, matching, must, shape } from "./rules.js";
 
 const DIGEST = matching(/^[0-9a-f]{64}$/, "64 lower-case hexadecimal digits");

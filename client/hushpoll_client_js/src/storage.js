@@ -13,9 +13,12 @@ import { StorageError } from "./errors.js";
  * @property {number} version
  * @property {string} epsilon What answering was charged.
  * @property {string} api Where the report goes.
- * @property {"waiting" | "accepted" | "refused" | "withdrawn" | "agreed"} state `agreed` is a consent, whose digest is none.
+ * @property {"waiting" | "accepted" | "refused" | "withdrawn" | "agreed" | "invited"} state `agreed` is a consent and `invited` a redeemed
+ *   invitation, whose digests are none.
  * @property {string | undefined} [id] The report's number, by which a server knows a repeat; until withdrawn.
  * @property {string | undefined} [report] The very bytes that are sent, at first and at every retry; until accepted.
+ *   Of a redemption: the token's input, the blind, and the blinded element.
+ * @property {number | undefined} [due] Of a survey that takes invitations: the moment before which the report is not sent.
  * @property {string | undefined} [secret] 32 bytes, of which SHA-256 begins with the id: whoever has them can take the report back. Until the
  *   server has said what became of that. Reports of earlier releases have none.
  * @property {"deleted" | "not-here" | "refused" | undefined} [taken] What the server said of a withdrawn report.

@@ -12,6 +12,7 @@ import { TransportError } from "./errors.js";
  * @typedef {object} Pacing
  * @property {(seconds: number) => Promise<unknown>} sleep
  * @property {() => number} random In [0, 1).
+ * @property {(seconds: number) => Promise<unknown>} [part] Holds a report back; `sleep` if not given.
  */
 
 /** @type {Pacing} */

@@ -62,7 +62,8 @@ function built(entry) {
     target: "es2022",
     charset: "utf8",
     sourcemap: "linked",
-    legalComments: "none",
+    // The licence of a package that is bundled stays with it.
+    legalComments: "eof",
     write: false,
   });
   return outputFiles.map(({ path, contents }) => [relative(join(PACKAGE, "dist"), path).split(sep).join("/"), contents]);

@@ -25,7 +25,8 @@ const { outputFiles } = buildSync({
   globalName: "hushpoll",
   target: "es2022",
   charset: "utf8",
-  legalComments: "none",
+  // The licence of a package that is bundled stays with it.
+  legalComments: "eof",
   write: false,
 });
 const body = /** @type {import("esbuild").OutputFile} */ (outputFiles[0]).contents;

@@ -29,7 +29,7 @@ from hushpoll_fleet.sending.wire import play
 from hushpoll_shared.cli.terminal import emit, progress, reports_errors
 from hushpoll_shared.reading.text_files import read_text
 from hushpoll_shared.survey.manifest import Manifest, load_manifest
-from hushpoll_shared.survey.terms import IMMEDIATE
+from hushpoll_shared.survey.terms import IMMEDIATE, INVITED
 
 _MOST_TOKENS = 10_000
 
@@ -130,6 +130,12 @@ def _respondents(chosen: Chosen, manifest: Manifest) -> SimulatedRespondents:
 
 
 def _published(analyst: AnalystClient, manifest: Manifest) -> Published:
+    if manifest.submission == INVITED:
+        raise InvalidParameter(
+            "submission is invited, and a fleet redeems no invitations; try the survey out with "
+            "submission: token, which takes as many reports in the same form",
+            field="submission",
+        )
     resolved = manifest.resolve()
     offered = analyst.show(manifest.name, manifest.version)
     try:

@@ -43,6 +43,7 @@ OTHER_VARIABLES: Final = {
     "HUSHPOLL_TOKEN": "their bearer token",
     "HUSHPOLL_SURVEY": "the survey that scripts of load tests answer",
     "HUSHPOLL_RESPONDENT_TOKEN": "the respondent's single-use token",
+    "HUSHPOLL_INVITATION": "the respondent's invitation",
     "HUSHPOLL_DISABLED": "switches clients of devices off",
     "HUSHPOLL_LEDGER": "where a device keeps what it has spent",
     "HUSHPOLL_DATA": "data sets of experiments, tests and benchmarks",

@@ -188,6 +188,16 @@ class Settings(BaseModel):
         description="Text of the button that leads to the provider.",
     )
 
+    # invited surveys
+    invitation_seed: Text | None = Field(
+        None,
+        pattern=r"^[0-9a-f]{64}$",
+        description="Secret of which the keys of invited surveys are made; without it none can "
+        "be published, no invitation redeemed, and no report of one taken. A person who reads it "
+        "can make tokens for any number of reports. Keep a copy apart from the database.",
+        json_schema_extra={"secret": True, "form": "64 hexadecimal digits"},
+    )
+
     # commits
     group_commit_reports: int = Field(
         100, ge=1, le=10_000, description="Most reports of one commit, unless a batch has more."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flask import Response, request, url_for
 
 from hushpoll_server.dashboard.forms.refusing import comes_back
@@ -10,6 +12,7 @@ from hushpoll_server.dashboard.surveys import reached, survey
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
+from hushpoll_server.store.catalogue import VersionRow
 
 PAGE = "/surveys/<name>/versions/<int:version>"
 
@@ -35,28 +38,59 @@ def issue_respondent_tokens(name: str, version: int) -> Response:
     """Issue single-use tokens for respondents: a file with a link to the hosted page a line."""
     row = reached(name, version, Role.EDITOR)
     parts = services()
-    most = parts.settings.max_tokens
+    count = _count("tokens")
+    if parts.surveys.published(row).submission != "token":
+        raise Refused(
+            "invalid-request",
+            f"{row.name} version {row.version} has submission "
+            f"{parts.surveys.published(row).submission!r} and takes no such tokens; publish a "
+            "version with submission 'token'",
+            field="submission",
+        )
+    tokens = parts.access.issue_to_respondents(row, count)
+    parts.actions.record(
+        member().actor, "issued-respondent-tokens", survey=row.name, subject=str(len(tokens))
+    )
+    return _links(row, "token", tokens)
+
+
+@dashboard.post(f"{PAGE}/invitations")
+@private
+@comes_back(survey)
+def issue_invitations(name: str, version: int) -> Response:
+    """Issue invitations to a version: a file with a link to the hosted page a line."""
+    row = reached(name, version, Role.EDITOR)
+    parts = services()
+    parts.invitations.check_invited(row)
+    codes = parts.invitations.issue(row, _count("invitations"))
+    parts.actions.record(
+        member().actor,
+        "issued-invitations",
+        survey=row.name,
+        version=row.version,
+        subject=str(len(codes)),
+    )
+    return _links(row, "invitation", codes)
+
+
+def _count(what: str) -> int:
+    """Return the number that a form asks for."""
+    most = services().settings.max_tokens
     text = request.form.get("count", "").strip()
     if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= most):
         raise Refused(
             "invalid-request",
-            f"the number of tokens is {text[:20]!r}, outside [1, {most:,}]; give a whole number in "
+            f"the number of {what} is {text[:20]!r}, outside [1, {most:,}]; give a whole number in "
             "it, several times if you need more",
             field="count",
         )
-    if parts.surveys.published(row).submission != "token":
-        raise Refused(
-            "invalid-request",
-            f"{row.name} version {row.version} has submission 'open' and takes no tokens; publish "
-            "a version with submission 'token'",
-            field="submission",
-        )
-    tokens = parts.access.issue_to_respondents(row, int(text))
-    parts.actions.record(
-        member().actor, "issued-respondent-tokens", survey=row.name, subject=str(len(tokens))
-    )
+    return int(text)
+
+
+def _links(row: VersionRow, field: str, values: Sequence[str]) -> Response:
+    """Return a file with a link to the hosted page a line, each with one of the values."""
     page = f"{request.host_url.rstrip('/')}{request.script_root}/s/{row.name}#sha256={row.digest}"
-    lines = "".join(f"{page}&token={token}\n" for token in tokens)
+    lines = "".join(f"{page}&{field}={value}\n" for value in values)
     answer = Response(lines, mimetype="text/plain")
     answer.headers["Content-Disposition"] = f'attachment; filename="{row.name}-links.txt"'
     return finished(answer)

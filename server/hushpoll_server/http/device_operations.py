@@ -45,6 +45,25 @@ class WithdrawalAnswer(Answer):
     )
 
 
+class RedemptionBody(Strict):
+    """A blinded element, for an invitation."""
+
+    digest: str = Digest
+    blinded: str = Field(
+        description="An element of ristretto255, 32 bytes in base64url without padding: the "
+        "token's input, blinded (RFC 9497, mode VOPRF)."
+    )
+
+
+class EvaluationAnswer(Answer):
+    """What the device makes its token of."""
+
+    evaluated: str = Field(description="The evaluated element, 32 bytes in base64url.")
+    proof: str = Field(
+        description="The proof that the key is the one in the published manifest, 64 bytes."
+    )
+
+
 class RejectedReport(Answer):
     """One report of a batch that was not taken."""
 
@@ -77,7 +96,7 @@ class Ready(Answer):
     hint: str | None = None
 
 
-_SCHEMAS: Final = (Health, Ready, ReportAnswer, RejectedReport, WithdrawalAnswer)
+_SCHEMAS: Final = (Health, Ready, ReportAnswer, RejectedReport, WithdrawalAnswer, EvaluationAnswer)
 
 
 def _path(model: type[BaseModel]) -> list[dict[str, Any]]:
@@ -165,8 +184,8 @@ OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
         "tags": ["reports"],
         "summary": "Submit one report as JSON, or a batch with a token of scope `submit`.",
         "description": "Answered only once it is stored durably: 201 for a new report, 200 for one "
-        "that was here. A token survey takes one single-use token per report, as a bearer token, "
-        "and no batches.",
+        "that was here. A survey with submission `token` or `invited` takes one token per report, "
+        "as a bearer token, and no batches.",
         "parameters": _path(SurveyPath),
         "responses": {
             "201": _json("Created", _ref(ReportAnswer)),
@@ -187,6 +206,20 @@ OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
                 REPORTS_MEDIA_TYPE: {"type": "string", "format": "binary"},
             }
         ),
+    },
+    ("/api/v1/surveys/{name}/redemptions", "post"): {
+        "operationId": "redeem",
+        "tags": ["reports"],
+        "summary": "Redeem an invitation: evaluate a blinded element with the version's key.",
+        "description": "The invitation is the bearer token. The same element again gets the same "
+        "evaluation; another one is refused. The device checks the proof with the key in the "
+        "manifest, and makes a token of it that the server cannot recognise.",
+        "parameters": _path(SurveyPath),
+        "responses": {
+            "200": _json("OK", _ref(EvaluationAnswer)),
+            **problems(400, 401, 403, 404, 409, 410, 413, 415, 422, 503),
+        },
+        **body_of({JSON_MEDIA_TYPE: RedemptionBody.model_json_schema()}),
     },
 }
 

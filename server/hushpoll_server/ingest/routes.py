@@ -41,7 +41,7 @@ WITHDRAWAL_BYTES: Final = 4096
 
 _Result = TypeVar("_Result")
 _SURVEY: Final = re.compile(
-    r"/api/v1/surveys/([^/]+)(?:/(reports|withdrawals)|/versions/([0-9]+))?", re.DOTALL
+    r"/api/v1/surveys/([^/]+)(?:/(reports|withdrawals|redemptions)|/versions/([0-9]+))?", re.DOTALL
 )
 
 ACCEPTED: Final = Answer(201, b'{"status": "accepted"}', {"Content-Type": JSON_MEDIA_TYPE})
@@ -95,7 +95,11 @@ REPORTS: Final = Route(
 WITHDRAWALS: Final = Route(
     "/api/v1/surveys/<name>/withdrawals", "POST", kind="submit", crosses=True, logged=False
 )
-ROUTES: Final = (HEALTH, READY, SURVEY, VERSION, REPORTS, WITHDRAWALS)
+REDEMPTIONS: Final = Route(
+    "/api/v1/surveys/<name>/redemptions", "POST", kind="submit", crosses=True, logged=False
+)
+ROUTES: Final = (HEALTH, READY, SURVEY, VERSION, REPORTS, WITHDRAWALS, REDEMPTIONS)
+SENT: Final = {"reports": REPORTS, "withdrawals": WITHDRAWALS, "redemptions": REDEMPTIONS}
 
 
 class Match(NamedTuple):
@@ -114,9 +118,9 @@ def match(path: str) -> Match | None:
     matched = _SURVEY.fullmatch(path)
     if matched is None:
         return {"/health": Match(HEALTH), "/ready": Match(READY)}.get(path)
-    name, posted, version = matched.groups()
-    if posted:
-        return Match(REPORTS if posted == "reports" else WITHDRAWALS, name)
+    name, sent, version = matched.groups()
+    if sent:
+        return Match(SENT[sent], name)
     if version is None:
         return Match(SURVEY, name)
     # Compared as a text: thousands of digits are no number that int() reads.
@@ -190,6 +194,10 @@ class DeviceRoutes:
             raise unsupported_type(media_type, JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE)
         if route is WITHDRAWALS:
             return await self._withdrawal(request, matched.name)
+        if route is REDEMPTIONS:
+            if request.media_type != JSON_MEDIA_TYPE:
+                raise unsupported_type(request.media_type, JSON_MEDIA_TYPE)
+            return await self._redemption(request, matched.name)
         if route is HEALTH:
             return json_answer({"status": "ok"})
         if route is READY:
@@ -233,6 +241,18 @@ class DeviceRoutes:
         document = await self.work.run(_document, body, coding, WITHDRAWAL_BYTES)
         withdrawal = await self.work.run(self._services.ingest.withdraw, name, document)
         return json_answer({"status": withdrawal.value})
+
+    async def _redemption(self, request: Request, name: str) -> Answer:
+        most = self._settings.max_json_bytes
+        coding = request.coding
+        authorization = request.header(b"authorization")
+        body = await request.body(most, self._bodies)
+        redeem = self._services.invitations.redeem
+
+        def redeemed() -> Answer:
+            return json_answer(redeem(name, _document(body, coding, most), authorization))
+
+        return await self.work.run(redeemed)
 
     async def _batch(self, request: Request, name: str) -> Answer:
         most = self._settings.max_body_bytes

@@ -18,6 +18,7 @@ from typing import Final
 from hushpoll_analysis.html import style_sheet
 from hushpoll_shared.page_scripts import ENTRY, WORKER, hash_of
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.terms import INVITED
 
 MEDIA_TYPES: Mapping[str, str] = {
     "js": "text/javascript",
@@ -33,6 +34,7 @@ PARTS: Final[Mapping[str, Callable[[Published], object]]] = {
     "blocks": lambda survey: survey.together,
     "draws": lambda survey: survey.draws,
     "follow_ups": lambda survey: any(one.ask_if is not None for one in survey.attributes),
+    "invited": lambda survey: survey.submission == INVITED,
     "numbers": lambda survey: any(one.number is not None for one in survey.attributes),
     "protected_groups": lambda survey: survey.protected is not None,
     "selects": lambda survey: survey.selects,

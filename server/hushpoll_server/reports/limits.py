@@ -64,6 +64,8 @@ def _limits(basis: Basis, results: Mapping[str, Any]) -> Iterator[str]:
     )
     if published.submission == "token":
         yield "Each respondent needed a single-use token, so that nobody could answer twice."
+    elif published.submission == "invited":
+        yield "Each respondent needed an invitation, so that nobody could answer twice."
     else:
         yield (
             "Anybody who had the link could answer, and could do so more than once from another "

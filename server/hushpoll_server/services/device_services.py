@@ -9,12 +9,15 @@ from hushpoll_server.config.settings import Settings
 from hushpoll_server.metrics import Metrics
 from hushpoll_server.services.reports import BatchIngest, Ingest
 from hushpoll_server.services.surveys.access import Access
+from hushpoll_server.services.surveys.invitation_keys import InvitationKeys
+from hushpoll_server.services.surveys.invitations import Invitations
 from hushpoll_server.services.surveys.origins import Origins
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store import migrate
 from hushpoll_server.store.catalogue import OriginStore, SurveyStore, TokenStore
 from hushpoll_server.store.counts import CounterStore
 from hushpoll_server.store.database import Database
+from hushpoll_server.store.invitations import InvitationStore
 from hushpoll_server.store.reports import ReportStore
 from hushpoll_server.store.withdrawals import WithdrawalStore
 from hushpoll_server.store.workers import WorkerStore
@@ -52,7 +55,9 @@ class DeviceServices:
         )
         self.access = Access(self.tokens, settings.clock)
         self.origins = Origins(OriginStore(self.database))
-        self.surveys = SurveyService(SurveyStore(self.database), settings)
+        keys = InvitationKeys(settings.invitation_seed)
+        self.surveys = SurveyService(SurveyStore(self.database), settings, keys)
+        self.invitations = Invitations(InvitationStore(self.database), self.surveys, keys)
         self.workers = WorkerStore(self.database)
         self.reports = ReportStore(self.database, self.surveys.cutoff)
         self.ingest = Ingest(
@@ -60,6 +65,7 @@ class DeviceServices:
             reports=self.reports,
             counters=self.counters,
             withdrawals=WithdrawalStore(self.database),
+            invitations=self.invitations,
         )
         self.batches = BatchIngest(
             ingest=self.ingest,

@@ -17,11 +17,18 @@ import numpy.typing as npt
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.surveys.access import respondent_hash
-from hushpoll_server.services.surveys.surveys import State, SurveyService, timestamp
+from hushpoll_server.services.surveys.invitations import Invitations
+from hushpoll_server.services.surveys.surveys import (
+    NotRemembered,
+    State,
+    SurveyService,
+    timestamp,
+)
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.counts import CounterStore
 from hushpoll_server.store.reports import Batch, Outcome, ReportRow, ReportStore
 from hushpoll_server.store.withdrawals import Withdrawal, WithdrawalStore
+from hushpoll_shared.survey.terms import INVITED, TOKEN
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.batch import malformed_many, unpack_rows
 from hushpoll_shared.wire.withdrawals import parse_withdrawal_json
@@ -40,6 +47,7 @@ class Ingest:
     reports: ReportStore
     counters: CounterStore
     withdrawals: WithdrawalStore
+    invitations: Invitations
 
     def withdraw(self, name: str, document: object) -> Withdrawal:
         """Take back the report whose secret a JSON document has, unless it is sealed.
@@ -74,7 +82,7 @@ class Ingest:
         document : object
             ``{"digest", "id", "record"}``, parsed.
         authorization : str or None
-            The request's ``Authorization`` header; a token survey's single-use token.
+            The request's ``Authorization`` header; the token of a survey that takes one.
         from_memory : bool
             Whether not to ask the database: for a thread that must not wait.
 
@@ -87,7 +95,7 @@ class Ingest:
         MalformedRecord
             No device could have sent such a record.
         Refused
-            ``unknown-survey`` or ``unknown-digest``.
+            ``unknown-survey``, ``unknown-digest``, or ``unavailable`` without the version's key.
         """
         try:
             digest, report = wire.parse_report_json(document)
@@ -104,9 +112,15 @@ class Ingest:
                 raise
             # The member of the request has a wrong length, and no attribute is at fault.
             raise MalformedRecord(str(error), reason=error.reason, field="record") from None
-        if published.submission == "token":
+        if published.submission == TOKEN:
             token = respondent_hash(authorization)
             return row, ReportRow(row.id, report.id, report.record, row.survey_id, token)
+        if published.submission == INVITED:
+            if from_memory:
+                # Verifying takes as long as hundreds of other reports: not on the loop's thread.
+                raise NotRemembered
+            token = self.invitations.spent_by(published, authorization)
+            return row, ReportRow(row.id, report.id, report.record, token=token, invited=True)
         return row, ReportRow(row.id, report.id, report.record)
 
     def look_up(self, row: VersionRow, report: ReportRow) -> Outcome:
@@ -171,7 +185,7 @@ class Ingest:
         Raises
         ------
         Refused
-            ``report-conflict``, ``unauthorized`` or ``survey-closed``.
+            ``report-conflict``, ``unauthorized``, ``token-spent`` or ``survey-closed``.
         """
         if outcome is Outcome.ACCEPTED:
             return outcome
@@ -185,7 +199,22 @@ class Ingest:
                 "and draw a new id (16 random bytes) for a new report",
                 field="id",
             )
+        if outcome is Outcome.SPENT:
+            raise Refused(
+                "token-spent",
+                "another report was sent with this token before; send the bytes that were first "
+                "sent with it, or answer with an invitation of your own",
+                field="Authorization",
+            )
         if outcome is Outcome.UNAUTHORIZED:
+            if self.surveys.published(row).submission == INVITED:
+                raise Refused(
+                    "unauthorized",
+                    f"{row.name} version {row.version} takes one token per report, which a device "
+                    "gets for its invitation, and this request has none, or one of another "
+                    "version; redeem an invitation of this version",
+                    field="Authorization",
+                )
             raise Refused(
                 "unauthorized",
                 f"{row.name} takes one single-use token per respondent, and this request has none, "
@@ -284,10 +313,10 @@ class BatchIngest:
         """
         row = self.surveys.by_digest(name, wire.parse_reports_header(body))
         published = self.surveys.published(row)
-        if published.submission == "token":
+        if published.submission in (TOKEN, INVITED):
             raise Refused(
                 "unsupported-media-type",
-                f"{row.name} takes one single-use token per report, so it takes no batches; "
+                f"{row.name} takes one token per report, so it takes no batches; "
                 f"send each report by itself, as {wire.JSON_MEDIA_TYPE}, with its token as "
                 "'Authorization: Bearer <token>'",
                 field="Content-Type",

@@ -72,7 +72,12 @@ class Services(DeviceServices):
             DraftStore(self.database), self.surveys, most_bytes=settings.max_manifest_bytes
         )
         self.weighting = Weighting(surveys=self.surveys, analysis=self.analysis)
-        self.overviews = Overviews(surveys=self.surveys, releases=self.releases, tokens=self.tokens)
+        self.overviews = Overviews(
+            surveys=self.surveys,
+            releases=self.releases,
+            tokens=self.tokens,
+            invitations=self.invitations,
+        )
         self.exports = Exports(surveys=self.surveys, analysis=self.analysis)
         self.job_store = JobStore(self.database)
         self.sampler = None

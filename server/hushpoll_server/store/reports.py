@@ -10,13 +10,13 @@ from typing import Final, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, func, select, text
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.store import catalogue
 from hushpoll_server.store.backend import Cutoff, Key, Row
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.schema import inbox, respondent_tokens
+from hushpoll_server.store.schema import inbox, respondent_tokens, spent_tokens
 from hushpoll_server.store.withdrawals import is_record
 
 # Bound parameters of one statement; both databases take more.
@@ -30,6 +30,7 @@ class Outcome(StrEnum):
     DUPLICATE = "duplicate"
     CONFLICT = "report-conflict"
     UNAUTHORIZED = "unauthorized"
+    SPENT = "token-spent"
     CLOSED = "survey-closed"
 
 
@@ -45,9 +46,12 @@ class ReportRow(NamedTuple):
     record : bytes
         The record, of the version's size.
     survey_id : int or None
-        Survey of which it must spend a respondent token; None for an open survey.
+        Survey of which it must spend a respondent token; None for an open or invited survey.
     token : bytes or None
-        SHA-256 of the token that was sent with it.
+        SHA-256 of the token that was sent with it; of an invited survey, of the input of a token
+        that was verified.
+    invited : bool
+        Whether it must spend a token of an invited survey.
     """
 
     version_id: int
@@ -55,6 +59,7 @@ class ReportRow(NamedTuple):
     record: bytes
     survey_id: int | None = None
     token: bytes | None = None
+    invited: bool = False
 
     def __repr__(self) -> str:
         return f"<report with a record of {len(self.record)} bytes, not shown>"
@@ -193,7 +198,9 @@ class ReportStore:
             return None
         reports = [report for upload in single for report in upload]
         versions = {report.version_id for report in reports}
-        if len(versions) != 1 or any(report.survey_id is not None for report in reports):
+        if len(versions) != 1 or any(
+            report.survey_id is not None or report.invited for report in reports
+        ):
             return None
         first: dict[Key, int] = {}
         for place, report in enumerate(reports):
@@ -240,17 +247,24 @@ class ReportStore:
             # Tokens first: a transaction that waits here for another process, which spends the same
             # token, then sees the report for which the token was spent.
             tokens = _lock_tokens(connection, [reports[place] for place in remaining])
+            claimed = _claim_tokens(
+                connection,
+                [reports[place] for place in remaining if reports[place].version_id in accepting],
+            )
+            unspent = set(claimed)
             new: dict[Key, int] = {}
             unclear = []
             for place in remaining:
                 report = reports[place]
                 closed = report.version_id not in accepting
-                if closed or report.key in new or not _claims(tokens, report):
+                if closed or report.key in new or not _claims(tokens, unspent, report):
                     unclear.append(place)
                 else:
                     new[report.key] = place
             stored = self._store(connection, [reports[place] for place in new.values()])
             _spend(connection, [reports[new[key]] for key in stored])
+            spent = {(key[0], reports[new[key]].token) for key in stored}
+            _give_back(connection, claimed - spent)
             known_before = [place for key, place in new.items() if key not in stored]
             unclear += known_before
             known = self._known(connection, [reports[place] for place in unclear])
@@ -262,7 +276,8 @@ class ReportStore:
                 elif report.version_id not in accepting:
                     outcomes[place] = Outcome.CLOSED
                 else:
-                    outcomes[place] = Outcome.UNAUTHORIZED
+                    taken = report.invited and report.token is not None
+                    outcomes[place] = Outcome.SPENT if taken else Outcome.UNAUTHORIZED
                     refused.append(place)
             # A report that was stored before needed no token; another report may use that token.
             remaining = refused if known_before else ()
@@ -319,7 +334,9 @@ def _compare(stored: bytes | None, record: bytes) -> Outcome:
 
 def _lock_tokens(connection: Connection, reports: Iterable[ReportRow]) -> set[tuple[int, bytes]]:
     """Return the unspent ones among the tokens, by survey and hash, held until the commit."""
-    wanted = sorted({report.token for report in reports if report.token is not None})
+    wanted = sorted(
+        {report.token for report in reports if report.token is not None and not report.invited}
+    )
     unspent: set[tuple[int, bytes]] = set()
     for some in _slices(wanted):
         statement = (
@@ -332,8 +349,15 @@ def _lock_tokens(connection: Connection, reports: Iterable[ReportRow]) -> set[tu
     return unspent
 
 
-def _claims(tokens: set[tuple[int, bytes]], report: ReportRow) -> bool:
-    """Remove the report's token from `tokens`; return whether the report may be stored."""
+def _claims(
+    tokens: set[tuple[int, bytes]], unspent: set[tuple[int, bytes]], report: ReportRow
+) -> bool:
+    """Remove the report's token from those it is among; return whether it may be stored."""
+    if report.invited:
+        if report.token is None or (report.version_id, report.token) not in unspent:
+            return False
+        unspent.remove((report.version_id, report.token))
+        return True
     if report.survey_id is None:
         return True
     if report.token is None or (report.survey_id, report.token) not in tokens:
@@ -345,6 +369,40 @@ def _claims(tokens: set[tuple[int, bytes]], report: ReportRow) -> bool:
 def _spend(connection: Connection, reports: Iterable[ReportRow]) -> None:
     # Deleted, not marked: a spent token and an unknown one are refused alike, and a deleted token
     # cannot be joined to a report.
-    spent = sorted(report.token for report in reports if report.token is not None)
+    spent = sorted(
+        report.token for report in reports if report.token is not None and not report.invited
+    )
     for some in _slices(spent):
         connection.execute(delete(respondent_tokens).where(respondent_tokens.c.hash.in_(some)))
+
+
+_CLAIM: Final = text(
+    "INSERT INTO spent_tokens (version_id, token) VALUES (:version, :token) ON CONFLICT DO NOTHING"
+)
+
+
+def _claim_tokens(connection: Connection, reports: Iterable[ReportRow]) -> set[tuple[int, bytes]]:
+    """Mark the tokens of invited surveys as spent; return those that were not, by version.
+
+    A transaction of another process that spends the same token ends first.
+    """
+    wanted = {
+        (report.version_id, report.token)
+        for report in reports
+        if report.invited and report.token is not None
+    }
+    return {
+        (version_id, token)
+        for version_id, token in sorted(wanted)
+        if connection.execute(_CLAIM, {"version": version_id, "token": token}).rowcount
+    }
+
+
+def _give_back(connection: Connection, tokens: Iterable[tuple[int, bytes]]) -> None:
+    """Unmark tokens of reports that were not stored."""
+    for version_id, token in sorted(tokens):
+        connection.execute(
+            delete(spent_tokens).where(
+                spent_tokens.c.version_id == version_id, spent_tokens.c.token == token
+            )
+        )

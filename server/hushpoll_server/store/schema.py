@@ -175,6 +175,25 @@ respondent_tokens = Table(
     sqlite_with_rowid=False,
 )
 
+# Invitations to a version. ``blinded`` is the element with which one was redeemed.
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("hash", LargeBinary(32), primary_key=True),
+    Column("version_id", Integer, nullable=False),
+    Column("blinded", LargeBinary(32)),
+    sqlite_with_rowid=False,
+)
+
+# SHA-256 of the inputs of tokens that reports of invited surveys have spent.
+spent_tokens = Table(
+    "spent_tokens",
+    metadata,
+    Column("version_id", Integer, primary_key=True, autoincrement=False),
+    Column("token", LargeBinary(32), primary_key=True),
+    sqlite_with_rowid=False,
+)
+
 # Web origins whose pages may answer a survey.
 survey_origins = Table(
     "survey_origins",

@@ -286,8 +286,10 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
     ManifestField(
         name="submission",
         form={"type": "string", "enum": list(SUBMISSIONS)},
-        allowed="`open` or `token`",
-        meaning="Who may answer: everybody, or respondents with a single-use token.",
+        allowed="`open`, `token` or `invited`",
+        meaning="Who may answer: everybody, respondents with a single-use token, or respondents "
+        "with an invitation, which the device redeems for a token that the server cannot link to "
+        "it.",
         reason="A token bounds what one person can add. An `open` survey needs no list of people.",
         example="token",
         default="open",

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from hushpoll_protocols.odds import odds_factor
 from hushpoll_shared.spelling.spelled_numbers import spelled
 from hushpoll_shared.survey.protection import Level, survey_level, total_epsilon
-from hushpoll_shared.survey.terms import AT_THE_END, IMMEDIATE
+from hushpoll_shared.survey.terms import AT_THE_END, IMMEDIATE, OPEN
 
 if TYPE_CHECKING:
     from hushpoll_shared.survey.published import Published
@@ -109,7 +109,7 @@ def label_of(published: Published, *, hosted: bool = False) -> Label:
         Whether respondents answer on a page whose scripts come from the survey's server, rather
         than with a program of their own.
     """
-    token = published.submission == "token"
+    used = () if published.submission == OPEN else (f"label.team.{published.submission}",)
     in_clear = any(attribute.oracle is None for attribute in published.attributes)
     answer = Learns.ANSWER if in_clear else None
     released = {AT_THE_END: "end", IMMEDIATE: "immediate"}.get(published.release, "batches")
@@ -119,14 +119,14 @@ def label_of(published: Published, *, hosted: bool = False) -> Label:
             Party.TEAM,
             answer,
             Learns.HINT,
-            (f"label.team.{released}", *(("label.team.token",) if token else ())),
+            (f"label.team.{released}", *used),
         ),
         Consequence(
             Party.OPERATOR,
             answer,
             scripts,
             (
-                "label.operator.token" if token else "label.operator.open",
+                f"label.operator.{published.submission}",
                 *(("label.operator.scripts",) if hosted else ()),
             ),
         ),
@@ -299,11 +299,16 @@ ENGLISH: Final[Mapping[str, str]] = MappingProxyType(
         "it from the others, and when it came.",
         "label.team.token": "A person who has your token can find out that it was used; the report "
         "does not tell which token it came with.",
+        "label.team.invited": "A person who has your invitation can find out that it was used; the "
+        "report does not tell which invitation it came from.",
         "label.operator.open": "As your report arrives, the server sees the address that sends it. "
         "It keeps none; a changed server or a proxy before it could, and know whose report it is.",
         "label.operator.token": "As your report arrives, the server sees the address that sends "
         "it, and your token. It keeps neither with the report; a changed server or a proxy before "
         "it could, and know whose report it is.",
+        "label.operator.invited": "As your report arrives, the server sees the address that sends "
+        "it, and a token that it cannot link to your invitation. It keeps neither with the report; "
+        "a changed server or a proxy before it could, and know whose report it is.",
         "label.operator.scripts": "The scripts that randomise come from this server, too.",
         "label.intruder.why": "The stored reports have no name, no address and no token. Until "
         "yours is mixed with others, its number is beside it. A person who stays there sees "

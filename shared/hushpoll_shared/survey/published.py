@@ -51,8 +51,9 @@ from hushpoll_shared.survey.number import read_number
 from hushpoll_shared.survey.option_texts import said_of_options
 from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.selects import check_selects
-from hushpoll_shared.survey.terms import MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
+from hushpoll_shared.survey.terms import INVITED, MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
 from hushpoll_shared.wire.codec import Layout
+from hushpoll_shared.wire.invitations import check_key
 
 FORMAT: Final = 1
 """Version of the published form: every question is asked of everybody and randomised alone."""
@@ -74,7 +75,7 @@ _REQUIRED: Final = (
     "minimum_batch",
     "attributes",
 )
-_KEYS: Final = frozenset({*_REQUIRED, *OPTIONAL})
+_KEYS: Final = frozenset({*_REQUIRED, *OPTIONAL, "invitation_key"})
 _BLOCKS_KEYS: Final = frozenset({*_KEYS, "together", "selects", "draws"})
 _CLEAR_REQUIRED: Final = ("name", "role", "categories")
 _CLEAR_KEYS: Final = frozenset({*_CLEAR_REQUIRED, *TEXTS})
@@ -90,6 +91,13 @@ class Published(Terms):
 
     Two published surveys are equal when their canonical forms are.
 
+    Parameters
+    ----------
+    invitation_key : str or None
+        Of an invited survey, the public key by which a device checks what it gets for its
+        invitation: 32 bytes in base64url. The server fills it in as it publishes the survey; a
+        draft that is resolved has none.
+
     Raises
     ------
     InvalidParameter
@@ -97,6 +105,7 @@ class Published(Terms):
     """
 
     attributes: tuple[PublishedAttribute, ...]
+    invitation_key: str | None = None
 
     def __repr__(self) -> str:
         return f"<survey {self.name} version {self.version}, digest {self.digest}>"
@@ -211,7 +220,14 @@ class Published(Terms):
         resolved = with_oracles(declared, terms["together"], oracles)
         if terms["draws"]:
             resolved = marked(resolved, terms["draws"])
-        published = cls(**terms, attributes=resolved)
+        key = document.get("invitation_key")
+        if key is None and terms.get("submission") == INVITED:
+            raise InvalidParameter(
+                "invitation_key is missing, and submission is invited; publish the survey on a "
+                "server, which fills it in",
+                field="invitation_key",
+            )
+        published = cls(**terms, attributes=resolved, invitation_key=key)
         published._check_budget()
         if published.draws:
             check_claims(document["draws"], published.draws, published.budget)
@@ -219,6 +235,14 @@ class Published(Terms):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.invitation_key is not None:
+            check_key(self.invitation_key)
+            if self.submission != INVITED:
+                raise InvalidParameter(
+                    f"invitation_key is given, and submission is {self.submission}; only a survey "
+                    "with submission invited has a key",
+                    field="invitation_key",
+                )
         size = self.layout.record_size if self.later_format else 0
         if size > LARGEST_RECORD:
             widest = max(self.blocks, key=lambda block: block.oracle.record_size)
@@ -431,6 +455,8 @@ class Published(Terms):
         """Return the published form as JSON, without what is absent."""
         form = BLOCKS_FORMAT if self.later_format else FORMAT
         document = {"format": form, **self._terms_dict()}
+        if self.invitation_key is not None:
+            document["invitation_key"] = self.invitation_key
         oracles = {block.name: block.oracle for block in self.blocks}
         for entry in document.get("together", ()):
             entry |= claims(oracles[entry["name"]])

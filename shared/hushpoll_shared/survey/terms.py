@@ -49,7 +49,10 @@ from hushpoll_shared.survey.wording import (
     wording,
 )
 
-SUBMISSIONS: Final = ("open", "token")
+OPEN: Final = "open"
+TOKEN: Final = "token"  # noqa: S105  # a kind of submission
+INVITED: Final = "invited"
+SUBMISSIONS: Final = (OPEN, TOKEN, INVITED)
 DAILY: Final = "daily"
 WEEKLY: Final = "weekly"
 AT_THE_END: Final = "end"
@@ -112,7 +115,8 @@ class Terms:
     protected : Protected or None
         Groups of a fairness report.
     submission : str
-        ``"open"`` or ``"token"`` (one single-use token per respondent).
+        ``"open"``, ``"token"`` (one single-use token per respondent) or ``"invited"`` (an
+        invitation per respondent, redeemed for a token that the server cannot link to it).
     minimum_batch : int
         Fewest reports that any statistic is computed from, in [1, 10^9].
     release : str

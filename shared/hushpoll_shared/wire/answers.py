@@ -11,7 +11,8 @@ import json
 import re
 from typing import Final, Literal, NoReturn
 
-from hushpoll_protocols.errors import TransportError
+from hushpoll_protocols.errors import InvalidParameter, TransportError
+from hushpoll_shared.wire.invitations import parse_evaluation
 from hushpoll_shared.wire.problems import (
     PROBLEM_MEDIA_TYPE,
     PROBLEMS,
@@ -57,6 +58,17 @@ def withdrawn(status: int, media_type: str | None, content: bytes) -> Withdrawn 
     document = _object(JSON_MEDIA_TYPE, media_type, content) if status == 200 else None
     said = document.get("status") if document else None
     return next((word for word in WITHDRAWN if said == word), None)
+
+
+def evaluation(status: int, media_type: str | None, content: bytes) -> tuple[bytes, bytes] | None:
+    """Return what an answer says of a redeemed invitation; None if it is no evaluation."""
+    document = _object(JSON_MEDIA_TYPE, media_type, content) if status == 200 else None
+    if document is None:
+        return None
+    try:
+        return parse_evaluation(document)
+    except InvalidParameter:
+        return None
 
 
 def offers_manifest(status: int, media_type: str | None, content: bytes) -> bool:

@@ -405,6 +405,14 @@ class TokenSummary(TypedDict):
     last_used: NotRequired[str | None]
 
 
+class InvitationCounts(TypedDict):
+    """How many invitations to a version there are; None of a version that takes none."""
+
+    submission: str | None
+    invited: int | None
+    redeemed: int | None
+
+
 class TokenCounts(TypedDict):
     """How many respondent tokens of a survey are spent; None where that is not told."""
 

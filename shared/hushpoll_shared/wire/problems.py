@@ -114,6 +114,18 @@ _TABLE: Final = (
         "Send the bytes that were first sent under this id; never reuse an id.",
     ),
     Problem(
+        "token-spent",
+        409,
+        "The token was spent with another report",
+        "A token is worth one report: send the bytes that were first sent with it.",
+    ),
+    Problem(
+        "invitation-redeemed",
+        409,
+        "The invitation was redeemed before",
+        "An invitation is redeemed once, by one device: answer where it was first opened.",
+    ),
+    Problem(
         "version-exists",
         409,
         "This version is published already",

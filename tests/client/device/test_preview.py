@@ -81,6 +81,14 @@ def test_notices_say_that_reports_are_released_at_once(draft):
         assert build_preview(published, None).notices == ()
 
 
+def test_notices_say_what_an_invitation_does_not_hide(draft):
+    published = Manifest.from_dict(draft | {"submission": "invited"}).resolve()
+    (words,) = build_preview(published, None).notices
+    assert "not linkable from what is stored" in words
+    assert "both come from one address" in words
+    assert "unlinkable" not in words
+
+
 def test_notices_say_that_batches_are_small(draft):
     small = Manifest.from_dict(draft | {"minimum_batch": 19}).resolve()
     (words,) = build_preview(small, None).notices

@@ -121,6 +121,8 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     "survey close": ("hushpoll survey close work-and-health --grace 3600",),
     "survey delete-records": ("hushpoll survey delete-records work-and-health 1",),
     "survey example": ("hushpoll survey example > survey.yaml",),
+    "survey invite": ("hushpoll survey invite panel --count 200 --out links.txt",),
+    "survey invitations": ("hushpoll survey invitations panel",),
     "survey issue-tokens": (
         "hushpoll survey issue-tokens panel --count 200 --links --out links.txt",
     ),

@@ -31,10 +31,13 @@ function keyOf(error) {
   if (error instanceof StorageError) return "error.storage";
   if (error instanceof BudgetExhausted) return "error.budget";
   if (error instanceof InvalidParameter && error.field === "token") return "error.token";
+  if (error instanceof InvalidParameter && error.field === "invitation") return "error.invitation";
   if (!(error instanceof TransportError)) return "error.other";
   switch (error.problem?.["code"]) {
     case "unauthorized":
-      return "error.unauthorized";
+      return error.field === "invitation" ? "error.invitation" : "error.unauthorized";
+    case "invitation-redeemed":
+      return "error.invitation-redeemed";
     case "survey-closed":
       return "error.survey-closed";
     case "unknown-digest":

@@ -4,10 +4,11 @@
  * @typedef {object} Link
  * @property {string} [digest] Digest of the survey that the author of the link meant.
  * @property {string} [token] The respondent's single-use token.
+ * @property {string} [invitation] The respondent's invitation.
  */
 
 /**
- * Read `#sha256=DIGEST&token=TOKEN`, and take the token out of the address bar and of the history.
+ * Read `#sha256=DIGEST&token=TOKEN`, or `invitation=CODE` in place of the token, and take both out of the address bar and of the history.
  *
  * @param {Location} location
  * @param {History} history
@@ -16,11 +17,12 @@
 export function readLink(location, history) {
   const fields = new URLSearchParams(location.hash.slice(1));
   const digest = fields.get("sha256")?.toLowerCase();
-  const token = fields.get("token");
-  if (token) {
+  const [token, invitation] = ["token", "invitation"].map((name) => fields.get(name));
+  if (token || invitation) {
     fields.delete("token");
+    fields.delete("invitation");
     const rest = fields.toString();
     history.replaceState(null, "", location.pathname + location.search + (rest && `#${rest}`));
   }
-  return { ...(digest && { digest }), ...(token && { token }) };
+  return { ...(digest && { digest }), ...(token && { token }), ...(invitation && { invitation }) };
 }

@@ -122,10 +122,10 @@ def _chart(days: Sequence[Mapping[str, Any]]) -> Chart | None:
 
 def _why_no_days(row: VersionRow) -> str:
     """Say why nothing is shown by the day, for a version of which nothing is."""
-    if services().surveys.published(row).submission == "token":
+    if services().surveys.published(row).submission != "open":
         return (
-            "Each respondent has a token, and a day could tell when its holder tried to spend it, "
-            "so refusals are not shown by the day."
+            "Each respondent has a token or an invitation, and a day could tell when its holder "
+            "tried to use it, so refusals are not shown by the day."
         )
     if row.release == IMMEDIATE:
         return ""

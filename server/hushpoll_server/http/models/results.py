@@ -119,7 +119,7 @@ class OverviewAnswer(OutcomesAnswer):
     opens: str | None = Field(description="UTC.")
     closes: str | None = Field(description="UTC; when it closed or will close.")
     accepts_until: str | None = Field(description="UTC; from then on reports are refused.")
-    submission: Literal["open", "token"]
+    submission: Literal["open", "token", "invited"]
     unspent_tokens: int | None = Field(
         description="Respondents' tokens that are not spent; null of a survey without tokens, and "
         "of one that releases on a schedule until every version is over: each report spends one."
@@ -127,6 +127,13 @@ class OverviewAnswer(OutcomesAnswer):
     spent_tokens: int | None = Field(
         description="Respondents' tokens that are spent, one for each report to any version of "
         "the survey that takes tokens; null where `unspent_tokens` is."
+    )
+    invited: int | None = Field(
+        description="Invitations to this version; null of one with another submission."
+    )
+    redeemed: int | None = Field(
+        description="Invitations that were redeemed, each once; null where `invited` is. It is no "
+        "number of reports: those come later, if at all."
     )
     minimum_batch: int
     epsilon: str = Field(description="Of all perturbed answers together.")

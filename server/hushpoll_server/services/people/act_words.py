@@ -49,6 +49,7 @@ ACT_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "deleted-records": "deleted a survey's records",
         "deleted-regression": "deleted a regression",
         "exported": "exported records",
+        "issued-invitations": "issued invitations",
         "issued-respondent-tokens": "issued tokens for respondents",
         "issued-token": "issued an API token",
         "published": "published a survey",

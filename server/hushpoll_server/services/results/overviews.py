@@ -9,12 +9,13 @@ from typing import Any
 from hushpoll_analysis.shuffling.guarantee import shuffle_guarantee
 from hushpoll_server.reports.promise import promise_of
 from hushpoll_server.services.results.releases import Releases
+from hushpoll_server.services.surveys.invitations import Invitations
 from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
 from hushpoll_server.services.surveys.warnings import PublishingWarning, publishing_warnings
 from hushpoll_server.store.catalogue import TokenStore, VersionRow
 from hushpoll_shared.survey.protection import total_epsilon, total_level
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.survey.terms import IMMEDIATE
+from hushpoll_shared.survey.terms import IMMEDIATE, INVITED
 
 KEPT_WARNINGS = 512
 
@@ -22,10 +23,18 @@ KEPT_WARNINGS = 512
 class Overviews:
     """Describes versions to those who may read their results."""
 
-    def __init__(self, *, surveys: SurveyService, releases: Releases, tokens: TokenStore) -> None:
+    def __init__(
+        self,
+        *,
+        surveys: SurveyService,
+        releases: Releases,
+        tokens: TokenStore,
+        invitations: Invitations,
+    ) -> None:
         self._surveys = surveys
         self._releases = releases
         self._tokens = tokens
+        self._invitations = invitations
         # A published version never changes, and the planner behind the warnings takes a while.
         self._warnings = lru_cache(maxsize=KEPT_WARNINGS)(self._warnings_of)
 
@@ -36,6 +45,9 @@ class Overviews:
         account, unspent, spent = self._releases.account(row), None, None
         if published.submission == "token":
             unspent, spent = self._token_counts(row)
+        invited, redeemed = None, None
+        if published.submission == INVITED:
+            invited, redeemed = self._invitations.counts(row)
         return {
             "survey": row.name,
             "version": row.version,
@@ -49,6 +61,8 @@ class Overviews:
             "submission": published.submission,
             "unspent_tokens": unspent,
             "spent_tokens": spent,
+            "invited": invited,
+            "redeemed": redeemed,
             "minimum_batch": row.minimum_batch,
             **promise_of(published),
             "warnings": [vars(warning) for warning in self._warnings(row.id)],

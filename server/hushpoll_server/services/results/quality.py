@@ -67,7 +67,7 @@ class Quality:
         Each has ``day`` (YYYY-MM-DD, UTC), ``duplicate``, and ``rejected`` by reason. Days without
         any are left out.
         """
-        if self._surveys.published(row).submission == "token":
+        if self._surveys.published(row).submission != "open":
             return None
         before: str | None = None
         if row.release != IMMEDIATE:

@@ -14,6 +14,7 @@ from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
+from hushpoll_server.services.surveys.invitation_keys import InvitationKeys
 from hushpoll_server.services.surveys.schedule import period_end
 from hushpoll_server.services.surveys.turns import Turns
 from hushpoll_server.store.backend import Cutoff
@@ -75,11 +76,13 @@ class SurveyService:
         self,
         store: SurveyStore,
         settings: Settings,
+        keys: InvitationKeys,
         *,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._settings = settings
+        self._keys = keys
         self._monotonic = monotonic
         self._rows: dict[str, tuple[float, VersionRow]] = {}
         # By name and version; what never changes.
@@ -108,7 +111,9 @@ class SurveyService:
             Naming the field at fault.
         Refused
             ``version-exists``: this name has this version with another content;
-            ``hardly-protected``: an epsilon is so large that `allow_weak` is needed.
+            ``hardly-protected``: an epsilon is so large that `allow_weak` is needed;
+            ``invalid-request`` or ``missing-extra``: this server makes no keys for an invited
+            survey.
         """
         # Imported here: an ingest process has no use for the planner behind it.
         from hushpoll_server.services.surveys.warnings import publishing_warnings
@@ -117,6 +122,7 @@ class SurveyService:
             published = Manifest.from_dict(draft).resolve()
         except InvalidParameter as error:
             raise ManifestRefused(str(error), field=error.field) from error
+        published = self._keys.with_key(published)
         if not allow_weak and (refusal := refusal_of_weak(published)) is not None:
             raise refusal
         row, created = self._store.publish(
@@ -140,6 +146,10 @@ class SurveyService:
 
     def refusal_of_version(self, published: Published) -> Refused | None:
         """Return why a survey could not be published under its version; None if it could."""
+        try:
+            published = self._keys.with_key(published)
+        except Refused as refusal:
+            return refusal
         for row in self._store.named(published.name):
             if row.version == published.version and row.digest != published.digest:
                 return _version_exists(row)

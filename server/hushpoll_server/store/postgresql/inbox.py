@@ -344,7 +344,7 @@ def vacuum(engine: Engine, deletions: Deletions) -> bool:
         # Other statements would wait behind this one while it waits for a reader.
         connection.execute(text(f"SET lock_timeout = '{VACUUM_LOCK_TIMEOUT}'"))
         try:
-            connection.execute(text("VACUUM respondent_tokens"))
+            connection.execute(text("VACUUM respondent_tokens, invitations"))
             if hindered:
                 return False
             if deletions.sealed:

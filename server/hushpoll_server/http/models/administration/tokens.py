@@ -16,7 +16,7 @@ class TokenPath(Strict):
 
 
 class RespondentTokensBody(Strict):
-    """How many single-use tokens to issue."""
+    """How many single-use tokens or invitations to issue."""
 
     count: int = Field(ge=1, le=1_000_000, strict=True)
 
@@ -25,6 +25,12 @@ class RespondentTokensAnswer(Answer):
     """Single-use tokens; they are shown once."""
 
     tokens: list[str]
+
+
+class InvitationsAnswer(Answer):
+    """Invitations; they are shown once."""
+
+    invitations: list[str]
 
 
 class TokenBody(Strict):

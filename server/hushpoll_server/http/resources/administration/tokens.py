@@ -1,4 +1,4 @@
-"""Tokens: of analysts, with scopes, and of respondents, for a single report."""
+"""Tokens: of analysts, with scopes, and of respondents, for a single report; and invitations."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from flask_openapi3.models.tag import Tag
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
 from hushpoll_server.http.models.administration.tokens import (
+    InvitationsAnswer,
     RespondentTokensAnswer,
     RespondentTokensBody,
     RotateAnswer,
@@ -20,7 +21,7 @@ from hushpoll_server.http.models.administration.tokens import (
     TokenPath,
     TokenSummary,
 )
-from hushpoll_server.http.models.common import SurveyPath
+from hushpoll_server.http.models.common import SurveyPath, VersionPath
 from hushpoll_server.http.openapi import BEARER, Routes, problems
 from hushpoll_server.services.surveys.access import IssuedToken
 from hushpoll_server.services.surveys.surveys import timestamp
@@ -45,16 +46,12 @@ def issue_respondent_tokens(path: SurveyPath, body: RespondentTokensBody) -> Res
     if parts.surveys.published(row).submission != "token":
         raise Refused(
             "invalid-request",
-            f"{row.name} version {row.version} has submission 'open' and takes no tokens; publish "
-            "a version with submission 'token'",
+            f"{row.name} version {row.version} has submission "
+            f"{parts.surveys.published(row).submission!r} and takes no such tokens; publish a "
+            "version with submission 'token'",
             field="submission",
         )
-    if body.count > parts.settings.max_tokens:
-        raise Refused(
-            "invalid-request",
-            f"count is {body.count}, outside [1, {parts.settings.max_tokens}]; ask several times",
-            field="count",
-        )
+    _check_count(body.count)
     tokens = parts.access.issue_to_respondents(row, body.count)
     parts.actions.record(
         current_grant().actor,
@@ -63,6 +60,32 @@ def issue_respondent_tokens(path: SurveyPath, body: RespondentTokensBody) -> Res
         subject=str(body.count),
     )
     return json_answer(RespondentTokensAnswer(tokens=tokens), 201)
+
+
+@api.post(
+    "/surveys/<name>/versions/<int:version>/invitations",
+    responses={201: InvitationsAnswer, **problems(401, 403, 404, 410, 422)},
+    security=BEARER,
+)
+@endpoint("publish")
+def issue_invitations(path: VersionPath, body: RespondentTokensBody) -> Response:
+    """Issue invitations to a version with submission `invited`, one for each respondent.
+
+    Each is redeemed once, for one report to this version. Only hashes are stored.
+    """
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    parts.invitations.check_invited(row)
+    _check_count(body.count)
+    invitations = parts.invitations.issue(row, body.count)
+    parts.actions.record(
+        current_grant().actor,
+        "issued-invitations",
+        survey=row.name,
+        version=row.version,
+        subject=str(body.count),
+    )
+    return json_answer(InvitationsAnswer(invitations=invitations), 201)
 
 
 @api.post(
@@ -137,6 +160,16 @@ def revoke_token(path: TokenPath) -> Response:
         raise _unknown()
     services().actions.record(current_grant().actor, "revoked-token", subject=path.token_id)
     return Response(status=204)
+
+
+def _check_count(count: int) -> None:
+    most = services().settings.max_tokens
+    if count > most:
+        raise Refused(
+            "invalid-request",
+            f"count is {count}, outside [1, {most}]; ask several times",
+            field="count",
+        )
 
 
 def _issued(issued: IssuedToken, scopes: Iterable[str]) -> NewToken:
