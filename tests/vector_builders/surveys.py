@@ -514,6 +514,53 @@ HELPED: dict[str, Any] = {
 }
 """Help texts of a question alone, of a select-all and of a question in clear, translated."""
 
+PRESENTED: dict[str, Any] = {
+    "name": "presented",
+    "version": 1,
+    "title": "Town",
+    "language": "en",
+    "epsilon": "6",
+    "protocol": "SS",
+    "thanks": "Thank you!\nSee you.",
+    "logo": {"image": "0123456789abcdef" * 4, "alt": "Coat of arms"},
+    "attributes": [
+        {
+            "name": "satisfied",
+            "role": "sensitive",
+            "range": [0, 10],
+            "scale": "ordinal",
+            "ends": ["not at all", "completely"],
+            "missing": "no answer",
+        },
+        {
+            "name": "party",
+            "role": "sensitive",
+            "categories": ["North", "South", "another"],
+            "missing": "Prefer not to say",
+            "shuffle": {"last": 1},
+        },
+        {
+            "name": "sports",
+            "role": "sensitive",
+            "categories": ["running", "swimming", "another"],
+            "select": {},
+            "shuffle": {},
+        },
+    ],
+    "translations": {
+        "de": {
+            "title": "Stadt",
+            "thanks": "Danke!\nBis bald.",
+            "logo": "Wappen",
+            "attributes": {
+                "satisfied": {"ends": ["gar nicht", "vollkommen"], "missing": "k. A."},
+                "party": {"missing": "k. A."},
+            },
+        }
+    },
+}
+"""Ends of a scale, answers and options in a drawn order, thanks and a logo, translated."""
+
 DRAFTS: tuple[dict[str, Any], ...] = (
     SMALL,
     WHOLE,
@@ -542,4 +589,5 @@ DRAFTS: tuple[dict[str, Any], ...] = (
     FOLLOW_UP_DRAWS,
     NUMBERS,
     HELPED,
+    PRESENTED,
 )

@@ -147,6 +147,9 @@ def answer(
             "epsilon_spent": format_epsilon(client.ledger.spent()),
         }
         emit(document, lambda: _receipt(document, entry), as_json=as_json)
+        thanks = published.wording(language).thanks
+        if thanks is not None and entry.state in ("accepted", "waiting"):
+            console.print(f"\n{printable_lines(thanks)}", markup=False, highlight=False)
         if entry.state in ("refused", "dropped"):
             sys.exit(1)
 

@@ -20,6 +20,8 @@ import { CATEGORY, HELP, NOT_ASKED, QUESTION, SECTION } from "./wording.js";
  * @property {string} [section] Heading of the questions that this one stands among.
  * @property {"ordinal" | "nps"} [scale] How the answers are laid out: from one end to the other, or as the scores 0 to 10.
  * @property {string} [help] What the respondent reads below the question.
+ * @property {string[]} [ends] What the first and the last answer of a scale stand for.
+ * @property {{last?: number}} [shuffle] That the order of the answers is drawn; how many of the last keep their place.
  * @property {readonly string[]} categories The possible answers, without the missing one.
  * @property {readonly string[]} domain The possible answers in code order, the missing one behind them; last, of a follow-up, that of
  *   who is not asked.
@@ -51,6 +53,9 @@ const CLEAR = {
   "section?": SECTION,
   "scale?": oneOf("ordinal", "nps"),
   "help?": HELP,
+  // Read by presentation.js.
+  "ends?": GIVEN,
+  "shuffle?": GIVEN,
   "ask_if?": MAPPING,
   "number?": GIVEN,
 };

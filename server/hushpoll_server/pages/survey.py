@@ -74,7 +74,7 @@ class Question:
     heading above the question, where one begins. ``router`` is the question that decides whether a
     follow-up is asked. A select-all is one question of the kind ``options``, with the name and the
     text of each option, and how many of them are selected. ``unit`` is that of a number. ``help``
-    stands below the question.
+    stands below the question, and ``ends`` at the two ends of a scale.
     """
 
     attribute: str
@@ -92,6 +92,12 @@ class Question:
     limits: tuple[int, int] = (0, 0)
     unit: str | None = None
     help: str | None = None
+    ends: tuple[str, str] | None = None
+
+    @property
+    def outermost(self) -> tuple[str, str]:
+        """The first and the last answer of a scale."""
+        return (self.least, self.most) if self.least else (self.steps[0][1], self.steps[-1][1])
 
     @property
     def limits_key(self) -> str:
@@ -128,8 +134,9 @@ def questions(published: Published, wording: Wording | None = None) -> tuple[Que
             router=None if attribute.ask_if is None else texts[attribute.ask_if.router],
             unit=unit,
             help=words,
+            ends=ends,
         )
-        for attribute, text, domain, section, previous, unit, words in zip(
+        for attribute, text, domain, section, previous, unit, words, ends in zip(
             published.attributes,
             wording.questions,
             wording.domains,
@@ -137,6 +144,7 @@ def questions(published: Published, wording: Wording | None = None) -> tuple[Que
             before,
             wording.units,
             wording.helps,
+            wording.ends,
             strict=True,
         )
     )

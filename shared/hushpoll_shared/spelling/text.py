@@ -22,6 +22,7 @@ PURPOSE_LENGTH: Final = 2000
 OPERATOR_LENGTH: Final = 200
 SECTION_LENGTH: Final = 200
 HELP_LENGTH: Final = 1000
+THANKS_LENGTH: Final = 2000
 
 _NAME: Final = re.compile(r"[a-z0-9_-]{1,64}")
 

@@ -30,6 +30,7 @@ from hushpoll_shared.spelling.text import (
 )
 from hushpoll_shared.survey.follow_ups import NOT_ASKED, AskIf
 from hushpoll_shared.survey.number import Number, draw_anchor, place_of
+from hushpoll_shared.survey.presentation import Shuffle, check_ends_of_scale
 
 ROLES: Final = ("sensitive", "plain", "target")
 ORDINAL: Final = "ordinal"
@@ -68,6 +69,10 @@ class Attribute:
         other, ``"nps"`` for the scores 0 to 10 of a Net Promoter Score; None for a plain list.
     help : str or None
         What a respondent reads below the question, up to 1000 characters, with line feeds.
+    ends : (str, str) or None
+        Of a scale, what its first and its last answer stand for, each up to 200 characters.
+    shuffle : Shuffle or None
+        That a device draws the order in which it shows the answers.
     ask_if : AskIf or None
         Of a follow-up, after which answers to its router it is asked. It has one more category, the
         last of all: `NOT_ASKED`.
@@ -94,6 +99,8 @@ class Attribute:
     ask_if: AskIf | None = None
     number: Number | None = None
     help: str | None = None
+    ends: tuple[str, str] | None = None
+    shuffle: Shuffle | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, field="attributes[].name")
@@ -118,6 +125,7 @@ class Attribute:
             self._check_scale(where)
         if self.number is not None:
             self._check_number(self.number, where)
+        self._check_layout(where)
 
     def _check_domain(self, where: str) -> None:
         seen: set[str] = set()
@@ -187,6 +195,28 @@ class Attribute:
                 "range: [0, 10] in place of its categories",
                 field=f"{where}.scale",
             )
+
+    def _check_layout(self, where: str) -> None:
+        if self.ends is not None:
+            if self.scale is None:
+                raise InvalidParameter(
+                    f"{where}.ends is {show(list(self.ends))}, and the question has no scale; only "
+                    "the ends of a scale have texts: add scale: ordinal, or leave ends out",
+                    field=f"{where}.ends",
+                )
+            check_ends_of_scale(self.ends, where=where)
+        if self.shuffle is None:
+            return
+        for key in ("scale", "number"):
+            value = getattr(self, key)
+            if value is not None:
+                shown = "given" if key == "number" else show(value)
+                raise InvalidParameter(
+                    f"{where}.shuffle is given, and {key} is {shown}; answers that are ordered "
+                    f"keep their order: leave shuffle or {key} out",
+                    field=f"{where}.shuffle",
+                )
+        self.shuffle.check(f"{where}.shuffle", len(self.categories))
 
     def _check_number(self, number: Number, where: str) -> None:
         if self.role == "target":
@@ -387,6 +417,10 @@ class Attribute:
             value = getattr(self, key)
             if value is not None:
                 document[key] = value
+        if self.ends is not None:
+            document["ends"] = list(self.ends)
+        if self.shuffle is not None:
+            document["shuffle"] = self.shuffle.to_dict()
         if self.ask_if is not None:
             document["ask_if"] = self.ask_if.to_dict()
         return document

@@ -26,6 +26,7 @@ from hushpoll_shared.spelling.text import (
 )
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.named_lists import NamedList
+from hushpoll_shared.survey.presentation import Shuffle, read_shuffle
 
 if TYPE_CHECKING:
     from hushpoll_shared.survey.blocks import Together
@@ -50,7 +51,7 @@ MOST_OPTIONS: Final = 52
 LIMITS: Final = ("at_least", "at_most")
 
 _NEEDED: Final = ("name", "attributes", "at_least", "at_most")
-KEYS: Final = (*_NEEDED, "question", "help")
+KEYS: Final = (*_NEEDED, "question", "help", "shuffle")
 """Fields of an entry of `selects` in a published survey; all but the texts are there always."""
 
 
@@ -199,6 +200,7 @@ class SelectAll(Attribute):
             self.most,
             self.question,
             self.help,
+            self.shuffle,
         )
 
     def options(self) -> tuple[Attribute, ...]:
@@ -245,6 +247,8 @@ class Selection:
         What is asked; None where it is asked by its name.
     help : str or None
         What a respondent reads below it.
+    shuffle : Shuffle or None
+        That a device draws the order of the options.
     """
 
     name: str
@@ -253,6 +257,7 @@ class Selection:
     at_most: int
     question: str | None = None
     help: str | None = None
+    shuffle: Shuffle | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the entry as JSON, without what is absent."""
@@ -266,6 +271,8 @@ class Selection:
             document["question"] = self.question
         if self.help is not None:
             document["help"] = self.help
+        if self.shuffle is not None:
+            document["shuffle"] = self.shuffle.to_dict()
         return document
 
     def numbers(self) -> tuple[int, ...] | None:
@@ -360,10 +367,14 @@ def _selection(value: Mapping[str, Any], options: tuple[str, ...], where: str) -
         check_text(value["question"], field=f"{where}.question", longest=QUESTION_LENGTH)
     if "help" in value:
         check_text(value["help"], field=f"{where}.help", longest=HELP_LENGTH, lines=True)
+    shuffle = read_shuffle(value.get("shuffle"), where=where)
+    if shuffle is not None:
+        shuffle.check(f"{where}.shuffle", len(options))
     return Selection(
         *(value["name"], options, value["at_least"], value["at_most"]),
         question=value.get("question"),
         help=value.get("help"),
+        shuffle=shuffle,
     )
 
 
@@ -418,7 +429,10 @@ def check_selects(
 
 def _check_option(option: Attribute, role: str) -> None:
     plain = replace(option, question=None, section=None)
-    same = (plain.missing, plain.positive, plain.scale, plain.ask_if, plain.help) == (None,) * 5
+    same = all(
+        getattr(plain, key) is None
+        for key in ("missing", "positive", "scale", "ask_if", "help", "ends", "shuffle")
+    )
     if (
         option.categories != OPTION
         or option.question is None

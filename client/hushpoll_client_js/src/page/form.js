@@ -27,7 +27,7 @@ export function checkForm(form, { attributes, selects = [], shared_device }) {
       const named = [...(asked?.querySelectorAll("[data-attribute]") ?? [])].map((option) => /** @type {HTMLElement} */ (option).dataset.attribute);
       return asked?.querySelector("[data-select-question]")?.textContent === (question ?? name) && helpOf(asked) === help && named.join() === options.join();
     }) &&
-    attributes.every(({ name, question, help, oracle, domain, asking, number }, at) => {
+    attributes.every(({ name, question, help, ends, oracle, domain, asking, number }, at) => {
       const field = fields[at];
       const asked = field.querySelector("[data-question]")?.textContent;
       const choices = choicesOf(field);
@@ -35,6 +35,7 @@ export function checkForm(form, { attributes, selects = [], shared_device }) {
         field.dataset.attribute === name &&
         asked === (question ?? name) &&
         helpOf(field) === help &&
+        [...field.querySelectorAll("[data-end]")].map((end) => end.textContent).join("\n") === (ends ?? []).join("\n") &&
         field.querySelector("[data-unit]")?.textContent === number?.unit &&
         (field.dataset.treatment === "perturbed") === Boolean(oracle) &&
         (field.dataset.kind === "option") === selects.some((select) => select.attributes.includes(name)) &&

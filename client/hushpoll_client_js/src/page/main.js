@@ -14,6 +14,7 @@ import { offerLanguages } from "./languages.js";
 import { readLink } from "./link.js";
 import { checkBrowser } from "./needs.js";
 import { keepForOffline } from "./offline.js";
+import { drawOrders } from "./order.js";
 import { pagesOf } from "./pages.js";
 import { currentPerson, databaseOf, otherPeople, rememberPerson, showPeople } from "./people.js";
 import { showNotice, showReceipt } from "./receipt.js";
@@ -315,6 +316,7 @@ async function start() {
 /** @param {Published} published */
 async function ready(published) {
   sayTreatment(form, shown(published));
+  drawOrders(form, published);
   pages = pagesOf(form, shown(published));
   const follow = () => {
     showAsked(form, shown(published));

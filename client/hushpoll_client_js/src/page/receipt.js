@@ -48,7 +48,7 @@ function wordsFor(state, submission, { own, sending, person }) {
  * @param {Moment & {spent: string, reasons?: Node[]}} moment With the epsilon that this device has spent in all, and paragraphs on
  *   why the server refused the report.
  */
-export function showReceipt({ state, survey, version, epsilon, digest, api, id }, { title, attributes, submission }, moment) {
+export function showReceipt({ state, survey, version, epsilon, digest, api, id }, { title, attributes, submission, thanks }, moment) {
   const { spent, dropped, reasons = [], person } = moment;
   const server = api.replace(/\/api\/v1$/, "");
   const facts = { survey, version, title, server, digest, report: id, epsilon, state };
@@ -59,6 +59,7 @@ export function showReceipt({ state, survey, version, epsilon, digest, api, id }
   byId("receipt-heading").textContent = heading;
   byId("notice").replaceChildren(...(dropped ? [element("p", { class: "dropped" }, words.say("receipt.dropped"))] : []));
   byId("receipt-words").replaceChildren(
+    ...(thanks && ["accepted", "waiting"].includes(state) ? [surveyText("p", thanks, { class: "description" })] : []),
     ...paragraphs.map((text) => element("p", {}, text)),
     ...reasons,
     element("dl", {},
