@@ -303,6 +303,16 @@ def asset(build: str, path: str) -> Response:
     return answer
 
 
+@pages.get("/image/<digest>")
+def image(digest: str) -> Response:
+    """Return an image that surveys show, to be kept for ever: its name is its hash."""
+    row = services().images.find(digest)
+    answer = Response(row.body, mimetype=row.media_type)
+    answer.headers["Cache-Control"] = FOR_EVER
+    answer.headers["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
+    return answer
+
+
 def _form(row: VersionRow) -> Response:
     surveys = services().surveys
     match surveys.state(row):

@@ -15,6 +15,7 @@ from hushpoll_server.store import migrate
 from hushpoll_server.store.catalogue import OriginStore, SurveyStore, TokenStore
 from hushpoll_server.store.counts import CounterStore
 from hushpoll_server.store.database import Database
+from hushpoll_server.store.editing.images import ImageStore
 from hushpoll_server.store.reports import ReportStore
 from hushpoll_server.store.workers import WorkerStore
 
@@ -51,7 +52,8 @@ class DeviceServices:
         )
         self.access = Access(self.tokens, settings.clock)
         self.origins = Origins(OriginStore(self.database))
-        self.surveys = SurveyService(SurveyStore(self.database), settings)
+        images = ImageStore(self.database)
+        self.surveys = SurveyService(SurveyStore(self.database), settings, has_image=images.has)
         self.workers = WorkerStore(self.database)
         self.reports = ReportStore(self.database, self.surveys.cutoff)
         self.ingest = Ingest(surveys=self.surveys, reports=self.reports, counters=self.counters)

@@ -111,7 +111,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
             "additionalProperties": False,
         },
         allowed="a mapping with `image`, the SHA-256 of an image that the server keeps "
-        "(`hushpoll image add FILE`, or the draft's form on the dashboard), and `alt`, 1 to "
+        "(`hushpoll draft image FILE`, or the draft's form on the dashboard), and `alt`, 1 to "
         f"{ALT_LENGTH} characters that are read in its place",
         meaning="A picture above the title of the hosted page. Terminals show none.",
         reason="An image from elsewhere would tell another server who reads the page. It is named "

@@ -17,6 +17,8 @@ from hushpoll_shared.spelling.text import CATEGORY_LENGTH, check_text, normalize
 
 ALT_LENGTH: Final = 200
 FEWEST_SHUFFLED: Final = 2
+IMAGE_BYTES: Final = 256 * 1024
+"""Bytes of a logo, at most: a page is loaded over a slow network, too."""
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
@@ -78,7 +80,7 @@ class Logo:
             raise InvalidParameter(
                 f"logo.image is {show(self.image)}; it is the SHA-256 of an image that the server "
                 "keeps, 64 characters out of 0-9 and a-f, and no address: upload the image on the "
-                "dashboard or by hushpoll image add FILE, which tells it",
+                "dashboard or by hushpoll draft image FILE, which tells it",
                 field="logo.image",
             )
         check_text(self.alt, field="logo.alt", longest=ALT_LENGTH)

@@ -227,8 +227,15 @@ const helpOf = (field) => field?.querySelector("[data-help]")?.textContent;
 /** @param {HTMLElement} field @returns {HTMLElement | null} */
 export const firstInput = (field) => field.querySelector("input, select");
 
+/** The fields of a form in the manifest's order, which options keep here when they are shown in another. @type {WeakMap<HTMLFormElement, HTMLElement[]>} */
+const FIELDS = new WeakMap();
+
 /** @param {HTMLFormElement} form */
-const fieldsOf = (form) => /** @type {HTMLElement[]} */ ([...form.querySelectorAll("[data-attribute]")]);
+function fieldsOf(form) {
+  const fields = FIELDS.get(form) ?? /** @type {HTMLElement[]} */ ([...form.querySelectorAll("[data-attribute]")]);
+  FIELDS.set(form, fields);
+  return fields;
+}
 
 /** What is asked, a select-all being one. @param {HTMLFormElement} form */
 const questionsOf = (form) =>

@@ -354,6 +354,7 @@ async function ready(published) {
 // Not awaited: what waits may wait long for a network.
 attempt(start);
 const loaded = /** @type {NodeListOf<HTMLLinkElement>} */ (document.querySelectorAll("link[data-kept]"));
+const pictures = /** @type {NodeListOf<HTMLImageElement>} */ (document.querySelectorAll("img[data-kept]"));
 keepForOffline({
   worker,
   scope,
@@ -361,5 +362,6 @@ keepForOffline({
     location.pathname + location.search,
     `${server}/api/v1/surveys/${survey}/versions/${version}`,
     ...[...loaded].map((sheet) => sheet.href),
+    ...[...pictures].map((image) => image.src),
   ],
 });
