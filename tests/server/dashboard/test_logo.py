@@ -11,15 +11,22 @@ from hushpoll_shared.survey.presentation import IMAGE_BYTES
 from pictures import png
 
 pytestmark = pytest.mark.sqlite
+MANIFEST = """\
+name: small
+version: 1
+title: Small
+epsilon: "1"
+protocol: GRR
+attributes:
+  - {name: smokes, role: sensitive, categories: ["no", "yes"]}
+"""
 
 
 @pytest.fixture
 def draft(visit):
     """A visitor who may edit, and the path of a sample survey's draft."""
     visitor = visit("eve", every="editor")
-    answer = visitor.send(
-        "/drafts/new", on="/drafts/new", title="Work", name="work2", questions="sample"
-    )
+    answer = visitor.send("/drafts/new", on="/drafts/new", **{"from": "yaml", "yaml": MANIFEST})
     return visitor, answer.headers["Location"].removeprefix("/dashboard")
 
 
