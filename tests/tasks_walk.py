@@ -14,6 +14,7 @@ import re
 import signal
 import subprocess
 import time
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -171,9 +172,11 @@ def read(page: Page, survey: str, people: list[dict[str, str]]) -> list[str]:
         ("comparison that is not told", STREET, False),
     ):
         page.goto(f"{survey}/comparison")
-        page.get_by_label("Question").select_option(label=SMOKES)
+        show = page.get_by_role("button", name="Show", exact=True)
+        page.get_by_label("Question", exact=True).select_option(label=SMOKES)
+        show.click()
         page.get_by_label("Compare").select_option(label=beside)
-        page.get_by_role("button", name="Show").click()
+        show.click()
         heading = page.locator("#heading").inner_text()
         noisy = page.get_by_text("Too noisy to tell.", exact=True).count() > 0
         if noisy is told:
@@ -215,7 +218,13 @@ def sheet_of(page: Page, survey: str) -> int:
 
 def two_pages(pdf: bytes) -> int:
     """Return how many pages a PDF has; refuse another number than two."""
-    pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
+    content = pdf
+    for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL):
+        try:
+            content += zlib.decompress(stream)
+        except zlib.error:  # a stream of another kind, such as a font
+            continue
+    pages = len(re.findall(rb"/Type\s*/Page\b(?!s)", content))
     if not pdf.startswith(b"%PDF-") or pages != 2:
         raise SystemExit(f"the privacy sheet has {pages} pages")
     return pages
@@ -224,8 +233,10 @@ def two_pages(pdf: bytes) -> int:
 def publish(browser: Browser, page: Page, url: str, survey: str) -> str:
     """Publish two questions of three, and read as anybody what is public."""
     page.goto(f"{survey}/report")
-    form = page.locator("form[action$='/publish']", has=page.get_by_role("button", name="Publish"))
-    form.get_by_label(STREET).first.uncheck()
+    form = page.locator(
+        "form[action$='/public-results']", has=page.get_by_role("button", name="Publish")
+    )
+    form.get_by_role("checkbox", name=STREET).first.uncheck()
     for box in ("Publish them although the survey still runs", "Everybody may read these results"):
         form.get_by_label(box).check()
     form.get_by_role("button", name="Publish the results").click()
