@@ -213,10 +213,14 @@ def answer_on_a_phone(browser: Browser, address: str) -> None:
 
 
 def simulate(
-    manifest: dict[str, Any], folder: Path, environment: Mapping[str, str], respondents: int
+    manifest: dict[str, Any],
+    folder: Path,
+    environment: Mapping[str, str],
+    respondents: int,
+    population: Mapping[str, Any] = POPULATION,
 ) -> list[dict[str, str]]:
     """Let simulated people answer; return their answers."""
-    (folder / "survey.json").write_text(json.dumps(manifest | {"population": POPULATION}))
+    (folder / "survey.json").write_text(json.dumps(manifest | {"population": population}))
     done = subprocess.run(
         [
             *("hushpoll", "simulate", "--manifest", "survey.json", "--bulk"),

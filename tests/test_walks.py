@@ -2,7 +2,8 @@
 
 A user walks from an empty dashboard to the results of a survey with a question of each kind. The
 blocks that lead to a fairness table are run by `tests/test_readme.py` and `tests/fleet/demo`;
-`scripts/walks` walks both ways from a bare Python.
+`scripts/walks` walks both ways from a bare Python. Four tasks of users are done as they would do
+them: read, write a privacy sheet, publish, embed.
 """
 
 from __future__ import annotations
@@ -28,4 +29,15 @@ def test_the_dashboard_leads_to_results_of_a_questionnaire_that_cover_the_truth(
             for hit in ("No", "Yes")
             for gender in ("Female", "Male")
         ),
+    ]
+
+
+def test_users_read_write_a_privacy_sheet_publish_and_embed(capsys):
+    seconds = walks.walk_the_tasks(installed=True)
+    with capsys.disabled():
+        print(f"\nto the end of four tasks: {seconds:.0f} s")
+    done = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in done] == [
+        *("app of Flask", "Yes", "comparison that is told", "comparison that is not told"),
+        *("privacy sheet of the command", "privacy sheet of the dashboard", "published"),
     ]

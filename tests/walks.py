@@ -4,8 +4,10 @@
 from a checkout to the first survey that is answered in a browser, by what the start page for
 teams says about installing, its block up to publishing, and the address that stands there.
 `questionnaire` goes from a server to the results of a survey with a question of each kind, which is
-written on the dashboard. With `--installed` nothing is installed: the walks use the environment
-that runs this module.
+written on the dashboard. `tasks` does what users want of a survey: a share and two comparisons
+are read, one of which cannot be told; a privacy sheet of two pages is written, two questions of
+three are published, and an app of Flask takes part, by what its page says. With `--installed`
+nothing is installed: the walks use the environment that runs this module.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
+import tasks_walk
 from ports import free_port
 from questionnaire_walk import PASSWORD, walk
 
@@ -192,6 +195,16 @@ def answer(page: Page, address: str) -> None:
 
 def walk_a_questionnaire(*, installed: bool, respondents: int = 5000) -> float:
     """Return the seconds from a checkout to what a survey of every kind of question tells."""
+    return _on_a_server(walk, installed=installed, respondents=respondents)
+
+
+def walk_the_tasks(*, installed: bool, respondents: int = 5000) -> float:
+    """Return the seconds from a checkout to the end of four tasks of users."""
+    return _on_a_server(tasks_walk.walk, installed=installed, respondents=respondents)
+
+
+def _on_a_server(walk: Callable[..., list[str]], *, installed: bool, respondents: int) -> float:
+    """Walk on a server of its own, with a user `ada` who may do everything; print what was read."""
     port = free_port()
     lines = [] if installed else [installing(), ACTIVATE]
     lines += [
@@ -225,6 +238,7 @@ WALKS: dict[str, tuple[str, Callable[..., float]]] = {
         "to the results of a questionnaire that the dashboard made",
         walk_a_questionnaire,
     ),
+    "tasks": ("to the end of four tasks of users", walk_the_tasks),
 }
 
 

@@ -34,7 +34,7 @@ PUBLIC: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "storage.js": ("Entry", "Storage"),
     },
-    "hushpoll/surveyjs": {"surveyjs.js": ("declareMarks", "attach", "sayTreatment")},
+    "hushpoll/surveyjs": {"surveyjs.js": ("declareMarks", "attach", "sayTreatment"), "surveyjs_form.js": ("formOf",)},
     "hushpoll/memory_storage": {"memory_storage.js": ("memoryStorage",)},
 }
 

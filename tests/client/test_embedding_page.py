@@ -20,7 +20,7 @@ MANIFEST = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 def test_the_page_runs(root, tmp_path, monkeypatch, capsys):
     page = (root / "docs" / "how-to" / "embed-the-client.md").read_text(encoding="utf-8")
     blocks = FENCE.findall(page)
-    assert len(blocks) == 14
+    assert len(blocks) == 15
     (manifest,) = MANIFEST.findall(page)
     monkeypatch.chdir(tmp_path)
     with Server(tmp_path) as server:

@@ -196,7 +196,7 @@ for (const [epsilon, words] of [
 }
 
 test("the review of ten questions fits two phone screens, and every figure is one tap away", async () => {
-  const question = (at) => ({ name: `q${at}`, role: "sensitive", protocol: "GRR", categories: ["no", "yes"], question: `Have you done the thing of number ${at}?` });
+  const question = (at) => ({ name: `q${at}`, role: "sensitive", protocol: "GRR", categories: ["no", "yes"], question: `Have you done the thing of number ${at}?`, help: "Think of the last twelve months.\nCount it once." });
   const draft = { epsilon: "5", release: "daily", minimum_batch: 100, attributes: Array.from({ length: 10 }, (_, at) => question(at)) };
   const { page, said } = await open("ten", { draft, viewport: { width: 360, height: 800 } });
   for (let at = 0; at < 10; at++) await page.locator(`[data-attribute="q${at}"]`).getByLabel("yes").check();

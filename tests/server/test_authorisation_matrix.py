@@ -68,6 +68,7 @@ ROUTES = [
     Route("public_results.results", "GET", "/results/work/versions/1", None, 404),
     Route("public_results.file", "GET", "/results/work/versions/1/bundle.zip", None, 404),
     Route("page.asset", "GET", "/page/0/nothing.js", None, 404),
+    Route("page.image", "GET", "/image/" + "0" * 64, None, 404),
     # the dashboard looks at its own session and at no bearer token: all are led to the sign-in
     Route("start", "GET", "/", None, 303),
     Route("dashboard.start", "GET", "/dashboard", None, 303),
@@ -153,6 +154,7 @@ ROUTES = [
             ("GET", "/drafts/0/publish", "publish_page"),
             ("POST", "/drafts/0/publish", "publish_draft"),
             ("POST", "/drafts/0/delete", "delete_draft"),
+            ("POST", "/drafts/0/logo", "change_logo"),
             ("GET", "/nothing", "nothing"),
         )
     ),
@@ -193,6 +195,10 @@ ROUTES = [
     ),
     Route("drafts.list_drafts", "GET", "/api/v1/drafts", "publish", 200),
     Route("drafts.add_draft", "POST", "/api/v1/drafts", "publish", 422, NOT_A_DRAFT),
+    Route(
+        "drafts.add_image", "POST", "/api/v1/images", "publish", 422,
+        {"data": b"%PDF-", "content_type": "application/octet-stream"},
+    ),
     Route("drafts.draft_version", "POST", f"{VERSION}/draft", "publish", 201),
     Route("drafts.show_draft", "GET", NO_DRAFT, "publish", 404),
     Route("drafts.replace_draft", "PUT", NO_DRAFT, "publish", 422, NOT_A_DRAFT),

@@ -468,6 +468,99 @@ NUMBERS: dict[str, Any] = {
 }
 """Numbers with a missing category, in clear, as a follow-up, and with the widest limits."""
 
+HELPED: dict[str, Any] = {
+    "name": "helped",
+    "version": 1,
+    "title": "Habits",
+    "language": "en",
+    "epsilon": "3",
+    "protocol": "SS",
+    "attributes": [
+        {
+            "name": "smokes",
+            "role": "sensitive",
+            "question": "Do you smoke?",
+            "help": "Count cigarettes.\nDo not count e-cigarettes.",
+            "categories": ["no", "yes"],
+        },
+        {
+            "name": "sports",
+            "role": "sensitive",
+            "question": "Which sports do you do?",
+            "help": "In the last year.",
+            "categories": ["running", "swimming", "another"],
+            "select": {"at_most": 2},
+        },
+        {"name": "town", "role": "plain", "help": "Where you sleep.", "categories": ["A", "B"]},
+    ],
+    "translations": {
+        "de": {
+            "title": "Gewohnheiten",
+            "attributes": {
+                "smokes": {
+                    "question": "Rauchen Sie?",
+                    "help": "Zigaretten.\nKeine E-Zigaretten.",
+                    "categories": ["nein", "ja"],
+                },
+                "sports": {
+                    "question": "Welchen Sport treiben Sie?",
+                    "help": "Im letzten Jahr.",
+                    "categories": ["Laufen", "Schwimmen", "anderen"],
+                },
+                "town": {"help": "Wo Sie schlafen."},
+            },
+        }
+    },
+}
+"""Help texts of a question alone, of a select-all and of a question in clear, translated."""
+
+PRESENTED: dict[str, Any] = {
+    "name": "presented",
+    "version": 1,
+    "title": "Town",
+    "language": "en",
+    "epsilon": "6",
+    "protocol": "SS",
+    "thanks": "Thank you!\nSee you.",
+    "logo": {"image": "0123456789abcdef" * 4, "alt": "Coat of arms"},
+    "attributes": [
+        {
+            "name": "satisfied",
+            "role": "sensitive",
+            "range": [0, 10],
+            "scale": "ordinal",
+            "ends": ["not at all", "completely"],
+            "missing": "no answer",
+        },
+        {
+            "name": "party",
+            "role": "sensitive",
+            "categories": ["North", "South", "another"],
+            "missing": "Prefer not to say",
+            "shuffle": {"last": 1},
+        },
+        {
+            "name": "sports",
+            "role": "sensitive",
+            "categories": ["running", "swimming", "another"],
+            "select": {},
+            "shuffle": {},
+        },
+    ],
+    "translations": {
+        "de": {
+            "title": "Stadt",
+            "thanks": "Danke!\nBis bald.",
+            "logo": "Wappen",
+            "attributes": {
+                "satisfied": {"ends": ["gar nicht", "vollkommen"], "missing": "k. A."},
+                "party": {"missing": "k. A."},
+            },
+        }
+    },
+}
+"""Ends of a scale, answers and options in a drawn order, thanks and a logo, translated."""
+
 DRAFTS: tuple[dict[str, Any], ...] = (
     SMALL,
     WHOLE,
@@ -495,4 +588,6 @@ DRAFTS: tuple[dict[str, Any], ...] = (
     DRAWN,
     FOLLOW_UP_DRAWS,
     NUMBERS,
+    HELPED,
+    PRESENTED,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from hushpoll_client.analyst.calls import Calls, known, object_of, version_path
 from hushpoll_protocols.errors import InvalidParameter
@@ -17,6 +18,8 @@ from hushpoll_shared.wire.documents import (
     ValidationDocument,
 )
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
+
+BYTES_MEDIA_TYPE: Final = "application/octet-stream"
 
 _DRAFT_ID = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
@@ -53,6 +56,31 @@ class DraftCalls(Calls):
         return known(
             LaunchPlan, self._post({"manifest": manifest, "n": n, **more}, "drafts", "plan")
         )
+
+    def add_image(self, data: bytes, *, file: str = "the image") -> JsonObject:
+        """Keep an image for the pages of surveys.
+
+        Parameters
+        ----------
+        data : bytes
+            PNG, JPEG, WebP or GIF, at most 256 KiB and 2000 pixels each way.
+        file : str
+            What it is called, for messages.
+
+        Returns
+        -------
+        dict
+            ``image``, the SHA-256 that ``logo.image`` of a manifest names; ``media_type``,
+            ``width`` and ``height`` in pixels, and ``bytes``.
+        """
+        answer = self._transport.post(
+            "images",
+            body=data,
+            media_type=BYTES_MEDIA_TYPE,
+            params={"file": file[:200]},
+            retry=True,
+        )
+        return object_of(answer)
 
     def drafts(self) -> list[DraftSummary]:
         """List the drafts, that which was changed last first."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hushpoll_shared.survey.attributes import PublishedAttribute
+    from hushpoll_shared.survey.presentation import Shuffle
     from hushpoll_shared.survey.published import Published
     from hushpoll_shared.survey.selects import Selection
     from hushpoll_shared.survey.wording import Wording
@@ -170,6 +174,9 @@ def answer(
             "epsilon_spent": format_epsilon(client.ledger.spent()),
         }
         emit(document, lambda: _receipt(document, entry), as_json=as_json)
+        thanks = published.wording(language).thanks
+        if thanks is not None and entry.state in ("accepted", "waiting"):
+            console.print(f"\n{printable_lines(thanks)}", markup=False, highlight=False)
         if entry.state in ("refused", "dropped"):
             sys.exit(1)
 
@@ -259,9 +266,16 @@ def _receipt(document: dict[str, Any], entry: Entry) -> str:
 
 
 def interview(
-    published: Published, console: Console, wording: Wording | None = None
+    published: Published,
+    console: Console,
+    wording: Wording | None = None,
+    *,
+    shuffle: Callable[[list[int]], None] | None = None,
 ) -> dict[str, str | list[str] | None]:
     """Ask each question of a survey until its answer fits; store, log and send nothing.
+
+    A section is a page: ``<`` in place of an answer leads to its start, and from there to the
+    section before. A question outside sections is a page of its own.
 
     Parameters
     ----------
@@ -271,6 +285,9 @@ def interview(
         The terminal.
     wording : Wording or None
         The words that are shown; the survey's own by default.
+    shuffle : callable or None
+        Shuffles a list in place, where a survey draws the order of its answers; by default with
+        the operating system's randomness.
 
     Returns
     -------
@@ -288,57 +305,136 @@ def interview(
     selects = {select.attributes[0]: at for at, select in enumerate(published.selects)}
     options = {name for select in published.selects for name in select.attributes}
     total = len(published.attributes) - len(options) + len(selects)
-    number = 0
+    shuffle = shuffle or secrets.SystemRandom().shuffle
     answers: dict[str, str | list[str] | None] = {}
-    section = None
     codes: dict[str, int] = {}
     routes = published.layout.routes
-    for at, attribute in enumerate(published.attributes):
-        if attribute.name in options and attribute.name not in selects:
-            continue
-        number += 1
+    places = [
+        at
+        for at, attribute in enumerate(published.attributes)
+        if attribute.name not in options or attribute.name in selects
+    ]
+    pages = _pages([wording.sections[at] for at in places])
+    if total > 1:
+        console.print("\nType < in place of an answer to go back.", style="dim", markup=False)
+    asked_so_far: list[int] = []
+    shown = None
+    number = 0
+    while number < len(places):
+        at = places[number]
+        attribute = published.attributes[at]
         if not asks(routes, attribute.name, codes):
             answers[attribute.name] = None
             codes[attribute.name] = attribute.answer_codes - 1
+            number += 1
             continue
-        if wording.sections[at] != section:
-            section = wording.sections[at]
-            if section is not None:
-                console.print(f"\n{printable(section)}", style="bold underline", markup=False)
-        treatment = _treatment(published, attribute, wording)
-        place = f"{number} of {total}"
-        if attribute.name in selects:
-            select = published.selects[selects[attribute.name]]
-            texts = wording.questions[at : at + len(select.attributes)]
-            asked = wording.selects[selects[attribute.name]]
-            chosen = _ask_select(select, (asked, texts), place, treatment, console)
-            answers[select.name] = [
-                one.question or one.name
-                for one in published.attributes[at : at + len(texts)]
-                if one.name in chosen
-            ]
+        section = wording.sections[at]
+        if section is not None and pages[number] != shown:
+            several = f" ({pages[number] + 1} of {pages[-1] + 1})" if pages[-1] else ""
+            console.print(f"\n{printable(section)}{several}", style="bold underline", markup=False)
+        shown = pages[number]
+        select = selects.get(attribute.name)
+        said = _Said(
+            f"{number + 1} of {total}",
+            wording.helps[at] if select is None else wording.select_helps[select],
+            _treatment(published, attribute, wording),
+            wording.ends[at],
+        )
+        try:
+            if select is not None:
+                chosen = _ask_select(
+                    published.selects[select],
+                    (wording.selects[select], wording.questions[at:]),
+                    said,
+                    console,
+                    shuffle,
+                )
+                answers[published.selects[select].name] = [
+                    one.question or one.name for one in published.attributes if one.name in chosen
+                ]
+            else:
+                words = (wording.questions[at], wording.domains[at][: len(attribute.answers)])
+                code = _ask_question(attribute, words, said, console, shuffle, wording.units[at])
+                answers[attribute.name] = None if code is None else attribute.answer_of(code)
+                codes[attribute.name] = attribute.code(answers[attribute.name])
+        except _Back:
+            earlier = [one for one in asked_so_far if pages[one] == pages[number]]
+            before = asked_so_far[-1] if asked_so_far else number
+            start = earlier or [one for one in asked_so_far if pages[one] == pages[before]]
+            number = start[0] if start else number
+            asked_so_far = [one for one in asked_so_far if one < number]
+            for later in places[number:]:
+                codes.pop(published.attributes[later].name, None)
+            shown = None
             continue
-        words = (wording.questions[at], wording.domains[at][: len(attribute.answers)])
-        code = _ask_question(attribute, words, place, treatment, console, wording.units[at])
-        answers[attribute.name] = None if code is None else attribute.answer_of(code)
-        codes[attribute.name] = attribute.code(answers[attribute.name])
+        asked_so_far.append(number)
+        number += 1
     return answers
+
+
+class _Back(Exception):
+    """The respondent wants to go back."""
+
+
+def _pages(sections: list[str | None]) -> list[int]:
+    """Return the page of each question, from 0: a section, or a question outside sections."""
+    pages: list[int] = []
+    for place, section in enumerate(sections):
+        same = place > 0 and section is not None and section == sections[place - 1]
+        pages.append(pages[-1] + (not same) if pages else 0)
+    return pages
+
+
+def _typed(console: Console, answers: Sequence[str]) -> str:
+    """Return what is typed at a question; ``<`` goes back where it is none of the answers."""
+    typed = unicodedata.normalize("NFC", trimmed(console.input("   > ")))
+    if typed == "<" and typed not in answers:
+        raise _Back
+    return typed
+
+
+def _shown_order(
+    count: int, drawn: Shuffle | None, shuffle: Callable[[list[int]], None]
+) -> list[int]:
+    """Return the places of answers, 0..count-1, in the order in which they are shown."""
+    if drawn is None:
+        return list(range(count))
+    moving = list(range(count - drawn.last))
+    shuffle(moving)
+    return [*moving, *range(count - drawn.last, count)]
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What is said of a question beside its words: its place, its help text, how it is sent."""
+
+    place: str
+    help: str | None
+    treatment: str
+    ends: tuple[str, str] | None = None
+
+    def show(self, question: str, console: Console) -> None:
+        """Print the question with all of it."""
+        console.print()
+        console.print(f"{self.place}. {printable(question)}", style="bold", markup=False)
+        for line in printable_lines(self.help or "").splitlines():
+            console.print(f"   {line}", markup=False, highlight=False)
+        console.print(f"   {printable(self.treatment)}", style="dim", markup=False)
 
 
 def _ask_select(
     select: Selection,
     words: tuple[str, tuple[str, ...]],
-    place: str,
-    treatment: str,
+    said: _Said,
     console: Console,
+    shuffle: Callable[[list[int]], None],
 ) -> set[str]:
     """Ask for the options that apply until they are within the limits; return their names."""
     asked, texts = words
-    console.print()
-    console.print(f"{place}. {printable(asked)}", style="bold", markup=False)
-    console.print(f"   {printable(treatment)}", style="dim", markup=False)
-    for number, text in enumerate(texts, 1):
-        console.print(f"   {number}  {printable(text)}", markup=False, highlight=False)
+    said.show(asked, console)
+    order = _shown_order(len(select.attributes), select.shuffle, shuffle)
+    for number, place in enumerate(order, 1):
+        console.print(f"   {number}  {printable(texts[place])}", markup=False, highlight=False)
     nothing = "; Enter for none of them" if select.at_least == 0 else ""
     console.print(
         f"   Numbers with commas between them, {select.limits()}{nothing}",
@@ -346,17 +442,17 @@ def _ask_select(
         markup=False,
     )
     while True:
-        typed = console.input("   > ").replace(",", " ").split()
+        typed = _typed(console, ()).replace(",", " ").split()
         numbers = [int(one[:9]) if one.isdecimal() else 0 for one in typed]
-        if any(not 1 <= number <= len(texts) for number in numbers):
+        if any(not 1 <= number <= len(order) for number in numbers):
             console.print(
-                f"   Please type numbers from 1 to {len(texts)}, with commas between them.",
+                f"   Please type numbers from 1 to {len(order)}, with commas between them.",
                 style="red",
             )
         elif not select.at_least <= len(set(numbers)) <= select.at_most:
             console.print(f"   Please select {select.limits()} of them.", style="red")
         else:
-            return {select.attributes[number - 1] for number in numbers}
+            return {select.attributes[order[number - 1]] for number in numbers}
 
 
 def _treatment(published: Published, attribute: PublishedAttribute, wording: Wording) -> str:
@@ -391,19 +487,17 @@ def _treatment(published: Published, attribute: PublishedAttribute, wording: Wor
 def _ask_question(
     attribute: PublishedAttribute,
     words: tuple[str, tuple[str, ...]],
-    place: str,
-    treatment: str,
+    said: _Said,
     console: Console,
+    shuffle: Callable[[list[int]], None],
     unit: str | None = None,
 ) -> int | None:
     """Ask for an answer until one fits; return its code, or None if it was skipped."""
     text, domain = words
     number = attribute.number
-    console.print()
-    question = printable(text)
-    console.print(f"{place}. {question}", style="bold", markup=False)
-    console.print(f"   {printable(treatment)}", style="dim", markup=False)
-    choices = list(domain[: len(attribute.categories)])
+    said.show(text, console)
+    order = _shown_order(len(attribute.categories), attribute.shuffle, shuffle)
+    choices = [domain[place] for place in order]
     numbered = len(choices) <= _LISTED and not any(choice.isdigit() for choice in choices)
     if number is not None:
         counted = "" if unit is None else f", {printable(unit)}"
@@ -420,11 +514,16 @@ def _ask_question(
             )
     else:
         console.print(f"   {printable(_listed(choices))}", markup=False, highlight=False)
+    if said.ends is not None:
+        meaning = [
+            f"{choices[place]}: {end}" for place, end in zip((0, -1), said.ends, strict=True)
+        ]
+        console.print(f"   {printable('; '.join(meaning))}", markup=False, highlight=False)
     if attribute.missing is not None:
         skipped = printable(domain[-1])
         console.print(f"   Enter skips: {skipped}", style="dim", markup=False)
     while True:
-        typed = unicodedata.normalize("NFC", trimmed(console.input("   > ")))
+        typed = _typed(console, choices)
         if not typed and attribute.missing is not None:
             return None
         if number is not None:
@@ -437,11 +536,11 @@ def _ask_question(
             )
             continue
         if numbered and typed.isdecimal() and 1 <= int(typed[:9]) <= len(choices):
-            return int(typed) - 1
+            return order[int(typed) - 1]
         # A terminal shows no blank at the end of an answer, which an older survey may have.
         same = [code for code, choice in enumerate(choices) if typed in (choice, trimmed(choice))]
         if len(same) == 1 or typed in choices:
-            return choices.index(typed) if typed in choices else same[0]
+            return order[choices.index(typed) if typed in choices else same[0]]
         console.print("   That is none of the answers; please try again.", style="red")
 
 

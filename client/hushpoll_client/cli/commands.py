@@ -94,6 +94,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
                 ("begin", "begin", "Begin the next version of a published survey."),
                 ("check", "check", "Name all faults for which the server would refuse a manifest."),
                 ("delete", "delete", "Delete a draft for good."),
+                ("image", "image", "Keep an image on the server for the logo of a survey."),
                 ("list", "list_drafts", "List the drafts that the server keeps."),
                 ("publish", "publish", "Publish a draft."),
                 ("save", "save", "Keep a manifest as a draft, or change one."),

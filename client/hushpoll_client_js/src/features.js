@@ -13,9 +13,13 @@ import { TransportError } from "./errors.js";
  * @property {typeof import("./follow_ups.js")} [followUps]
  * @property {typeof import("./protected_groups.js")} [groups]
  * @property {typeof import("./numbers.js")} [numbers]
+ * @property {typeof import("./presentation.js")} [presenting]
  * @property {typeof import("./selects.js")} [selecting]
  * @property {typeof import("./translations.js")} [translations]
  */
+
+/** @param {unknown} selects */
+const shuffled = (selects) => Array.isArray(selects) && selects.some((one) => "shuffle" in Object(one));
 
 /**
  * The parts that a manifest uses.
@@ -34,6 +38,7 @@ export async function load(read) {
     invited: read.submission === "invited" && import("./invited.js"),
     groups: "protected" in read && import("./protected_groups.js"),
     numbers: has("number") && import("./numbers.js"),
+    presenting: (["ends", "shuffle"].some(has) || "thanks" in read || "logo" in read || shuffled(read.selects)) && import("./presentation.js"),
     selecting: "selects" in read && import("./selects.js"),
     translations: "translations" in read && import("./translations.js"),
   };

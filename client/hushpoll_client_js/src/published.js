@@ -22,9 +22,12 @@ import { DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./wording.js";
  * @property {string} title
  * @property {string} [description]
  * @property {string} [purpose]
+ * @property {string} [thanks]
+ * @property {string} [logo] What is read in its place.
  * @property {Record<string, string>} [sections] By each section's name in the survey.
- * @property {Record<string, {question?: string, categories?: string[], missing?: string, unit?: string}>} [attributes] By each attribute's name.
+ * @property {Record<string, {question?: string, categories?: string[], missing?: string, unit?: string, help?: string, ends?: string[]}>} [attributes] By each attribute's name.
  * @property {Record<string, string>} [selects] What is asked, by each select-all's name.
+ * @property {Record<string, string>} [select_help] What is read below it, by each select-all's name.
  */
 
 /**
@@ -40,6 +43,8 @@ import { DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./wording.js";
  * @property {string} [language] Language tag of the survey's own words.
  * @property {Record<string, Translation>} [translations] By language tag.
  * @property {true} [shared_device] Several people may answer on one device, each with a ledger of their own.
+ * @property {string} [thanks] What is read after answering.
+ * @property {{image: string, alt: string}} [logo] SHA-256 of an image of the server's, and what is read in its place.
  * @property {string} [opens] From when reports are taken, until before `closes`: YYYY-MM-DDTHH:MM:SSZ.
  * @property {string} [closes]
  * @property {string} epsilon Total budget of one respondent, a canonical decimal string in [1e-6, 64].
@@ -81,6 +86,9 @@ const RULES = {
   "closes?": TIME,
   "protected?": GIVEN,
   // Daily is spelled by leaving it out.
+  // Read by presentation.js.
+  "thanks?": GIVEN,
+  "logo?": GIVEN,
   "release?": oneOf("weekly", "end", "immediate"),
 };
 
@@ -107,7 +115,7 @@ export async function readPublished(value) {
     // The comparison is false where either is absent.
     must(!(opens >= closes), "closes", closes, `after ${opens}`);
     const total = parseDecimal(epsilon, "epsilon");
-    const { blocks, draws: drawing, followUps, groups, numbers, selecting, translations, invited } = await load(read);
+    const { blocks, draws: drawing, followUps, groups, numbers, presenting, selecting, translations, invited } = await load(read);
     const { invitation_key: key } = read;
     if (invited) invited.checkKey(key);
     else must(!key, "invitation_key", key, "absent");
@@ -128,6 +136,7 @@ export async function readPublished(value) {
     const layout = layOut(drawing?.drawParts(parts, draws) ?? parts);
     must(format === 1 || layout.recordSize <= 1024, String(later), layout.recordSize, "at most 1024 bytes");
     checkAttributes(attributes);
+    presenting?.checkPresentation({ ...read, attributes });
     translations?.checkTranslations({ ...read, attributes });
     must(!joint || split !== "k-based", "split", split, "another: there are blocks");
     selecting?.checkDrawn(selects, layout.fields);

@@ -7,12 +7,14 @@
  * categories differ, `"hushpollCategories": {"5": "very happy"}` translates. SurveyJS's own choices (None, Refuse to answer, Don't know)
  * are the attribute's missing category, unless they are translated or are categories; None of a checkbox is a "no" to each choice.
  * A question that answers a follow-up has a `visibleIf` that says when it is asked; `showFollowUps` writes it.
+ * `formOf` makes a form of a survey, marks included.
  */
 
 import { HushpollError, InvalidParameter } from "./errors.js";
 import { fieldsOf } from "./surveyjs_questions.js";
 import { keyOf } from "./surveyjs_refusals.js";
 
+export { formOf } from "./surveyjs_form.js";
 export { showFollowUps } from "./surveyjs_questions.js";
 
 /** @typedef {import("./client.js").SurveyClient} SurveyClient */

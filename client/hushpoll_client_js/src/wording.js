@@ -17,6 +17,8 @@ export const SELECTED = "selected";
 export const TITLE = text(200);
 export const QUESTION = text(1000);
 export const SECTION = text(200);
+export const HELP = text(1000, /\n/g);
+export const THANKS = text(2000, /\n/g);
 export const DESCRIPTION = text(5000, /\n/g);
 export const PURPOSE = text(2000, /\n/g);
 
@@ -31,22 +33,27 @@ export const PURPOSE = text(2000, /\n/g);
 export function inLanguage(published, language) {
   const words = language === undefined ? undefined : new Map(Object.entries(published.translations ?? {})).get(language);
   if (!words) return published;
-  const { title, description, purpose } = words;
+  const { title, description, purpose, thanks, logo } = words;
   const questions = new Map(Object.entries(words.attributes ?? {}));
   const sections = new Map(Object.entries(words.sections ?? {}));
   const asked = new Map(Object.entries(words.selects ?? {}));
+  const helps = new Map(Object.entries(words.select_help ?? {}));
   return {
     ...published,
     title,
     description,
     purpose,
-    selects: published.selects?.map((select) => ({ ...select, question: asked.get(select.name) })),
+    ...(thanks === undefined ? {} : { thanks }),
+    ...(published.logo && logo !== undefined ? { logo: { ...published.logo, alt: logo } } : {}),
+    selects: published.selects?.map((select) => ({ ...select, question: asked.get(select.name), help: helps.get(select.name) })),
     attributes: published.attributes.map((attribute) => {
-      const { question, missing, categories, unit } = questions.get(attribute.name) ?? {};
+      const { question, missing, categories, unit, help, ends } = questions.get(attribute.name) ?? {};
       return {
         ...attribute,
         question,
         missing,
+        help,
+        ends,
         ...(attribute.number && unit ? { number: { ...attribute.number, unit } } : {}),
         domain: [categories ?? attribute.categories, missing ?? [], attribute.ask_if ? NOT_ASKED : []].flat(),
         section: attribute.section === undefined ? undefined : sections.get(attribute.section),

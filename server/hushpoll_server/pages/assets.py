@@ -36,6 +36,12 @@ PARTS: Final[Mapping[str, Callable[[Published], object]]] = {
     "follow_ups": lambda survey: any(one.ask_if is not None for one in survey.attributes),
     "invited": lambda survey: survey.submission == INVITED,
     "numbers": lambda survey: any(one.number is not None for one in survey.attributes),
+    "presentation": lambda survey: (
+        survey.thanks
+        or survey.logo
+        or any(one.ends is not None or one.shuffle is not None for one in survey.attributes)
+        or any(select.shuffle is not None for select in survey.selects)
+    ),
     "protected_groups": lambda survey: survey.protected is not None,
     "selects": lambda survey: survey.selects,
     "translations": lambda survey: survey.translations,

@@ -73,7 +73,8 @@ class Question:
     ``scale`` lays few choices out in a row, the missing category below it. ``section`` is a
     heading above the question, where one begins. ``router`` is the question that decides whether a
     follow-up is asked. A select-all is one question of the kind ``options``, with the name and the
-    text of each option, and how many of them are selected. ``unit`` is that of a number.
+    text of each option, and how many of them are selected. ``unit`` is that of a number. ``help``
+    stands below the question, and ``ends`` at the two ends of a scale.
     """
 
     attribute: str
@@ -90,6 +91,13 @@ class Question:
     options: tuple[tuple[str, str], ...] = ()
     limits: tuple[int, int] = (0, 0)
     unit: str | None = None
+    help: str | None = None
+    ends: tuple[str, str] | None = None
+
+    @property
+    def outermost(self) -> tuple[str, str]:
+        """The first and the last answer of a scale."""
+        return (self.least, self.most) if self.least else (self.steps[0][1], self.steps[-1][1])
 
     @property
     def limits_key(self) -> str:
@@ -125,14 +133,18 @@ def questions(published: Published, wording: Wording | None = None) -> tuple[Que
             _question(attribute, text, domain, None if section == previous else section),
             router=None if attribute.ask_if is None else texts[attribute.ask_if.router],
             unit=unit,
+            help=words,
+            ends=ends,
         )
-        for attribute, text, domain, section, previous, unit in zip(
+        for attribute, text, domain, section, previous, unit, words, ends in zip(
             published.attributes,
             wording.questions,
             wording.domains,
             wording.sections,
             before,
             wording.units,
+            wording.helps,
+            wording.ends,
             strict=True,
         )
     )
@@ -144,8 +156,10 @@ def _with_selects(
 ) -> tuple[Question, ...]:
     """Return questions with the options of each select-all as one."""
     by_option = {
-        name: (select, text)
-        for select, text in zip(published.selects, wording.selects, strict=True)
+        name: (select, text, words)
+        for select, text, words in zip(
+            published.selects, wording.selects, wording.select_helps, strict=True
+        )
         for name in select.attributes
     }
     texts = {question.attribute: question.text for question in asked}
@@ -154,7 +168,7 @@ def _with_selects(
         if question.attribute not in by_option:
             found.append(question)
             continue
-        select, text = by_option[question.attribute]
+        select, text, words = by_option[question.attribute]
         if question.attribute == select.attributes[0]:
             found.append(
                 Question(
@@ -166,6 +180,7 @@ def _with_selects(
                     section=question.section,
                     options=tuple((name, texts[name]) for name in select.attributes),
                     limits=(select.at_least, select.at_most),
+                    help=words,
                 )
             )
     return tuple(found)
@@ -285,6 +300,16 @@ def asset(build: str, path: str) -> Response:
     if path == WORKER:
         # It serves the pages, not only what lies beside it.
         answer.headers["Service-Worker-Allowed"] = f"{request.script_root}/"
+    return answer
+
+
+@pages.get("/image/<digest>")
+def image(digest: str) -> Response:
+    """Return an image that surveys show, to be kept for ever: its name is its hash."""
+    row = services().images.find(digest)
+    answer = Response(row.body, mimetype=row.media_type)
+    answer.headers["Cache-Control"] = FOR_EVER
+    answer.headers["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
     return answer
 
 

@@ -17,6 +17,7 @@ from hushpoll_server.store import migrate
 from hushpoll_server.store.catalogue import OriginStore, SurveyStore, TokenStore
 from hushpoll_server.store.counts import CounterStore
 from hushpoll_server.store.database import Database
+from hushpoll_server.store.editing.images import ImageStore
 from hushpoll_server.store.invitations import InvitationStore
 from hushpoll_server.store.reports import ReportStore
 from hushpoll_server.store.withdrawals import WithdrawalStore
@@ -56,7 +57,10 @@ class DeviceServices:
         self.access = Access(self.tokens, settings.clock)
         self.origins = Origins(OriginStore(self.database))
         keys = InvitationKeys(settings.invitation_seed)
-        self.surveys = SurveyService(SurveyStore(self.database), settings, keys)
+        images = ImageStore(self.database)
+        self.surveys = SurveyService(
+            SurveyStore(self.database), settings, keys, has_image=images.has
+        )
         self.invitations = Invitations(InvitationStore(self.database), self.surveys, keys)
         self.workers = WorkerStore(self.database)
         self.reports = ReportStore(self.database, self.surveys.cutoff)

@@ -26,9 +26,11 @@ from hushpoll_server.services.results.releases import Releases
 from hushpoll_server.services.results.survey_reports import SurveyReports
 from hushpoll_server.services.results.weighting import Weighting
 from hushpoll_server.services.surveys.drafts import Drafts
+from hushpoll_server.services.surveys.images import Images
 from hushpoll_server.services.surveys.plans import Plans
 from hushpoll_server.store.counts import ReleaseStore
 from hushpoll_server.store.editing.drafts import DraftStore
+from hushpoll_server.store.editing.images import ImageStore
 from hushpoll_server.store.editing.publications import PublicationStore
 from hushpoll_server.store.jobs import JobStore
 from hushpoll_server.store.models import ModelStore
@@ -71,6 +73,7 @@ class Services(DeviceServices):
         self.drafts = Drafts(
             DraftStore(self.database), self.surveys, most_bytes=settings.max_manifest_bytes
         )
+        self.images = Images(ImageStore(self.database), self.surveys.now)
         self.weighting = Weighting(surveys=self.surveys, analysis=self.analysis)
         self.overviews = Overviews(
             surveys=self.surveys,

@@ -283,6 +283,17 @@ drafts = Table(
     Column("revision", Integer, nullable=False),
 )
 
+# Pictures that pages of surveys show, which everybody may load.
+images = Table(
+    "images",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("media_type", String(32), nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("added_at", BigInteger, nullable=False),
+    Column("added_by", String(80), nullable=False),
+)
+
 # Results that everybody may read; one that was taken back has neither page nor bundle any more.
 publications = Table(
     "publications",

@@ -10,18 +10,22 @@ from hushpoll_shared.spelling.canonical import LARGEST_INTEGER
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
     DESCRIPTION_LENGTH,
+    HELP_LENGTH,
     NAME_LENGTH,
     PURPOSE_LENGTH,
     QUESTION_LENGTH,
     SECTION_LENGTH,
+    THANKS_LENGTH,
     TITLE_LENGTH,
 )
 from hushpoll_shared.survey.attributes import ROLES, SCALES
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.number import AIMS, LARGEST_NUMBER, UNIT_LENGTH
+from hushpoll_shared.survey.presentation import ALT_LENGTH
 from hushpoll_shared.survey.selects import PAIRS, SHARES, WANTS
 
 _CATEGORY: Final = text(CATEGORY_LENGTH)
+_ENDS: Final[Form] = {"type": "array", "items": _CATEGORY, "minItems": 2, "maxItems": 2}
 _LIMIT: Final[Form] = {
     "type": "integer",
     "minimum": -LARGEST_NUMBER,
@@ -130,6 +134,15 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         example="How is your health in general?",
     ),
     ManifestField(
+        name="help",
+        form=text(HELP_LENGTH, lines=True),
+        allowed=f"1 to {HELP_LENGTH} characters; line breaks are kept",
+        meaning="What a respondent reads below the question, such as what counts as an answer.",
+        reason="A hint changes what an answer means as the question does, so it is part of the "
+        "digest. A device that does not know the field refuses the survey.",
+        example="Count cigarettes, and no e-cigarettes.",
+    ),
+    ManifestField(
         name="protocol",
         form=PROTOCOL,
         allowed=f"one of {', '.join(f'`{name}`' for name in PROTOCOLS)}; none for a plain "
@@ -164,6 +177,33 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         "the scores of a Net Promoter Score. Without it they are a plain list.",
         reason="An order is read faster in a row than in a list.",
         example="ordinal",
+    ),
+    ManifestField(
+        name="ends",
+        form=_ENDS,
+        allowed=f"a list of two different texts of 1 to {CATEGORY_LENGTH} characters; only with "
+        "`scale`",
+        meaning="What the first and the last answer of a scale stand for; they are shown at its "
+        "ends.",
+        reason="Numbers in a row say nothing by themselves. A device that does not know the field "
+        "refuses the survey, since who reads the scale without its ends may answer it the wrong "
+        "way round.",
+        example=["not at all", "completely"],
+    ),
+    ManifestField(
+        name="shuffle",
+        form={
+            "type": "object",
+            "properties": {"last": {"type": "integer", "minimum": 0}},
+            "additionalProperties": False,
+        },
+        allowed="a mapping, `{}` or with `last`, how many of the last categories keep their place; "
+        "at least two change places. Not with `scale`, `range` or `number`",
+        meaning="A device shows the categories in an order that it draws for each respondent. The "
+        "missing category stays last, and so do as many as `last` says.",
+        reason="What stands first is chosen more often. The order is neither kept nor sent, and "
+        "the code of an answer is its place in the manifest.",
+        example={"last": 1},
     ),
     ManifestField(
         name="ask_if",
@@ -291,6 +331,22 @@ TRANSLATION: Final[tuple[ManifestField, ...]] = (
         example="Wir planen die Sprechzeiten.",
     ),
     ManifestField(
+        name="thanks",
+        form=text(THANKS_LENGTH, lines=True),
+        allowed="needed where the survey has such a text, and refused elsewhere",
+        meaning="What is read after answering, in this language.",
+        reason="It is part of what a respondent reads.",
+        example="Danke! Die Ergebnisse stehen im Mai im Amtsblatt.",
+    ),
+    ManifestField(
+        name="logo",
+        form=text(ALT_LENGTH),
+        allowed="needed where the survey has a logo, and refused elsewhere",
+        meaning="What is read in place of the logo, in this language.",
+        reason="The image is the same in all languages, and what a screen reader says is not.",
+        example="Wappen der Stadt",
+    ),
+    ManifestField(
         name="sections",
         form={"type": "object", "additionalProperties": text(SECTION_LENGTH)},
         allowed="a mapping from each section of the survey to its name in this language",
@@ -321,6 +377,22 @@ TRANSLATED_ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         meaning="The question in this language.",
         reason="Its wording decides what the answer means.",
         example="Rauchen Sie?",
+    ),
+    ManifestField(
+        name="help",
+        form=text(HELP_LENGTH, lines=True),
+        allowed="needed where the attribute has a help text, and refused elsewhere",
+        meaning="The help text in this language.",
+        reason="It is read with the question.",
+        example="Zigaretten, ohne E-Zigaretten.",
+    ),
+    ManifestField(
+        name="ends",
+        form=_ENDS,
+        allowed="needed where the attribute has ends, and refused elsewhere",
+        meaning="The texts at the ends of the scale in this language.",
+        reason="They say which way round the scale is.",
+        example=["gar nicht", "vollkommen"],
     ),
     ManifestField(
         name="categories",

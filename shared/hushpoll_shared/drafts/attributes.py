@@ -14,6 +14,7 @@ from hushpoll_shared.spelling.text import check_name, is_name, normalized, show
 from hushpoll_shared.survey.attributes import TEXTS, Attribute
 from hushpoll_shared.survey.follow_ups import read_ask_if
 from hushpoll_shared.survey.number import Number, draft_categories, read_number
+from hushpoll_shared.survey.presentation import read_ends, read_shuffle
 from hushpoll_shared.survey.selects import LIMITS, SHARES, SelectAll
 
 
@@ -52,6 +53,8 @@ def read_attribute(value: object, *, position: int) -> Attribute:
         protocol=value.get("protocol"),
         ask_if=read_ask_if(value.get("ask_if"), where=where),
         number=number,
+        ends=read_ends(value.get("ends"), where=where),
+        shuffle=read_shuffle(value.get("shuffle"), where=where),
         **texts,  # type: ignore[arg-type]  # the constructor checks that each is a string
         **more,
     )
@@ -61,6 +64,15 @@ def read_attribute(value: object, *, position: int) -> Attribute:
         check_apart(attribute.domain, field=f"{where}.categories")
     for key in ("missing", "question", "section"):
         check_ends(getattr(attribute, key), field=f"{where}.{key}")
+    check_ends(attribute.help, field=f"{where}.help", lines=True)
+    for place, end in enumerate(attribute.ends or ()):
+        check_ends(end, field=f"{where}.ends[{place}]")
+    if attribute.shuffle is not None and value.get("range") is not None:
+        raise InvalidParameter(
+            f"{where}.shuffle is given, and the answers are a range; numbers keep their order: "
+            "leave shuffle out, or list categories",
+            field=f"{where}.shuffle",
+        )
     return attribute
 
 

@@ -19,22 +19,27 @@ def check_labels(draft: Terms) -> None:
     """
     for key in ("title", "operator"):
         check_ends(getattr(draft, key), field=key)
-    for key in ("description", "purpose"):
+    for key in ("description", "purpose", "thanks"):
         check_ends(getattr(draft, key), field=key, lines=True)
+    check_ends(None if draft.logo is None else draft.logo.alt, field="logo.alt")
     sections = [attribute.section for attribute in draft.attributes if attribute.section]
     check_apart(sections, field="attributes")
     own = {attribute.name: attribute for attribute in draft.attributes}
     for translation in draft.translations:
         where = f"translations[{translation.language}]"
         check_ends(translation.title, field=f"{where}.title")
-        for key in ("description", "purpose"):
+        for key in ("description", "purpose", "thanks"):
             check_ends(getattr(translation, key), field=f"{where}.{key}", lines=True)
+        check_ends(translation.logo, field=f"{where}.logo")
         for name, words in translation.sections:
             check_ends(words, field=f"{where}.sections[{name}]"[:200])
         for question in translation.questions:
             path = f"{where}.attributes[{question.name}]"
             for key in ("question", "missing"):
                 check_ends(getattr(question, key), field=f"{path}.{key}")
+            check_ends(question.help, field=f"{path}.help", lines=True)
+            for place, end in enumerate(question.ends or ()):
+                check_ends(end, field=f"{path}.ends[{place}]")
             for position, category in enumerate(question.categories or ()):
                 check_ends(category, field=f"{path}.categories[{position}]")
             if question.categories is not None:

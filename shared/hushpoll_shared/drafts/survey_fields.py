@@ -20,11 +20,13 @@ from hushpoll_shared.spelling.text import (
     NAME_LENGTH,
     OPERATOR_LENGTH,
     PURPOSE_LENGTH,
+    THANKS_LENGTH,
     TITLE_LENGTH,
 )
 from hushpoll_shared.survey.asked_pairs import MOST_PAIRS
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_shared.survey.draws import SHORTHAND
+from hushpoll_shared.survey.presentation import ALT_LENGTH
 from hushpoll_shared.survey.terms import (
     DAILY,
     DEFAULT_BATCH,
@@ -88,6 +90,36 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         meaning="What the answers are used for.",
         reason="Consent is to a purpose, so the purpose is part of the digest.",
         example="We plan the opening hours of the town's clinics.",
+    ),
+    ManifestField(
+        name="thanks",
+        form=text(THANKS_LENGTH, lines=True),
+        allowed=f"1 to {THANKS_LENGTH} characters; line breaks are kept",
+        meaning="What a respondent reads after answering, such as where results will be found.",
+        reason="Who gave answers wants to know what comes of them.",
+        example="Thank you! The results will be in the town's gazette in May.",
+    ),
+    ManifestField(
+        name="logo",
+        form={
+            "type": "object",
+            "properties": {
+                "image": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+                "alt": text(ALT_LENGTH),
+            },
+            "required": ["image", "alt"],
+            "additionalProperties": False,
+        },
+        allowed="a mapping with `image`, the SHA-256 of an image that the server keeps "
+        "(`hushpoll draft image FILE`, or the draft's form on the dashboard), and `alt`, 1 to "
+        f"{ALT_LENGTH} characters that are read in its place",
+        meaning="A picture above the title of the hosted page. Terminals show none.",
+        reason="An image from elsewhere would tell another server who reads the page. It is named "
+        "by its hash, so that it cannot change under the digest, and is no part of a record.",
+        example={
+            "image": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            "alt": "Coat of arms of Example Town",
+        },
     ),
     ManifestField(
         name="language",

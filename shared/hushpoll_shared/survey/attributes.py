@@ -20,6 +20,7 @@ from hushpoll_shared.spelling.canonical import LARGEST_INTEGER
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
+    HELP_LENGTH,
     QUESTION_LENGTH,
     SECTION_LENGTH,
     check_name,
@@ -29,13 +30,14 @@ from hushpoll_shared.spelling.text import (
 )
 from hushpoll_shared.survey.follow_ups import NOT_ASKED, AskIf
 from hushpoll_shared.survey.number import Number, draw_anchor, place_of
+from hushpoll_shared.survey.presentation import Shuffle, check_ends_of_scale
 
 ROLES: Final = ("sensitive", "plain", "target")
 ORDINAL: Final = "ordinal"
 NPS: Final = "nps"
 SCALES: Final = (ORDINAL, NPS)
 NPS_CATEGORIES: Final = tuple(str(score) for score in range(11))
-TEXTS: Final = ("missing", "question", "positive", "section", "scale")
+TEXTS: Final = ("missing", "question", "positive", "section", "scale", "help")
 """Optional fields of an attribute that are text, in a draft as in a published survey."""
 
 
@@ -65,6 +67,12 @@ class Attribute:
     scale : str or None
         How the answers are laid out: ``"ordinal"`` for categories that go from one end to the
         other, ``"nps"`` for the scores 0 to 10 of a Net Promoter Score; None for a plain list.
+    help : str or None
+        What a respondent reads below the question, up to 1000 characters, with line feeds.
+    ends : (str, str) or None
+        Of a scale, what its first and its last answer stand for, each up to 200 characters.
+    shuffle : Shuffle or None
+        That a device draws the order in which it shows the answers.
     ask_if : AskIf or None
         Of a follow-up, after which answers to its router it is asked. It has one more category, the
         last of all: `NOT_ASKED`.
@@ -90,6 +98,9 @@ class Attribute:
     scale: str | None = None
     ask_if: AskIf | None = None
     number: Number | None = None
+    help: str | None = None
+    ends: tuple[str, str] | None = None
+    shuffle: Shuffle | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, field="attributes[].name")
@@ -102,6 +113,8 @@ class Attribute:
         self._check_domain(where)
         if self.question is not None:
             check_text(self.question, field=f"{where}.question", longest=QUESTION_LENGTH)
+        if self.help is not None:
+            check_text(self.help, field=f"{where}.help", longest=HELP_LENGTH, lines=True)
         if self.protocol is not None:
             self._check_protocol(where)
         if self.positive is not None:
@@ -112,6 +125,7 @@ class Attribute:
             self._check_scale(where)
         if self.number is not None:
             self._check_number(self.number, where)
+        self._check_layout(where)
 
     def _check_domain(self, where: str) -> None:
         seen: set[str] = set()
@@ -181,6 +195,28 @@ class Attribute:
                 "range: [0, 10] in place of its categories",
                 field=f"{where}.scale",
             )
+
+    def _check_layout(self, where: str) -> None:
+        if self.ends is not None:
+            if self.scale is None:
+                raise InvalidParameter(
+                    f"{where}.ends is {show(list(self.ends))}, and the question has no scale; only "
+                    "the ends of a scale have texts: add scale: ordinal, or leave ends out",
+                    field=f"{where}.ends",
+                )
+            check_ends_of_scale(self.ends, where=where)
+        if self.shuffle is None:
+            return
+        for key in ("scale", "number"):
+            value = getattr(self, key)
+            if value is not None:
+                shown = "given" if key == "number" else show(value)
+                raise InvalidParameter(
+                    f"{where}.shuffle is given, and {key} is {shown}; answers that are ordered "
+                    f"keep their order: leave shuffle or {key} out",
+                    field=f"{where}.shuffle",
+                )
+        self.shuffle.check(f"{where}.shuffle", len(self.categories))
 
     def _check_number(self, number: Number, where: str) -> None:
         if self.role == "target":
@@ -361,7 +397,9 @@ class Attribute:
             )
         values = tuple(map(str, range(self.number.low, self.number.high + 1)))
         return Attribute(
-            self.name, self.role, values, self.missing, self.question, ask_if=self.ask_if
+            *(self.name, self.role, values, self.missing, self.question),
+            ask_if=self.ask_if,
+            help=self.help,
         )
 
     @cached_property
@@ -375,10 +413,14 @@ class Attribute:
             document["categories"] = list(self.categories)
         else:
             document["number"] = self.number.to_dict()
-        for key in ("missing", "question", "protocol", "positive", "section", "scale"):
+        for key in ("missing", "question", "protocol", "positive", "section", "scale", "help"):
             value = getattr(self, key)
             if value is not None:
                 document[key] = value
+        if self.ends is not None:
+            document["ends"] = list(self.ends)
+        if self.shuffle is not None:
+            document["shuffle"] = self.shuffle.to_dict()
         if self.ask_if is not None:
             document["ask_if"] = self.ask_if.to_dict()
         return document

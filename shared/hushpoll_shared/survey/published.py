@@ -49,6 +49,7 @@ from hushpoll_shared.survey.draws import Draw, check_claims, divide, marked
 from hushpoll_shared.survey.follow_ups import check_follow_ups, read_ask_if, routers_of
 from hushpoll_shared.survey.number import read_number
 from hushpoll_shared.survey.option_texts import said_of_options
+from hushpoll_shared.survey.presentation import read_ends, read_shuffle
 from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.selects import check_selects
 from hushpoll_shared.survey.terms import INVITED, MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
@@ -78,7 +79,7 @@ _REQUIRED: Final = (
 _KEYS: Final = frozenset({*_REQUIRED, *OPTIONAL, "invitation_key"})
 _BLOCKS_KEYS: Final = frozenset({*_KEYS, "together", "selects", "draws"})
 _CLEAR_REQUIRED: Final = ("name", "role", "categories")
-_CLEAR_KEYS: Final = frozenset({*_CLEAR_REQUIRED, *TEXTS})
+_CLEAR_KEYS: Final = frozenset({*_CLEAR_REQUIRED, *TEXTS, "ends", "shuffle"})
 _PERTURBED_REQUIRED: Final = (*_CLEAR_REQUIRED, "protocol", "epsilon", "parameters", "thresholds")
 _LATER_KEYS: Final = ("ask_if", "number")
 """Fields of an attribute that only `BLOCKS_FORMAT` has."""
@@ -532,6 +533,8 @@ def _read_attribute(
         block=None if owner is None else owner.name,
         ask_if=read_ask_if(value.get("ask_if"), where=where),
         number=read_number(value.get("number"), where=where, published=True),
+        ends=read_ends(value.get("ends"), where=where),
+        shuffle=read_shuffle(value.get("shuffle"), where=where),
         **{key: value.get(key) for key in TEXTS},
     )
     if not perturbed:
@@ -556,7 +559,7 @@ def _check_translations(translations: object) -> None:
             continue
         where = f"translations[{tag}]"
         _check_no_null(words, where)
-        for key in ("sections", "attributes", "selects"):
+        for key in ("sections", "attributes", "selects", "select_help"):
             if words.get(key) == {}:
                 path = f"{where}.{key}"
                 raise InvalidParameter(f"{path} is empty; leave it out", field=path)

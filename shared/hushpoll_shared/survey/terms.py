@@ -14,6 +14,7 @@ from hushpoll_shared.spelling.text import (
     DESCRIPTION_LENGTH,
     OPERATOR_LENGTH,
     PURPOSE_LENGTH,
+    THANKS_LENGTH,
     TITLE_LENGTH,
     check_name,
     check_text,
@@ -31,6 +32,7 @@ from hushpoll_shared.survey.budget import UNIFORM, Split
 from hushpoll_shared.survey.drawn_selects import check_drawn_selects
 from hushpoll_shared.survey.draws import Draw, check_draws, check_split_of_draws, read_draws
 from hushpoll_shared.survey.follow_ups import check_follow_ups
+from hushpoll_shared.survey.presentation import Logo, read_logo
 from hushpoll_shared.survey.protected import Protected, read_protected
 from hushpoll_shared.survey.selects import (
     Selection,
@@ -64,11 +66,11 @@ MOST_ATTRIBUTES: Final = 256
 DEFAULT_BATCH: Final = 100
 SMALL_BATCH: Final = 20
 """Minimum batches below this are warned of."""
-TEXTS: Final = ("title", "description", "operator", "purpose")
+TEXTS: Final = ("title", "description", "operator", "purpose", "thanks")
 """Fields that an author types as text."""
 OPTIONAL: Final = (
     *("description", "operator", "purpose", "language", "translations", "shared_device"),
-    *("opens", "closes", "protected", "release"),
+    *("opens", "closes", "protected", "release", "thanks", "logo"),
 )
 """Fields that a draft and a published survey may leave out."""
 
@@ -104,6 +106,10 @@ class Terms:
         Who asks and is responsible, up to 200 characters.
     purpose : str or None
         What the answers are used for, up to 2000 characters, with line feeds.
+    thanks : str or None
+        What is read after answering, up to 2000 characters, with line feeds.
+    logo : Logo or None
+        A picture above the title of the hosted page.
     language : str or None
         Language tag of the survey's own words, such as ``en`` or ``pt-BR``.
     translations : tuple of Translation
@@ -151,6 +157,8 @@ class Terms:
     submission: str = "open"
     minimum_batch: int = DEFAULT_BATCH
     release: str = DAILY
+    thanks: str | None = None
+    logo: Logo | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, field="name")
@@ -171,6 +179,8 @@ class Terms:
             description=self.description,
             purpose=self.purpose,
             selects=self.selects,
+            thanks=self.thanks,
+            logo=self.logo,
         )
         check_selects(self.selects, self.attributes, self.together)
         check_together(self.together, self.attributes)
@@ -244,6 +254,8 @@ class Terms:
             description=self.description,
             purpose=self.purpose,
             selects=self.selects,
+            thanks=self.thanks,
+            logo=self.logo,
         )
 
     def _check_presentation(self) -> None:
@@ -251,6 +263,8 @@ class Terms:
             check_text(self.operator, field="operator", longest=OPERATOR_LENGTH)
         if self.purpose is not None:
             check_text(self.purpose, field="purpose", longest=PURPOSE_LENGTH, lines=True)
+        if self.thanks is not None:
+            check_text(self.thanks, field="thanks", longest=THANKS_LENGTH, lines=True)
         if self.language is not None:
             check_language(self.language, field="language")
         if type(self.shared_device) is not bool:
@@ -304,10 +318,12 @@ class Terms:
             "minimum_batch": self.minimum_batch,
             "attributes": [attribute.to_dict() for attribute in self.attributes],
         }
-        for key in ("description", "operator", "purpose", "language", "opens", "closes"):
+        for key in ("description", "operator", "purpose", "language", "opens", "closes", "thanks"):
             value = getattr(self, key)
             if value is not None:
                 document[key] = value
+        if self.logo is not None:
+            document["logo"] = self.logo.to_dict()
         if self.translations:
             document["translations"] = {
                 translation.language: translation.to_dict() for translation in self.translations
@@ -330,7 +346,7 @@ class Terms:
 
 _READ_AS_THEY_ARE: Final = (
     *("name", "version", "title", "epsilon", "description", "operator", "purpose", "language"),
-    *("shared_device", "opens", "closes", "submission", "minimum_batch", "release"),
+    *("shared_device", "opens", "closes", "submission", "minimum_batch", "release", "thanks"),
 )
 
 
@@ -357,6 +373,7 @@ def read_terms(document: Mapping[str, Any], *, canonical: bool) -> dict[str, Any
     terms["together"] = with_limits(together, terms["selects"])
     terms["draws"] = read_draws(document.get("draws"), published=canonical)
     terms["translations"] = read_translations(document.get("translations"))
+    terms["logo"] = read_logo(document.get("logo"))
     terms["protected"] = read_protected(document.get("protected"), canonical=canonical)
     return terms
 

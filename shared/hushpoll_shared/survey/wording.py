@@ -16,9 +16,11 @@ from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
     DESCRIPTION_LENGTH,
+    HELP_LENGTH,
     PURPOSE_LENGTH,
     QUESTION_LENGTH,
     SECTION_LENGTH,
+    THANKS_LENGTH,
     TITLE_LENGTH,
     check_text,
     normalized,
@@ -26,14 +28,25 @@ from hushpoll_shared.spelling.text import (
 )
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.number import UNIT_LENGTH
+from hushpoll_shared.survey.presentation import (
+    ALT_LENGTH,
+    Logo,
+    check_ends_of_scale,
+    read_ends,
+)
 from hushpoll_shared.survey.selects import Selection
 
 MOST_TRANSLATIONS: Final = 100
 
 # BCP 47, of which a survey needs the language, the script and the region.
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
-_KEYS: Final = frozenset({"title", "description", "purpose", "sections", "attributes", "selects"})
-_ATTRIBUTE_KEYS: Final = frozenset({"question", "categories", "missing", "unit"})
+_KEYS: Final = frozenset(
+    {
+        *("title", "description", "purpose", "thanks", "logo"),
+        *("sections", "attributes", "selects", "select_help"),
+    }
+)
+_ATTRIBUTE_KEYS: Final = frozenset({"question", "categories", "missing", "unit", "help", "ends"})
 
 
 @dataclass(frozen=True)
@@ -53,6 +66,10 @@ class Question:
         Label of the missing category; None where the attribute has none.
     unit : str or None
         Of a number; None where its unit is not translated, such as kg.
+    help : str or None
+        What is read below the question; None where the attribute has no such text.
+    ends : (str, str) or None
+        What is read at the ends of a scale; None where the attribute has no such texts.
     """
 
     name: str
@@ -60,6 +77,8 @@ class Question:
     categories: tuple[str, ...] | None = None
     missing: str | None = None
     unit: str | None = None
+    help: str | None = None
+    ends: tuple[str, str] | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the words as JSON, without the name and without what is absent."""
@@ -72,6 +91,10 @@ class Question:
             document["missing"] = self.missing
         if self.unit is not None:
             document["unit"] = self.unit
+        if self.help is not None:
+            document["help"] = self.help
+        if self.ends is not None:
+            document["ends"] = list(self.ends)
         return document
 
 
@@ -93,6 +116,11 @@ class Translation:
         The attributes whose words are translated, in the order of their names.
     selects : tuple of (str, str)
         Name and question of each select-all of a published survey, in the order of their names.
+    select_help : tuple of (str, str)
+        Name and help text of each that has one, in the order of their names.
+    thanks, logo : str or None
+        What is read after answering, and in place of the logo, of which each is translated if it is
+        there.
     """
 
     language: str
@@ -102,11 +130,14 @@ class Translation:
     sections: tuple[tuple[str, str], ...] = ()
     questions: tuple[Question, ...] = ()
     selects: tuple[tuple[str, str], ...] = ()
+    select_help: tuple[tuple[str, str], ...] = ()
+    thanks: str | None = None
+    logo: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the translation as JSON, without its language and without what is absent."""
         document: dict[str, object] = {"title": self.title}
-        for key in ("description", "purpose"):
+        for key in ("description", "purpose", "thanks", "logo"):
             value = getattr(self, key)
             if value is not None:
                 document[key] = value
@@ -116,6 +147,8 @@ class Translation:
             document["attributes"] = {one.name: one.to_dict() for one in self.questions}
         if self.selects:
             document["selects"] = dict(self.selects)
+        if self.select_help:
+            document["select_help"] = dict(self.select_help)
         return document
 
 
@@ -140,6 +173,12 @@ class Wording:
         Of each select-all what is asked; its name where it has no question.
     units : tuple of (str or None)
         Of each attribute the unit of its number.
+    helps, select_helps : tuple of (str or None)
+        Of each attribute and of each select-all what is read below the question.
+    ends : tuple of ((str, str) or None)
+        Of each attribute what is read at the ends of its scale.
+    thanks, logo : str or None
+        What is read after answering, and in place of the logo.
     """
 
     language: str | None
@@ -151,6 +190,11 @@ class Wording:
     sections: tuple[str | None, ...]
     selects: tuple[str, ...] = ()
     units: tuple[str | None, ...] = ()
+    helps: tuple[str | None, ...] = ()
+    select_helps: tuple[str | None, ...] = ()
+    ends: tuple[tuple[str, str] | None, ...] = ()
+    thanks: str | None = None
+    logo: str | None = None
 
 
 def check_language(value: object, *, field: str) -> str:
@@ -203,6 +247,7 @@ def _read(language: str, value: object) -> Translation:
     sections = _mapping(document.get("sections", {}), f"{where}.sections")
     attributes = _mapping(document.get("attributes", {}), f"{where}.attributes")
     selects = _mapping(document.get("selects", {}), f"{where}.selects")
+    select_help = _mapping(document.get("select_help", {}), f"{where}.select_help")
     return Translation(
         language,
         _words(document["title"]),
@@ -211,6 +256,9 @@ def _read(language: str, value: object) -> Translation:
         tuple(sorted((_words(name), _words(words)) for name, words in sections.items())),
         tuple(_read_question(name, attributes[name], where) for name in sorted(attributes)),
         tuple(sorted((_words(name), _words(words)) for name, words in selects.items())),
+        tuple(sorted((_words(name), _words(words)) for name, words in select_help.items())),
+        _words(document.get("thanks")),
+        _words(document.get("logo")),
     )
 
 
@@ -230,6 +278,8 @@ def _read_question(name: str, value: object, where: str) -> Question:
         None if categories is None else tuple(_words(category) for category in categories),
         _words(document.get("missing")),
         _words(document.get("unit")),
+        _words(document.get("help")),
+        read_ends(document.get("ends"), where=path),
     )
 
 
@@ -252,6 +302,8 @@ def check_translations(
     description: str | None,
     purpose: str | None,
     selects: Sequence[Selection] = (),
+    thanks: str | None = None,
+    logo: Logo | None = None,
 ) -> None:
     """Refuse translations that are incomplete or translate what the survey does not have.
 
@@ -280,8 +332,11 @@ def check_translations(
         for key, own, longest in (
             ("description", description, DESCRIPTION_LENGTH),
             ("purpose", purpose, PURPOSE_LENGTH),
+            ("thanks", thanks, THANKS_LENGTH),
         ):
             _check_both(own, getattr(translation, key), f"{where}.{key}", longest, lines=True)
+        alt = None if logo is None else logo.alt
+        _check_both(alt, translation.logo, f"{where}.logo", ALT_LENGTH)
         _check_sections(translation, attributes, where)
         _check_questions(translation, attributes, where)
         _check_selects(translation, selects, where)
@@ -293,6 +348,11 @@ def _check_selects(translation: Translation, selects: Sequence[Selection], where
     for name in sorted({*own, *words}):
         path = f"{where}.selects[{name}]"[:200]
         _check_both(own.get(name), words.get(name), path, QUESTION_LENGTH)
+    own = {select.name: select.help for select in selects}
+    words = dict(translation.select_help)
+    for name in sorted({*own, *words}):
+        path = f"{where}.select_help[{name}]"[:200]
+        _check_both(own.get(name), words.get(name), path, HELP_LENGTH, lines=True)
 
 
 def _check_sections(translation: Translation, attributes: Sequence[Attribute], where: str) -> None:
@@ -324,8 +384,25 @@ def _check_questions(translation: Translation, attributes: Sequence[Attribute], 
             raise InvalidParameter(f"{path} translates nothing; remove it", field=path)
         _check_both(attribute.question, question.question, f"{path}.question", QUESTION_LENGTH)
         _check_both(attribute.missing, question.missing, f"{path}.missing", CATEGORY_LENGTH)
+        _check_both(attribute.help, question.help, f"{path}.help", HELP_LENGTH, lines=True)
+        _check_ends(attribute, question, path)
         _check_unit(attribute, question, path)
         _check_categories(attribute, question, path)
+
+
+def _check_ends(attribute: Attribute, question: Question, path: str) -> None:
+    if attribute.ends is None and question.ends is not None:
+        raise InvalidParameter(
+            f"{path}.ends translates what the survey does not have; remove it", field=f"{path}.ends"
+        )
+    if attribute.ends is not None and question.ends is None:
+        raise InvalidParameter(
+            f"{path}.ends is missing: a respondent reads one language; translate "
+            f"{show(list(attribute.ends))}",
+            field=f"{path}.ends",
+        )
+    if question.ends is not None:
+        check_ends_of_scale(question.ends, where=path)
 
 
 def _check_unit(attribute: Attribute, question: Question, path: str) -> None:
@@ -399,6 +476,8 @@ def wording(
     description: str | None,
     purpose: str | None,
     selects: Sequence[Selection] = (),
+    thanks: str | None = None,
+    logo: Logo | None = None,
 ) -> Wording:
     """Return what a respondent reads: the survey's own words, or those of a translation."""
     if translation is None:
@@ -412,6 +491,11 @@ def wording(
             tuple(attribute.section for attribute in attributes),
             tuple(select.question or select.name for select in selects),
             tuple(None if one.number is None else one.number.unit for one in attributes),
+            tuple(attribute.help for attribute in attributes),
+            tuple(select.help for select in selects),
+            tuple(attribute.ends for attribute in attributes),
+            thanks,
+            None if logo is None else logo.alt,
         )
     words = {question.name: question for question in translation.questions}
     sections = dict(translation.sections)
@@ -437,4 +521,9 @@ def wording(
             question.unit or (None if attribute.number is None else attribute.number.unit)
             for question, attribute in zip(questions, attributes, strict=True)
         ),
+        tuple(question.help for question in questions),
+        tuple(dict(translation.select_help).get(select.name) for select in selects),
+        tuple(question.ends for question in questions),
+        translation.thanks,
+        translation.logo,
     )

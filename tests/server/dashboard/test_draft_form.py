@@ -36,6 +36,8 @@ EVERYTHING: dict[str, Any] = {
     "description": "Two\nlines.",
     "operator": "Institute of Public Health",
     "purpose": "We plan opening hours.",
+    "thanks": "Thank you!\nResults come in May.",
+    "logo": {"image": "0a" * 32, "alt": "Coat of arms"},
     "language": "en",
     "shared_device": True,
     "epsilon": 2.5,
@@ -55,6 +57,8 @@ EVERYTHING: dict[str, Any] = {
             "missing": "Prefer not to say",
             "section": "Health",
             "scale": "ordinal",
+            "ends": ["very good", "very bad"],
+            "help": "In the last year.\nOf all kinds.",
             "protocol": "OUE",
         },
         {**SCORES, "section": "Work"},
@@ -63,6 +67,7 @@ EVERYTHING: dict[str, Any] = {
             "role": "target",
             "categories": ["low", "high"],
             "positive": "high",
+            "shuffle": {},
             "section": "Work",
             "protocol": "GRR",
         },
@@ -74,10 +79,14 @@ EVERYTHING: dict[str, Any] = {
             "title": "Jedes Feld",
             "description": "Zwei\nZeilen.",
             "purpose": "Wir planen Sprechzeiten.",
+            "thanks": "Danke!\nErgebnisse kommen im Mai.",
+            "logo": "Wappen",
             "sections": {"Health": "Gesundheit", "Work": "Arbeit"},
             "attributes": {
                 "health": {
                     "question": "Wie geht es Ihnen?",
+                    "ends": ["sehr gut", "sehr schlecht"],
+                    "help": "Im letzten Jahr.\nIn jeder Hinsicht.",
                     "categories": ["Gut", "Mittel", "Schlecht"],
                     "missing": "Keine Angabe",
                 }
@@ -240,9 +249,10 @@ def test_manifest_of_the_samples_has_every_field_that_an_author_may_write():
     assert follow_up.kept == {}
     assert set(words) == names(TRANSLATION)
     assert {*words["attributes"]["health"], "unit"} == names(TRANSLATED_ATTRIBUTE)
-    assert form_of(EVERYTHING).survey.kept == {"population": EVERYTHING["population"]}
+    logo = {"logo": EVERYTHING["logo"], "population": EVERYTHING["population"]}
+    assert form_of(EVERYTHING).survey.kept == logo
     assert [one.kept for one in form_of(EVERYTHING).questions] == [{}, {}, {}]
-    assert form_of(EVERYTHING).languages[0].kept == {}
+    assert form_of(EVERYTHING).languages[0].kept == {"logo": "Wappen"}
 
 
 @pytest.mark.parametrize("manifest", SAMPLES, ids=lambda manifest: manifest["name"])
@@ -268,10 +278,17 @@ def translated(draw: st.DrawFn) -> dict[str, Any]:
     words: dict[str, Any] = {}
     for place in range(draw(st.integers(1, 3))):
         question = {"name": f"q{place}", "role": "sensitive", "categories": draw(CATEGORIES)}
-        for member in draw(st.sets(st.sampled_from(["question", "missing", "section"]))):
+        for member in draw(st.sets(st.sampled_from(["question", "missing", "section", "help"]))):
             question[member] = draw(TEXT)
+        if draw(st.booleans()):
+            question["ends"] = [draw(TEXT), draw(TEXT)]
+        if draw(st.booleans()):
+            question["shuffle"] = draw(
+                st.sampled_from([{}, {"last": 1}, {"last": 0}, {"later": 1}])
+            )
         questions.append(question)
         members = {"question": TEXT, "missing": TEXT, "categories": CATEGORIES, "later": TEXT}
+        members |= {"help": TEXT, "ends": st.lists(TEXT, min_size=1, max_size=2)}
         chosen = draw(st.sets(st.sampled_from(sorted(members))))
         words[f"q{place}"] = {member: draw(members[member]) for member in chosen} | {"x": None}
     sections = draw(st.dictionaries(TEXT, TEXT, max_size=2))
@@ -418,11 +435,11 @@ def test_empty_cells_are_not_translated_and_counted():
 
     cells = [f"t0-{cell.name}" for cell in form_of(EVERYTHING).languages[0].cells]
     language = form_of(EVERYTHING).languages[0]
-    assert (language.needed, language.lacking, language.as_they_are) == (7, 0, 1)
+    assert (language.needed, language.lacking, language.as_they_are) == (11, 0, 1)
     emptied = words_after(dict.fromkeys(cells, ""))
     assert emptied == {}
     language = form_of({**EVERYTHING, "translations": {"de": emptied}}).languages[0]
-    assert (language.needed, language.lacking, language.as_they_are) == (7, 7, 2)
+    assert (language.needed, language.lacking, language.as_they_are) == (11, 11, 2)
     part = words_after({"t0-q0-a1": ""})["attributes"]["health"]
     assert part["categories"] == ["Gut", "", "Schlecht"]
     # What the survey no longer has is shown, so that its translation is emptied and not lost.

@@ -9,10 +9,11 @@ import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import analyst_command, version_of, version_option
-from hushpoll_protocols.errors import HushpollError
+from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_shared.cli.manifest_commands import refusal, with_lines
 from hushpoll_shared.cli.terminal import emit_answer, usable
 from hushpoll_shared.reading.documents import read_document
+from hushpoll_shared.survey.presentation import IMAGE_BYTES
 
 MANIFEST = click.argument("manifest", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 REVISION = click.option(
@@ -84,6 +85,32 @@ def save(
     else:
         answer = client.replace_draft(draft_id, document, revision=revision)
     emit_answer(answer, _line, as_json=as_json)
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@analyst_command
+def image(client: AnalystClient, file: Path, as_json: bool) -> None:
+    """Keep FILE, a PNG, JPEG, WebP or GIF, on the server for the logo of a survey.
+
+    It has at most 256 KiB and 2000 pixels each way. Everybody may load it, with all that the file
+    says beside the picture, such as where a photograph was taken.
+    """
+    size = file.stat().st_size
+    if size > IMAGE_BYTES:
+        raise InvalidParameter(
+            f"{file.name} has {size:,} bytes; a logo has at most {IMAGE_BYTES:,} (256 KiB): make "
+            "it smaller, 600 pixels wide are enough",
+            field="file",
+        )
+    emit_answer(
+        client.add_image(file.read_bytes(), file=file.name),
+        lambda told: (
+            f"The server keeps the image. In a manifest:\n\nlogo:\n  image: {told.get('image')}\n"
+            "  alt: what is read where the image is not seen"
+        ),
+        as_json=as_json,
+    )
 
 
 @click.command()

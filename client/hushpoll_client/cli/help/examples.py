@@ -19,6 +19,7 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     "draft begin": ("hushpoll draft begin work-and-health",),
     "draft check": ("hushpoll draft check survey.yaml",),
     "draft delete": ("hushpoll draft delete 9b1c... --yes",),
+    "draft image": ("hushpoll draft image logo.png",),
     "draft import": (
         "hushpoll draft import form.xlsx --out survey.yaml",
         "hushpoll draft import survey.json",

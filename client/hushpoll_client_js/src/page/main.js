@@ -15,6 +15,7 @@ import { offerLanguages } from "./languages.js";
 import { readLink } from "./link.js";
 import { checkBrowser } from "./needs.js";
 import { keepForOffline } from "./offline.js";
+import { drawOrders } from "./order.js";
 import { pagesOf } from "./pages.js";
 import { currentPerson, databaseOf, otherPeople, rememberPerson, showPeople } from "./people.js";
 import { showNotice, showReceipt } from "./receipt.js";
@@ -318,6 +319,7 @@ async function start() {
 /** @param {Published} published */
 async function ready(published) {
   sayTreatment(form, shown(published));
+  drawOrders(form, published);
   pages = pagesOf(form, shown(published));
   const follow = () => {
     showAsked(form, shown(published));
@@ -365,6 +367,7 @@ async function ready(published) {
 // Not awaited: what waits may wait long for a network.
 attempt(start);
 const loaded = /** @type {NodeListOf<HTMLLinkElement>} */ (document.querySelectorAll("link[data-kept]"));
+const pictures = /** @type {NodeListOf<HTMLImageElement>} */ (document.querySelectorAll("img[data-kept]"));
 keepForOffline({
   worker,
   scope,
@@ -372,5 +375,6 @@ keepForOffline({
     location.pathname + location.search,
     `${server}/api/v1/surveys/${survey}/versions/${version}`,
     ...[...loaded].map((sheet) => sheet.href),
+    ...[...pictures].map((image) => image.src),
   ],
 });

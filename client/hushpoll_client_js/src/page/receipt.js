@@ -52,7 +52,7 @@ function wordsFor({ state, taken, withdrawable }, submission, { own, sending, pe
  * @param {Moment & {spent: string, reasons?: Node[]}} moment With the epsilon that this device has spent in all, and paragraphs on
  *   why the server refused the report.
  */
-export function showReceipt(entry, { title, attributes, submission }, moment) {
+export function showReceipt(entry, { title, attributes, submission, thanks }, moment) {
   const { state, survey, version, epsilon, digest, api, id } = entry;
   const { spent, dropped, reasons = [], person } = moment;
   const server = api.replace(/\/api\/v1$/, "");
@@ -64,6 +64,7 @@ export function showReceipt(entry, { title, attributes, submission }, moment) {
   byId("receipt-heading").textContent = heading;
   byId("notice").replaceChildren(...(dropped ? [element("p", { class: "dropped" }, words.say("receipt.dropped"))] : []));
   byId("receipt-words").replaceChildren(
+    ...(thanks && ["accepted", "waiting"].includes(state) ? [surveyText("p", thanks, { class: "description" })] : []),
     ...paragraphs.map((text) => element("p", {}, text)),
     ...reasons,
     element("dl", {},

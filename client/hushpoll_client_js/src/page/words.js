@@ -17,5 +17,5 @@ const mark = {
   ...(document.documentElement.dir && { dir: document.documentElement.dir }),
 };
 
-/** An element with text of the survey. @param {string} tag @param {string} text */
-export const surveyText = (tag, text) => element(tag, mark, text);
+/** An element with text of the survey. @param {string} tag @param {string} text @param {Record<string, string>} [more] Attributes. */
+export const surveyText = (tag, text, more) => element(tag, { ...mark, ...more }, text);

@@ -46,7 +46,7 @@ SEVERAL: Final = "several"
 
 TEXTS: Final = (
     *("name", "title", "description", "operator", "purpose", "language", "epsilon"),
-    *("opens", "closes"),
+    *("opens", "closes", "thanks"),
 )
 NUMBERS: Final = ("version", "minimum_batch")
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -193,7 +193,7 @@ def _terms_from(survey: Read) -> dict[str, object]:
             if text := survey(name):
                 manifest[name] = number(text) if name in NUMBERS else text
 
-    put("name", "version", "title", "description", "operator", "purpose", "language")
+    put("name", "version", "title", "description", "operator", "purpose", "thanks", "language")
     if survey("shared_device") == SEVERAL:
         manifest["shared_device"] = True
     put("epsilon")

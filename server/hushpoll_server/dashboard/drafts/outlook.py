@@ -14,6 +14,7 @@ from hushpoll_server.dashboard.drafts.form import CHOICES, NUMBERS, TEXTS, Form
 from hushpoll_server.dashboard.drafts.pair_fields import PAIRS
 from hushpoll_server.dashboard.drafts.problem_words import Told, language_at_fault, told
 from hushpoll_server.dashboard.drafts.question_fields import CHOICES as QUESTION_CHOICES
+from hushpoll_server.dashboard.drafts.question_fields import ENDS
 from hushpoll_server.dashboard.drafts.question_fields import TEXTS as QUESTION_TEXTS
 from hushpoll_server.dashboard.drafts.translation_fields import Cell
 from hushpoll_server.errors import Refused
@@ -43,6 +44,7 @@ _FIELDS: Final = {
     **dict.fromkeys(("range", "number"), "low"),
     "ask_if": "router",
     "want": "select",
+    "ends": "end-first",
     "protected": "protected-attribute",
 }
 
@@ -238,11 +240,21 @@ def _path(cell: Cell, form: Form) -> str:
         return f"{start}.categories"
     if cell.answer is not None:
         return f"{start}.categories[{cell.answer}]"
-    return f"{start}.{cell.name.partition('-')[2]}"
+    member = cell.name.partition("-")[2]
+    return f"{start}.ends[{ENDS.index(member)}]" if member in ENDS else f"{start}.{member}"
 
 
 _OF_QUESTIONS: Final = frozenset(
-    {"low", *QUESTION_TEXTS, *QUESTION_CHOICES, "categories", "router", "select"}
+    {
+        "low",
+        *QUESTION_TEXTS,
+        *QUESTION_CHOICES,
+        "categories",
+        "router",
+        "select",
+        "end-first",
+        "shuffle",
+    }
 )
 _OF_SURVEYS: Final = frozenset(
     {*TEXTS, *NUMBERS, *CHOICES, "shared_device", "protected-attribute", "together", "draws", PAIRS}

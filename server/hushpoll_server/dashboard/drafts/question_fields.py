@@ -23,7 +23,9 @@ from hushpoll_shared.survey.selects import LIMITS, SHARES, WANTS
 MOST_LINES: Final = 500
 """Categories that a form shows; a longer list is written as YAML."""
 
-TEXTS: Final = ("name", "question", "missing", "positive", "section")
+TEXTS: Final = ("name", "question", "missing", "positive", "section", "help")
+ENDS: Final = ("end-first", "end-last")
+SHUFFLED: Final = "shuffled"
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "role": ROLES,
     "protocol": ("", *PROTOCOLS),
@@ -50,6 +52,7 @@ def question_of(question: Mapping[str, object]) -> Fields:
     _take_number(rest, fields)
     _take_router(rest, fields)
     _take_select(rest, fields)
+    _take_layout(rest, fields)
     fields.kept = {key: value for key, value in rest.items() if value is not None}
     return fields
 
@@ -99,6 +102,23 @@ def _take_select(rest: dict[str, object], fields: Fields) -> None:
                 del rest["select"]
 
 
+def _take_layout(rest: dict[str, object], fields: Fields) -> None:
+    """Move the ends of a scale, and whether answers are shuffled, into fields that can show it."""
+    ends = rest.get("ends")
+    listed = shown_lines(ends, 2)
+    if listed and isinstance(ends, list) and len(ends) == 2 and ends == listed.split("\n"):
+        fields.texts |= dict(zip(ENDS, ends, strict=True))
+        del rest["ends"]
+    fields.texts["shuffle"] = ""
+    match rest.get("shuffle"):
+        case {"last": int(last), **more} if not more and type(last) is int and last > 0:
+            fields.texts["shuffle"], fields.texts["last"] = SHUFFLED, str(last)
+            del rest["shuffle"]
+        case dict(shuffle) if not shuffle:
+            fields.texts["shuffle"] = SHUFFLED
+            del rest["shuffle"]
+
+
 def question_from(read: Read) -> dict[str, object]:
     """Return the question that the fields of a form give."""
     question: dict[str, object] = {}
@@ -108,7 +128,7 @@ def question_from(read: Read) -> dict[str, object]:
         word = read(key)
         if word and (word != words[0] or key in _ALWAYS):
             question[key] = word
-    for key in ("section", "question"):
+    for key in ("section", "question", "help"):
         if text := read(key):
             question[key] = text
     if categories := lines(read("categories")):
@@ -127,6 +147,10 @@ def question_from(read: Read) -> dict[str, object]:
     for key in ("missing", "positive"):
         if text := read(key):
             question[key] = text
+    if any(ends := [read(name) for name in ENDS]):
+        question["ends"] = ends
+    if read("shuffle") == SHUFFLED or read("last"):
+        question["shuffle"] = {"last": number(last)} if (last := read("last")) else {}
     router, after = read("router"), lines(read("after"))
     if router or after:
         question["ask_if"] = {router: after}

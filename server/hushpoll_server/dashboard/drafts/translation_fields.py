@@ -26,7 +26,7 @@ from hushpoll_server.dashboard.drafts.fields import (
     shown_lines,
     take_texts,
 )
-from hushpoll_server.dashboard.drafts.question_fields import MOST_LINES
+from hushpoll_server.dashboard.drafts.question_fields import ENDS, MOST_LINES
 from hushpoll_shared.spelling.labels import trimmed
 
 MOST_ROWS: Final = 30
@@ -38,7 +38,7 @@ MOST_CELLS: Final = 6_000
 OPEN_CELLS: Final = 400
 """Cells of all languages up to which their tables are all open on a page."""
 
-TEXTS: Final = ("title", "description", "purpose")
+TEXTS: Final = ("title", "description", "purpose", "thanks")
 
 
 def _answer(question: int, place: int) -> str:
@@ -177,7 +177,7 @@ def _language_of(
 ) -> Language:
     language, rest = Language(code=code), copy.deepcopy(dict(words))
     take_texts(rest, language, TEXTS)
-    for name, label in zip(TEXTS, ("Title", "Description", "Purpose"), strict=True):
+    for name, label in zip(TEXTS, ("Title", "Description", "Purpose", "Thanks"), strict=True):
         original = survey.texts.get(name, "")
         if original or name in language.texts:
             language.cells.append(Cell(name, label, original, long=name != "title"))
@@ -208,7 +208,7 @@ def _take_sections(rest: dict[str, object], language: Language, sections: list[s
 def _take_question(
     words: dict[str, object], language: Language, position: int, question: Fields
 ) -> None:
-    def take(name: str, label: str) -> None:
+    def take(name: str, label: str, *, long: bool = False) -> None:
         original = question.texts.get(name, "")
         translated = words.get(name)
         if isinstance(translated, str):
@@ -216,9 +216,12 @@ def _take_question(
             del words[name]
         elif not original:
             return
-        language.cells.append(Cell(f"q{position}-{name}", label, original, group=position))
+        language.cells.append(
+            Cell(f"q{position}-{name}", label, original, long=long, group=position)
+        )
 
     take("question", "Question")
+    take("help", "Help", long=True)
     own = question.texts.get("categories")
     answers = words.get("categories") or []
     text = shown_lines(answers, MOST_LINES)
@@ -239,6 +242,18 @@ def _take_question(
             language.cells.append(cell)
             language.texts[cell.name] = text
     take("missing", "Skipped")
+    ends = words.get("ends")
+    translated = (
+        isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, str) for end in ends)
+    )
+    for place, (name, label) in enumerate(zip(ENDS, ("First end", "Last end"), strict=True)):
+        original = question.texts.get(name, "")
+        if translated or (original and ends is None):
+            language.cells.append(Cell(f"q{position}-{name}", label, original, group=position))
+        if translated and isinstance(ends, list):
+            language.texts[f"q{position}-{name}"] = ends[place]
+    if translated:
+        del words["ends"]
 
 
 def translation_from(
@@ -284,8 +299,9 @@ def _question_from(
     read: Read, at: str, question: Mapping[str, object], were: list[str]
 ) -> dict[str, object]:
     words: dict[str, object] = {}
-    if text := read(f"{at}question"):
-        words["question"] = text
+    for key in ("question", "help"):
+        if text := read(f"{at}{key}"):
+            words[key] = text
     listed = read(f"{at}answers")
     if listed:
         cells = [trimmed(line) for line in listed.split("\n")]
@@ -297,6 +313,8 @@ def _question_from(
         words["categories"] = cells
     if text := read(f"{at}missing"):
         words["missing"] = text
+    if any(ends := [read(f"{at}{name}") for name in ENDS]):
+        words["ends"] = ends
     return words
 
 

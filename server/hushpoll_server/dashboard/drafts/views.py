@@ -45,6 +45,7 @@ from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.surveys.drafts import Draft
 from hushpoll_shared.drafts.yaml_writer import write_yaml
 from hushpoll_shared.samples import sample_manifest
+from hushpoll_shared.survey.presentation import IMAGE_BYTES, Logo
 from hushpoll_shared.survey.yaml_reader import parse_yaml
 
 NOT_KEPT: Final = frozenset({"draft-changed", "forbidden", "unknown-survey"})
@@ -151,6 +152,49 @@ def change_draft(draft_id: str) -> Response:
     return see(_address(kept, shown, opened=language_of(act, request.form)))
 
 
+@dashboard.post("/drafts/<draft_id>/logo")
+@private
+def change_logo(draft_id: str) -> Response:
+    """Keep an image and name it in a draft as its logo, or take the logo out of it."""
+    kept = _reached(draft_id)
+    manifest = {key: value for key, value in kept.manifest.items() if key != "logo"}
+    try:
+        if request.form.get("do") != "remove":
+            manifest["logo"] = _given_logo()
+    except (Refused, HushpollError) as error:
+        return _as_form(kept, kept.manifest, refusal=error)
+    refusal = _save(kept, manifest)
+    if refusal is not None:
+        return _as_form(kept, kept.manifest, refusal=refusal)
+    return see(_address(kept, ""))
+
+
+def _given_logo() -> dict[str, str]:
+    """Return the logo of a form: its file, which is kept, and what is read in its place.
+
+    Raises
+    ------
+    InvalidParameter
+        There is no file or no text, or the file is no image that can be shown.
+    Refused
+        The server keeps too many images.
+    """
+    file, alt = request.files.get("image"), request.form.get("alt", "").strip()
+    if file is None or not file.filename:
+        raise InvalidParameter("there is no file; choose an image", field="image")
+    if not alt:
+        raise InvalidParameter(
+            "the text that is read in place of the image is empty; write what it shows",
+            field="image",
+        )
+    with file.stream as stream:
+        data = stream.read(IMAGE_BYTES + 1)
+    actor = member().actor
+    digest, _ = services().images.add(data, actor=actor, name=file.filename)
+    services().actions.record(actor, "added-image")
+    return Logo(digest, alt).to_dict()
+
+
 @dashboard.get("/drafts/<draft_id>/publish")
 @private
 def publish_page(draft_id: str) -> Response:
@@ -236,7 +280,9 @@ def _as_form(
     if refusal is not None and not lost:
         # The name, or a language that cannot be added; nothing else keeps a draft from being kept.
         added = isinstance(refusal, InvalidParameter) and refusal.field == NEW_LANGUAGE
-        outlook.faults[NEW_LANGUAGE if added else "s-name"] = [str(refusal)]
+        of_logo = getattr(refusal, "field", None) in ("image", "logo.alt")
+        place = NEW_LANGUAGE if added else "logo" if of_logo else "s-name"
+        outlook.faults[place] = [str(refusal)]
     now = _reached(kept.row.id).row if lost else kept.row
     answer = page(
         "drafts/form.html",

@@ -52,6 +52,16 @@ class DraftAnswer(DraftSummary):
     manifest: dict[str, Any]
 
 
+class ImageAnswer(Answer):
+    """An image that the server keeps."""
+
+    image: str = Field(description="SHA-256 of its bytes: what `logo.image` of a manifest names.")
+    media_type: str
+    width: int = Field(description="In pixels.")
+    height: int = Field(description="In pixels.")
+    bytes: int
+
+
 class ImportQuery(Strict):
     """How a questionnaire that is sent is called."""
 

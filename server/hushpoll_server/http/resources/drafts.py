@@ -26,6 +26,7 @@ from hushpoll_server.http.models.drafts import (
     DraftBody,
     DraftList,
     DraftPath,
+    ImageAnswer,
     ImportAnswer,
     ImportQuery,
     LaunchAnswer,
@@ -43,6 +44,7 @@ from hushpoll_server.services.surveys.warnings import publishing_warnings
 from hushpoll_shared.importing.formats import import_bytes
 from hushpoll_shared.importing.workbook import MOST_BYTES
 from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.survey.presentation import IMAGE_BYTES
 
 api = Routes(
     "drafts", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="drafts")], abp_security=BEARER
@@ -57,6 +59,12 @@ IF_MATCH: dict[str, object] = {
             "schema": {"type": "string"},
         }
     ]
+}
+PICTURE: dict[str, object] = {
+    "requestBody": {
+        "required": True,
+        "content": {BYTES_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
+    }
 }
 QUESTIONNAIRE: dict[str, object] = {
     "requestBody": {
@@ -153,6 +161,27 @@ def import_draft(query: ImportQuery) -> Response:
     _record("began-draft", draft)
     answer = {"draft": parts.drafts.describe(draft), "report": imported.report()}
     return json_answer(ImportAnswer.model_validate(answer), 201, headers=_place(draft))
+
+
+@api.post("/images", responses={201: ImageAnswer, **problems(503)}, openapi_extensions=PICTURE)
+@endpoint("publish")
+def add_image(query: ImportQuery) -> Response:
+    """Keep an image for the pages of surveys, which everybody may load; a draft names its hash.
+
+    The body is a PNG, JPEG, WebP or GIF of at most 256 KiB and 2000 pixels each way.
+    """
+    parts, grant = services(), current_grant()
+    body = raw_body(min(IMAGE_BYTES, parts.settings.max_body_bytes))
+    digest, picture = parts.images.add(body, actor=grant.actor, name=query.file)
+    parts.actions.record(grant.actor, "added-image")
+    answer = ImageAnswer(
+        image=digest,
+        media_type=picture.media_type,
+        width=picture.width,
+        height=picture.height,
+        bytes=len(body),
+    )
+    return json_answer(answer, 201)
 
 
 @api.post(

@@ -36,6 +36,7 @@ _VIEWS: Final = {
 
 ACT_WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "added-image": "added an image",
         "added-user": "added a user",
         "began-draft": "began a draft",
         "bound-to-provider": "signed in at the identity provider for the first time",

@@ -78,11 +78,13 @@ class SurveyService:
         settings: Settings,
         keys: InvitationKeys,
         *,
+        has_image: Callable[[str], bool],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._settings = settings
         self._keys = keys
+        self._has_image = has_image
         self._monotonic = monotonic
         self._rows: dict[str, tuple[float, VersionRow]] = {}
         # By name and version; what never changes.
@@ -125,6 +127,8 @@ class SurveyService:
         published = self._keys.with_key(published)
         if not allow_weak and (refusal := refusal_of_weak(published)) is not None:
             raise refusal
+        if (missing := self.refusal_of_logo(published)) is not None:
+            raise missing
         row, created = self._store.publish(
             name=published.name,
             canonical=published.canonical,
@@ -143,6 +147,17 @@ class SurveyService:
         if created:
             log.info("published", survey=row.name, version=row.version, digest=row.digest)
         return Publication(row, published, publishing_warnings(published), created)
+
+    def refusal_of_logo(self, published: Published) -> ManifestRefused | None:
+        """Return why a survey's logo could not be shown; None if it could."""
+        if published.logo is None or self._has_image(published.logo.image):
+            return None
+        return ManifestRefused(
+            f"logo.image is {published.logo.image[:12]}..., which no image of this server has as "
+            "its SHA-256; upload the image on the dashboard or by hushpoll draft image FILE, or "
+            "leave logo out",
+            field="logo.image",
+        )
 
     def refusal_of_version(self, published: Published) -> Refused | None:
         """Return why a survey could not be published under its version; None if it could."""

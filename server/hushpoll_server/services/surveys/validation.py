@@ -58,6 +58,9 @@ def validate(draft: object, surveys: SurveyService) -> Validation:
     taken = surveys.refusal_of_version(published)
     if taken is not None:
         problems = (problem_of(draft, taken.field or "version", taken.detail),)
+    missing = surveys.refusal_of_logo(published)
+    if missing is not None:
+        problems = (*problems, problem_of(draft, missing.field or "logo", str(missing)))
     weak = refusal_of_weak(published)
     return Validation(problems, published, None if weak is None else weak.detail)
 

@@ -1,0 +1,24 @@
+"""Images that surveys show."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0015"
+down_revision = "0012"
+
+
+def upgrade() -> None:
+    op.create_table(
+        "images",
+        sa.Column("digest", sa.String(64), primary_key=True),
+        sa.Column("media_type", sa.String(32), nullable=False),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+        sa.Column("added_at", sa.BigInteger, nullable=False),
+        sa.Column("added_by", sa.String(80), nullable=False),
+    )
+
+
+def downgrade() -> None:
+    op.drop_table("images")
