@@ -13,6 +13,7 @@ import { TransportError } from "./errors.js";
  * @property {typeof import("./protected_groups.js")} [groups]
  * @property {typeof import("./numbers.js")} [numbers]
  * @property {typeof import("./selects.js")} [selecting]
+ * @property {typeof import("./matrices.js")} [tables]
  * @property {typeof import("./translations.js")} [translations]
  */
 
@@ -33,6 +34,7 @@ export async function load(read) {
     groups: "protected" in read && import("./protected_groups.js"),
     numbers: has("number") && import("./numbers.js"),
     selecting: "selects" in read && import("./selects.js"),
+    tables: "matrices" in read && import("./matrices.js"),
     translations: "translations" in read && import("./translations.js"),
   };
   try {

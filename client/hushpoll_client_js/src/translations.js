@@ -9,7 +9,7 @@ import { CATEGORY, DESCRIPTION, LANGUAGE, NOT_ASKED, PURPOSE, QUESTION, SECTION,
 /** @type {Rule} */
 const FILLED = [(value) => MAPPING[0](value) && Object.keys(value).length > 0, "a filled object"];
 
-const PARTS = { title: TITLE, "description?": DESCRIPTION, "purpose?": PURPOSE, "sections?": FILLED, "attributes?": FILLED, "selects?": FILLED };
+const PARTS = { title: TITLE, "description?": DESCRIPTION, "purpose?": PURPOSE, "sections?": FILLED, "attributes?": FILLED, "selects?": FILLED, "matrices?": FILLED };
 const QUESTION_PARTS = { "question?": QUESTION, "categories?": LIST, "missing?": CATEGORY, "unit?": text(40) };
 
 /**
@@ -18,7 +18,7 @@ const QUESTION_PARTS = { "question?": QUESTION, "categories?": LIST, "missing?":
  * @param {Record<string, any>} survey As it was read, with its attributes.
  * @throws {import("./errors.js").InvalidParameter} Naming the language and the field.
  */
-export function checkTranslations({ translations, language, description, purpose, attributes, selects = [] }) {
+export function checkTranslations({ translations, language, description, purpose, attributes, selects = [], matrices = [] }) {
   if (translations === undefined) return;
   obey(translations, "translations", FILLED);
   const languages = Object.entries(translations);
@@ -32,12 +32,14 @@ export function checkTranslations({ translations, language, description, purpose
     both(purpose, read.purpose, `${where}.purpose`);
     checkSections(new Map(Object.entries(read.sections ?? {})), attributes, where);
     checkQuestions(new Map(Object.entries(read.attributes ?? {})), attributes, where);
-    const own = new Map(selects.map((/** @type {{name: string, question: string}} */ { name, question }) => [name, question]));
-    const asked = new Map(Object.entries(read.selects ?? {}));
-    for (const name of [...new Set([...own.keys(), ...asked.keys()])].sort()) {
-      const path = `${where}.selects[${name}]`.slice(0, 200);
-      both(own.get(name), asked.get(name), path);
-      if (asked.has(name)) obey(asked.get(name), path, QUESTION);
+    for (const [key, groups] of Object.entries({ selects, matrices })) {
+      const own = new Map(groups.map((/** @type {any} */ group) => [group?.name, group?.question]));
+      const asked = new Map(Object.entries(read[key] ?? {}));
+      for (const name of [...new Set([...own.keys(), ...asked.keys()])].sort()) {
+        const path = `${where}.${key}[${name}]`.slice(0, 200);
+        both(own.get(name), asked.get(name), path);
+        if (asked.has(name)) obey(asked.get(name), path, QUESTION);
+      }
     }
   }
 }

@@ -34,13 +34,14 @@ export function inLanguage(published, language) {
   const { title, description, purpose } = words;
   const questions = new Map(Object.entries(words.attributes ?? {}));
   const sections = new Map(Object.entries(words.sections ?? {}));
-  const asked = new Map(Object.entries(words.selects ?? {}));
+  const asked = new Map(Object.entries({ ...words.selects, ...words.matrices }));
   return {
     ...published,
     title,
     description,
     purpose,
     selects: published.selects?.map((select) => ({ ...select, question: asked.get(select.name) })),
+    matrices: published.matrices?.map((matrix) => ({ ...matrix, question: asked.get(matrix.name) })),
     attributes: published.attributes.map((attribute) => {
       const { question, missing, categories, unit } = questions.get(attribute.name) ?? {};
       return {

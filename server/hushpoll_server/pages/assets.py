@@ -33,6 +33,7 @@ PARTS: Final[Mapping[str, Callable[[Published], object]]] = {
     "blocks": lambda survey: survey.together,
     "draws": lambda survey: survey.draws,
     "follow_ups": lambda survey: any(one.ask_if is not None for one in survey.attributes),
+    "matrices": lambda survey: survey.matrices,
     "numbers": lambda survey: any(one.number is not None for one in survey.attributes),
     "protected_groups": lambda survey: survey.protected is not None,
     "selects": lambda survey: survey.selects,

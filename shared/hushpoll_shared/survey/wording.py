@@ -25,6 +25,7 @@ from hushpoll_shared.spelling.text import (
     show,
 )
 from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.matrices import SHARED_WORDS, Matrix
 from hushpoll_shared.survey.number import UNIT_LENGTH
 from hushpoll_shared.survey.selects import Selection
 
@@ -32,7 +33,9 @@ MOST_TRANSLATIONS: Final = 100
 
 # BCP 47, of which a survey needs the language, the script and the region.
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
-_KEYS: Final = frozenset({"title", "description", "purpose", "sections", "attributes", "selects"})
+_KEYS: Final = frozenset(
+    {"title", "description", "purpose", "sections", "attributes", "selects", "matrices"}
+)
 _ATTRIBUTE_KEYS: Final = frozenset({"question", "categories", "missing", "unit"})
 
 
@@ -93,6 +96,8 @@ class Translation:
         The attributes whose words are translated, in the order of their names.
     selects : tuple of (str, str)
         Name and question of each select-all of a published survey, in the order of their names.
+    matrices : tuple of (str, str)
+        Name and question of each matrix, in the order of their names.
     """
 
     language: str
@@ -102,6 +107,7 @@ class Translation:
     sections: tuple[tuple[str, str], ...] = ()
     questions: tuple[Question, ...] = ()
     selects: tuple[tuple[str, str], ...] = ()
+    matrices: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the translation as JSON, without its language and without what is absent."""
@@ -116,6 +122,8 @@ class Translation:
             document["attributes"] = {one.name: one.to_dict() for one in self.questions}
         if self.selects:
             document["selects"] = dict(self.selects)
+        if self.matrices:
+            document["matrices"] = dict(self.matrices)
         return document
 
 
@@ -140,6 +148,8 @@ class Wording:
         Of each select-all what is asked; its name where it has no question.
     units : tuple of (str or None)
         Of each attribute the unit of its number.
+    matrices : tuple of str
+        Of each matrix what is asked of all its items; its name where it has no question.
     """
 
     language: str | None
@@ -151,6 +161,7 @@ class Wording:
     sections: tuple[str | None, ...]
     selects: tuple[str, ...] = ()
     units: tuple[str | None, ...] = ()
+    matrices: tuple[str, ...] = ()
 
 
 def check_language(value: object, *, field: str) -> str:
@@ -203,6 +214,7 @@ def _read(language: str, value: object) -> Translation:
     sections = _mapping(document.get("sections", {}), f"{where}.sections")
     attributes = _mapping(document.get("attributes", {}), f"{where}.attributes")
     selects = _mapping(document.get("selects", {}), f"{where}.selects")
+    matrices = _mapping(document.get("matrices", {}), f"{where}.matrices")
     return Translation(
         language,
         _words(document["title"]),
@@ -211,6 +223,7 @@ def _read(language: str, value: object) -> Translation:
         tuple(sorted((_words(name), _words(words)) for name, words in sections.items())),
         tuple(_read_question(name, attributes[name], where) for name in sorted(attributes)),
         tuple(sorted((_words(name), _words(words)) for name, words in selects.items())),
+        tuple(sorted((_words(name), _words(words)) for name, words in matrices.items())),
     )
 
 
@@ -252,6 +265,7 @@ def check_translations(
     description: str | None,
     purpose: str | None,
     selects: Sequence[Selection] = (),
+    matrices: Sequence[Matrix] = (),
 ) -> None:
     """Refuse translations that are incomplete or translate what the survey does not have.
 
@@ -284,15 +298,38 @@ def check_translations(
             _check_both(own, getattr(translation, key), f"{where}.{key}", longest, lines=True)
         _check_sections(translation, attributes, where)
         _check_questions(translation, attributes, where)
-        _check_selects(translation, selects, where)
+        for key, groups in (("selects", selects), ("matrices", matrices)):
+            _check_groups(getattr(translation, key), groups, f"{where}.{key}")
+        _check_scales(translation, matrices, where)
 
 
-def _check_selects(translation: Translation, selects: Sequence[Selection], where: str) -> None:
-    own = {select.name: select.question for select in selects}
-    words = dict(translation.selects)
-    for name in sorted({*own, *words}):
-        path = f"{where}.selects[{name}]"[:200]
-        _check_both(own.get(name), words.get(name), path, QUESTION_LENGTH)
+def _check_groups(
+    words: Sequence[tuple[str, str]], groups: Sequence[Selection] | Sequence[Matrix], where: str
+) -> None:
+    """Refuse what is asked of select-alls or matrices if it is not translated exactly."""
+    own = {group.name: group.question for group in groups}
+    translated = dict(words)
+    for name in sorted({*own, *translated}):
+        path = f"{where}[{name}]"[:200]
+        _check_both(own.get(name), translated.get(name), path, QUESTION_LENGTH)
+
+
+def _check_scales(translation: Translation, matrices: Sequence[Matrix], where: str) -> None:
+    """Refuse items of a matrix whose answers are translated differently."""
+    questions = {question.name: question for question in translation.questions}
+    for matrix in matrices:
+        first = questions.get(matrix.attributes[0], Question(matrix.attributes[0]))
+        for name in matrix.attributes[1:]:
+            other = questions.get(name, Question(name))
+            for key in SHARED_WORDS:
+                if getattr(first, key) != getattr(other, key):
+                    path = f"{where}.attributes[{name}].{key}"
+                    raise InvalidParameter(
+                        f"{path} differs from that of {first.name}, and both are items of the "
+                        f"matrix {matrix.name}, whose answers have one wording: translate them "
+                        "alike",
+                        field=path,
+                    )
 
 
 def _check_sections(translation: Translation, attributes: Sequence[Attribute], where: str) -> None:
@@ -399,6 +436,7 @@ def wording(
     description: str | None,
     purpose: str | None,
     selects: Sequence[Selection] = (),
+    matrices: Sequence[Matrix] = (),
 ) -> Wording:
     """Return what a respondent reads: the survey's own words, or those of a translation."""
     if translation is None:
@@ -412,6 +450,7 @@ def wording(
             tuple(attribute.section for attribute in attributes),
             tuple(select.question or select.name for select in selects),
             tuple(None if one.number is None else one.number.unit for one in attributes),
+            tuple(matrix.question or matrix.name for matrix in matrices),
         )
     words = {question.name: question for question in translation.questions}
     sections = dict(translation.sections)
@@ -437,4 +476,5 @@ def wording(
             question.unit or (None if attribute.number is None else attribute.number.unit)
             for question, attribute in zip(questions, attributes, strict=True)
         ),
+        tuple(dict(translation.matrices).get(matrix.name, matrix.name) for matrix in matrices),
     )
