@@ -269,6 +269,14 @@ def interview(
     section = None
     codes: dict[str, int] = {}
     routes = published.layout.routes
+    headings = {
+        name: (place, words)
+        for place, (matrix, words) in enumerate(
+            zip(published.matrices, wording.matrices, strict=True)
+        )
+        for name in matrix.attributes
+    }
+    asked_of_all = None
     for at, attribute in enumerate(published.attributes):
         if attribute.name in options and attribute.name not in selects:
             continue
@@ -281,6 +289,10 @@ def interview(
             section = wording.sections[at]
             if section is not None:
                 console.print(f"\n{printable(section)}", style="bold underline", markup=False)
+        heading = headings.get(attribute.name)
+        if heading is not None and heading != asked_of_all:
+            console.print(f"\n{printable(heading[1])}", style="bold underline", markup=False)
+        asked_of_all = heading
         treatment = _treatment(published, attribute, wording)
         place = f"{number} of {total}"
         if attribute.name in selects:
