@@ -75,8 +75,8 @@ class Question:
     ``scale`` lays few choices out in a row, the missing category below it. ``section`` is a
     heading above the question, where one begins. ``router`` is the question that decides whether a
     follow-up is asked. A select-all is one question of the kind ``options``, with the name and the
-    text of each option, and how many of them are selected. ``unit`` is that of a number. A matrix is
-    one of the kind ``matrix``, with its items as ``rows``.
+    text of each option, and how many of them are selected. ``unit`` is that of a number. A matrix
+    is one of the kind ``matrix``, with its items as ``rows``.
     """
 
     attribute: str

@@ -195,6 +195,7 @@ def _field(problem: ManifestProblem, form: Form) -> str | None:
     if problem.position is not None:
         if problem.position >= len(form.questions):
             return None
+        part = "rows" if problem.part == "together" else part
         kept = form.questions[problem.position].kept
         known = problem.part not in kept and part in _OF_QUESTIONS
         return f"q{problem.position}-{part if known else 'name'}"
@@ -233,6 +234,8 @@ def _path(cell: Cell, form: Form) -> str:
         return (
             f".sections[{cell.original}]" if cell.name.startswith("section-") else f".{cell.name}"
         )
+    if cell.item is not None:
+        return f".attributes[{cell.item}].question"
     start = f".attributes[{form.questions[cell.group].texts.get('name', '')}]"
     if cell.lines:
         return f"{start}.categories"
@@ -242,7 +245,7 @@ def _path(cell: Cell, form: Form) -> str:
 
 
 _OF_QUESTIONS: Final = frozenset(
-    {"low", *QUESTION_TEXTS, *QUESTION_CHOICES, "categories", "router", "select"}
+    {"low", *QUESTION_TEXTS, *QUESTION_CHOICES, "categories", "router", "select", "items", "rows"}
 )
 _OF_SURVEYS: Final = frozenset(
     {*TEXTS, *NUMBERS, *CHOICES, "shared_device", "protected-attribute", "together", "draws", PAIRS}
