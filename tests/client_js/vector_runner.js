@@ -244,6 +244,12 @@ const GROUPS = {
     if (!(error instanceof ManifestRefused)) throw new Error(`not refused: ${error}`);
     same(error.field, field);
   },
+  "refusals.matrices": async ({ changes, field }, { sound_matrices }) => {
+    await readPublished(sound_matrices);
+    const error = await readPublished(changed(sound_matrices, changes)).then(() => undefined, (reason) => reason);
+    if (!(error instanceof ManifestRefused)) throw new Error(`not refused: ${error}`);
+    same(error.field, field);
+  },
   "refusals.selections": async ({ answers, field }, { sound_selects }) => {
     const published = await readPublished(sound_selects);
     const error = refusal(InvalidParameter, () => codeAnswers(published, answers));

@@ -419,6 +419,15 @@ def test_published_select_alls_that_are_refused(vector: Vector) -> None:
     assert caught.value.field == vector["field"]
 
 
+@pytest.mark.parametrize("vector", vectors("refusals", "matrices"), ids=lambda v: v["what"])
+def test_published_matrices_that_are_refused(vector: Vector) -> None:
+    sound = FILES["refusals"]["sound_matrices"]
+    assert Published.from_json(sound).to_dict() == sound
+    with pytest.raises(ManifestRefused) as caught:
+        Published.from_json(changed(sound, vector["changes"]))
+    assert caught.value.field == vector["field"]
+
+
 def test_selections_that_are_refused() -> None:
     layout = Published.from_json(FILES["refusals"]["sound_selects"]).layout
     for vector in vectors("refusals", "selections"):

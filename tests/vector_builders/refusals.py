@@ -12,6 +12,7 @@ from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.survey.attributes import hex_thresholds
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from vector_builders.document import Group, write
+from vector_builders.matrix_refusals import TABLED
 from vector_builders.odd import (
     COLOUR,
     GERMAN,
@@ -25,7 +26,7 @@ from vector_builders.odd import (
     Change,
 )
 from vector_builders.select_refusals import SELECTED, SELECTIONS
-from vector_builders.surveys import FOLLOW_UPS, NUMBERS, SELECTS, SMALL, TOGETHER
+from vector_builders.surveys import FOLLOW_UPS, MATRICES, NUMBERS, SELECTS, SMALL, TOGETHER
 
 BLOCKS: tuple[tuple[str, str, list[Change]], ...] = (
     ("no blocks", "together", [(["together"], REMOVE)]),
@@ -554,6 +555,14 @@ def build(folder: Path) -> None:
         document = change(selects.to_dict(), applied)
         _expect(ManifestRefused, field, lambda document=document: Published.from_json(document))
         of_selects.add(what=what, field=field, changes=_listed(applied))
+    matrices = Manifest.from_dict(MATRICES).resolve()
+    of_matrices = Group(
+        "matrices", "Changes to the sound survey with matrices; each is refused.", fields
+    )
+    for what, field, applied in TABLED:
+        document = change(matrices.to_dict(), applied)
+        _expect(ManifestRefused, field, lambda document=document: Published.from_json(document))
+        of_matrices.add(what=what, field=field, changes=_listed(applied))
     selections = Group(
         "selections",
         "Answers to the sound survey with select-alls that are refused; the message must not show "
@@ -624,13 +633,15 @@ def build(folder: Path) -> None:
         folder / "refusals.json",
         "Manifests and answers that must be refused, and the field that the error names.",
         [
-            *(lies, of_blocks, of_follow_ups, of_numbers, of_selects, odd, texts, drafts),
+            *(lies, of_blocks, of_follow_ups, of_numbers, of_selects, of_matrices),
+            *(odd, texts, drafts),
             *(answers, together, unfit, selections),
         ],
         sound_published=published.to_dict(),
         sound_blocks=blocks.to_dict(),
         sound_follow_ups=follow_ups.to_dict(),
         sound_selects=selects.to_dict(),
+        sound_matrices=matrices.to_dict(),
         sound_numbers=numbers.to_dict(),
         sound_draft=SMALL,
     )

@@ -342,6 +342,76 @@ SELECTS: dict[str, Any] = {
 """Select-alls in a block, whose options are drawn, and in clear."""
 
 
+MATRICES: dict[str, Any] = {
+    "name": "matrices",
+    "version": 1,
+    "title": "Tables of questions",
+    "epsilon": "6",
+    "protocol": "SS",
+    "language": "en",
+    "attributes": [
+        {"name": "sex", "role": "sensitive", "categories": ["f", "m"]},
+        {
+            "name": "drinks",
+            "role": "sensitive",
+            "categories": ["never", "monthly", "weekly"],
+            "missing": "not said",
+            "scale": "ordinal",
+            "question": "How often do you drink this?",
+            "items": [
+                {"name": "wine", "question": "Wine"},
+                {"name": "beer", "question": "Beer"},
+                {"name": "spirits", "question": "Spirits"},
+            ],
+            "together": True,
+        },
+        {
+            "name": "trust",
+            "role": "sensitive",
+            "range": [1, 4],
+            "ask_if": {"beer": ["weekly"]},
+            "items": [
+                {"name": "press", "question": "Newspapers"},
+                {"name": "police", "question": "Police"},
+            ],
+        },
+        {
+            "name": "town",
+            "role": "plain",
+            "categories": ["no", "yes"],
+            "section": "Your town",
+            "question": "Does your town have this?",
+            "items": [
+                {"name": "tram", "question": "A tram"},
+                {"name": "pool", "question": "A pool"},
+            ],
+        },
+    ],
+    "translations": {
+        "de": {
+            "title": "Tabellen",
+            "sections": {"Your town": "Ihre Stadt"},
+            "attributes": {
+                "drinks": {
+                    "question": "Wie oft trinken Sie das?",
+                    "categories": ["nie", "monatlich", "wöchentlich"],
+                    "missing": "keine Angabe",
+                },
+                "wine": {"question": "Wein"},
+                "beer": {"question": "Bier"},
+                "spirits": {"question": "Schnaps"},
+                "press": {"question": "Zeitungen"},
+                "police": {"question": "Polizei"},
+                "town": {"question": "Hat Ihre Stadt das?", "categories": ["nein", "ja"]},
+                "tram": {"question": "Eine Straßenbahn"},
+                "pool": {"question": "Ein Schwimmbad"},
+            },
+        }
+    },
+}
+"""Matrices in one block, as follow-ups without a question, and in clear."""
+
+
 SELECTS_BESIDE: dict[str, Any] = {
     "name": "selects-beside",
     "version": 1,
@@ -590,4 +660,5 @@ DRAFTS: tuple[dict[str, Any], ...] = (
     NUMBERS,
     HELPED,
     PRESENTED,
+    MATRICES,
 )

@@ -309,6 +309,14 @@ def interview(
     answers: dict[str, str | list[str] | None] = {}
     codes: dict[str, int] = {}
     routes = published.layout.routes
+    headings = {
+        name: (place, words)
+        for place, (matrix, words) in enumerate(
+            zip(published.matrices, wording.matrices, strict=True)
+        )
+        for name in matrix.attributes
+    }
+    asked_of_all = None
     places = [
         at
         for at, attribute in enumerate(published.attributes)
@@ -332,7 +340,12 @@ def interview(
         if section is not None and pages[number] != shown:
             several = f" ({pages[number] + 1} of {pages[-1] + 1})" if pages[-1] else ""
             console.print(f"\n{printable(section)}{several}", style="bold underline", markup=False)
+            asked_of_all = None
         shown = pages[number]
+        heading = headings.get(attribute.name)
+        if heading is not None and heading != asked_of_all:
+            console.print(f"\n{printable(heading[1])}", style="bold underline", markup=False)
+        asked_of_all = heading
         select = selects.get(attribute.name)
         said = _Said(
             f"{number + 1} of {total}",
@@ -366,6 +379,7 @@ def interview(
             for later in places[number:]:
                 codes.pop(published.attributes[later].name, None)
             shown = None
+            asked_of_all = None
             continue
         asked_so_far.append(number)
         number += 1

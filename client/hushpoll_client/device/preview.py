@@ -257,10 +257,18 @@ def build_preview(
     clear: list[ClearLine] = []
     asked: dict[str, str | None] = {}
     options = {name: select for select in published.selects for name in select.attributes}
+    matrices = {
+        name: words
+        for matrix, words in zip(published.matrices, wording.matrices, strict=True)
+        for name in matrix.attributes
+        if matrix.question is not None
+    }
     for attribute, words, domain in zip(
         published.attributes, wording.questions, wording.domains, strict=True
     ):
         asked[attribute.name] = None if attribute.question is None else words
+        if attribute.name in matrices and attribute.question is not None:
+            asked[attribute.name] = f"{matrices[attribute.name]} {words}"
         if attribute.oracle is None and attribute.name not in options:
             answer = None if codes is None else domain[codes[attribute.name]]
             clear.append(ClearLine(attribute.name, asked[attribute.name], answer))

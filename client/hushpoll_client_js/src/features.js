@@ -15,6 +15,7 @@ import { TransportError } from "./errors.js";
  * @property {typeof import("./numbers.js")} [numbers]
  * @property {typeof import("./presentation.js")} [presenting]
  * @property {typeof import("./selects.js")} [selecting]
+ * @property {typeof import("./matrices.js")} [tables]
  * @property {typeof import("./translations.js")} [translations]
  */
 
@@ -40,6 +41,7 @@ export async function load(read) {
     numbers: has("number") && import("./numbers.js"),
     presenting: (["ends", "shuffle"].some(has) || "thanks" in read || "logo" in read || shuffled(read.selects)) && import("./presentation.js"),
     selecting: "selects" in read && import("./selects.js"),
+    tables: "matrices" in read && import("./matrices.js"),
     translations: "translations" in read && import("./translations.js"),
   };
   try {

@@ -65,6 +65,7 @@ const SMALL_BATCH = 20;
  * @throws {InvalidParameter} If the answers do not fit the survey.
  */
 export function preview(published, answers, words = ENGLISH) {
+  published = { ...published, attributes: withMatrices(published) };
   const { attributes, fields, recordSize, epsilon, digest, title, name: survey, version, operator, purpose, selects = [] } = published;
   const owners = new Map(selects.flatMap((select) => select.attributes.map((option) => [option, select])));
   const codes = answers && codeAnswers(published, answers);
@@ -123,6 +124,17 @@ export function preview(published, answers, words = ENGLISH) {
     purpose,
   };
 }
+
+/**
+ * The questions, those of a matrix with what is asked of all its items.
+ *
+ * @param {import("./published.js").Published} published
+ */
+const withMatrices = ({ attributes, matrices = [] }) =>
+  attributes.map((one) => {
+    const { question } = matrices.find((matrix) => matrix.attributes.includes(one.name)) ?? {};
+    return question ? { ...one, question: `${question} ${one.question}` } : one;
+  });
 
 /**
  * The options that apply, in words.

@@ -28,6 +28,7 @@ import { DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./wording.js";
  * @property {Record<string, {question?: string, categories?: string[], missing?: string, unit?: string, help?: string, ends?: string[]}>} [attributes] By each attribute's name.
  * @property {Record<string, string>} [selects] What is asked, by each select-all's name.
  * @property {Record<string, string>} [select_help] What is read below it, by each select-all's name.
+ * @property {Record<string, string>} [matrices] What is asked, by each matrix's name.
  */
 
 /**
@@ -55,6 +56,7 @@ import { DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./wording.js";
  * @property {"weekly" | "end" | "immediate"} [release] When analysts are given what has come in meanwhile; daily if absent.
  * @property {readonly Attribute[]} attributes
  * @property {readonly import("./selects.js").Selection[]} [selects] Which of them are one select-all question.
+ * @property {readonly import("./matrices.js").Matrix[]} [matrices] Which of them are the rows of a table.
  * @property {typeof import("./selects.js").spreadAnswers} [spread] Of a survey with select-alls, how lists of options become answers.
  * @property {readonly import("./codec.js").Field[]} fields Blocks and attributes in clear, in record order.
  * @property {number} recordSize Bytes of every record.
@@ -75,6 +77,7 @@ const RULES = {
   "together?": LIST,
   "selects?": LIST,
   "draws?": LIST,
+  "matrices?": LIST,
   "description?": DESCRIPTION,
   "operator?": text(200),
   "purpose?": PURPOSE,
@@ -106,16 +109,16 @@ export async function readPublished(value) {
     // Before its keys: a later format has some that this version does not know.
     must(format === 1 || format === 2, "format", format, "1 or 2; update hushpoll");
     const read = shape(document, "", RULES);
-    const { opens, closes, epsilon, split, together, selects, draws } = read;
+    const { opens, closes, epsilon, split, together, selects, draws, matrices } = read;
     const joint = together ?? selects ?? draws;
     const first = together ? "together" : selects ? "selects" : draws ? "draws" : "together";
     const uses = (/** @type {string} */ key) => read.attributes.some((/** @type {unknown} */ one) => key in Object(one));
-    const later = joint ? first : ["ask_if", "number"].find(uses);
-    must(format === 1 ? !joint : later && joint?.length !== 0, first, joint, "in format 2 alone");
+    const later = joint ? first : matrices ? "matrices" : ["ask_if", "number"].find(uses);
+    must(format === 1 ? !joint && !matrices : later && joint?.length !== 0, first, joint, "in format 2 alone");
     // The comparison is false where either is absent.
     must(!(opens >= closes), "closes", closes, `after ${opens}`);
     const total = parseDecimal(epsilon, "epsilon");
-    const { blocks, draws: drawing, followUps, groups, numbers, presenting, selecting, translations, invited } = await load(read);
+    const { blocks, draws: drawing, followUps, groups, numbers, presenting, tables, selecting, translations, invited } = await load(read);
     const { invitation_key: key } = read;
     if (invited) invited.checkKey(key);
     else must(!key, "invitation_key", key, "absent");
@@ -137,6 +140,7 @@ export async function readPublished(value) {
     must(format === 1 || layout.recordSize <= 1024, String(later), layout.recordSize, "at most 1024 bytes");
     checkAttributes(attributes);
     presenting?.checkPresentation({ ...read, attributes });
+    tables?.checkMatrices(read, attributes);
     translations?.checkTranslations({ ...read, attributes });
     must(!joint || split !== "k-based", "split", split, "another: there are blocks");
     selecting?.checkDrawn(selects, layout.fields);

@@ -3,7 +3,7 @@
  * completes, and never leave it otherwise.
  *
  * Questions are marked in the survey's JSON: `"hushpoll": "smoker"` names the attribute that a question answers; a
- * matrix names one for each row, a checkbox or tagbox a select-all, `"hushpoll": "drugs"`, and a checkbox else one for each choice: `"hushpoll": {"asthma": "has_asthma"}`. Where values and
+ * matrix names a matrix, `"hushpoll": "habits"`, or an attribute for each row, a checkbox or tagbox a select-all, `"hushpoll": "drugs"`, and a checkbox else one for each choice: `"hushpoll": {"asthma": "has_asthma"}`. Where values and
  * categories differ, `"hushpollCategories": {"5": "very happy"}` translates. SurveyJS's own choices (None, Refuse to answer, Don't know)
  * are the attribute's missing category, unless they are translated or are categories; None of a checkbox is a "no" to each choice.
  * A question that answers a follow-up has a `visibleIf` that says when it is asked; `showFollowUps` writes it.
@@ -11,7 +11,7 @@
  */
 
 import { HushpollError, InvalidParameter } from "./errors.js";
-import { fieldsOf } from "./surveyjs_questions.js";
+import { fieldsOf, marksOf } from "./surveyjs_questions.js";
 import { keyOf } from "./surveyjs_refusals.js";
 
 export { formOf } from "./surveyjs_form.js";
@@ -66,8 +66,8 @@ export function sayTreatment(survey, published, unsent = []) {
   for (const question of survey.getAllQuestions()) {
     const { name, hushpoll, description } = question;
     if (!hushpoll && !unsent.includes(name)) continue;
-    const parts = typeof hushpoll === "string" ? { "": hushpoll } : hushpoll;
-    const open = Object.keys(parts ?? {}).filter((part) => clear.has(parts[part]));
+    const parts = marksOf(question, published);
+    const open = Object.keys(parts).filter((part) => clear.has(parts[part]));
     let words = open.length ? CLEAR : RANDOMISED;
     if (!hushpoll) words = STAYS;
     else if (open.length && open.length < Object.keys(parts).length) words = `${RANDOMISED} But ${open.join(", ")}: ${CLEAR}`;

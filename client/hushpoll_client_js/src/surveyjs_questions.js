@@ -68,7 +68,9 @@ export function fieldsOf(survey, published, unsent) {
       refuse(name, `is of type ${type}, whose answers are free or too many; use ${TYPES.join(", ")}, of which ${NUMBER} is for numbers`);
     }
     refuseUnmappable(question);
-    const marks = [...SINGLE, NUMBER].includes(type) ? { "": hushpoll } : hushpoll;
+    const matrix = published.matrices?.find((one) => one.name === hushpoll);
+    if (matrix && type !== "matrix") refuse(name, `is of type ${type}, and ${hushpoll} is a matrix; use matrix, or mark a question as each of its items`);
+    const marks = matrix ? rowsOf(question, matrix, published) : [...SINGLE, NUMBER].includes(type) ? { "": hushpoll } : hushpoll;
     if (typeof marks !== "object" || !Object.values(marks).every((mark) => typeof mark === "string")) {
       refuse(name, `must name one attribute for each ${type === "matrix" ? "row" : "choice"}, as an object`);
     }
@@ -107,14 +109,45 @@ export function showFollowUps(survey, published) {
   const attributes = new Map(published.attributes.map((attribute) => [attribute.name, attribute]));
   writeConditions(
     survey.getAllQuestions().flatMap((/** @type {any} */ question) => {
-      const { hushpoll } = question;
-      const marks = typeof hushpoll === "string" ? { "": hushpoll } : (hushpoll ?? {});
-      return Object.entries(marks).flatMap(([part, name]) => {
+      return Object.entries(marksOf(question, published)).flatMap(([part, name]) => {
         const attribute = attributes.get(name);
         return attribute ? partOf(question, part, attribute) : [];
       });
     }),
   );
+}
+
+/**
+ * The attribute that each part of a question answers: a row of a matrix, a choice, or all of it.
+ *
+ * @param {any} question
+ * @param {Published} published
+ * @returns {Record<string, string>}
+ */
+export function marksOf(question, published) {
+  const { hushpoll } = question;
+  const matrix = published.matrices?.find((one) => one.name === hushpoll);
+  if (matrix && question.getType() === "matrix") return rowsOf(question, matrix, published);
+  const select = published.selects?.find((one) => one.name === hushpoll);
+  if (select) return Object.fromEntries(select.attributes.map((option) => [option, option]));
+  return typeof hushpoll === "string" ? { "": hushpoll } : (hushpoll ?? {});
+}
+
+/**
+ * The items that the rows of a question are, by the rows' values: a row has an item's name as its value, or its text.
+ *
+ * @param {any} question
+ * @param {import("./matrices.js").Matrix} matrix
+ * @param {Published} published
+ * @returns {Record<string, string>}
+ */
+function rowsOf(question, { attributes: items }, { attributes }) {
+  const texts = new Map(attributes.map((one) => [one.question, one.name]));
+  const named = question.rows.map((/** @type {any} */ { value, text }) => {
+    const item = [String(value), texts.get(String(value)), texts.get(text)].find((one) => one && items.includes(one));
+    return [String(value), item ?? refuse(question.name, `has the row ${value}, which is no item of ${question.hushpoll}; its items are ${items.join(", ")}: give rows their names as values, or their texts`)];
+  });
+  return Object.fromEntries(named);
 }
 
 /**

@@ -9,7 +9,7 @@ import { CATEGORY, DESCRIPTION, HELP, LANGUAGE, NOT_ASKED, PURPOSE, QUESTION, SE
 /** @type {Rule} */
 const FILLED = [(value) => MAPPING[0](value) && Object.keys(value).length > 0, "a filled object"];
 
-const PARTS = { title: TITLE, "description?": DESCRIPTION, "purpose?": PURPOSE, "thanks?": THANKS, "logo?": text(200), "sections?": FILLED, "attributes?": FILLED, "selects?": FILLED, "select_help?": FILLED };
+const PARTS = { title: TITLE, "description?": DESCRIPTION, "purpose?": PURPOSE, "thanks?": THANKS, "logo?": text(200), "sections?": FILLED, "attributes?": FILLED, "selects?": FILLED, "select_help?": FILLED, "matrices?": FILLED };
 const QUESTION_PARTS = { "question?": QUESTION, "categories?": LIST, "missing?": CATEGORY, "unit?": text(40), "help?": HELP, "ends?": LIST };
 
 /**
@@ -18,7 +18,7 @@ const QUESTION_PARTS = { "question?": QUESTION, "categories?": LIST, "missing?":
  * @param {Record<string, any>} survey As it was read, with its attributes.
  * @throws {import("./errors.js").InvalidParameter} Naming the language and the field.
  */
-export function checkTranslations({ translations, language, description, purpose, thanks, logo, attributes, selects = [] }) {
+export function checkTranslations({ translations, language, description, purpose, thanks, logo, attributes, selects = [], matrices = [] }) {
   if (translations === undefined) return;
   obey(translations, "translations", FILLED);
   const languages = Object.entries(translations);
@@ -34,22 +34,23 @@ export function checkTranslations({ translations, language, description, purpose
     both(logo?.alt, read.logo, `${where}.logo`);
     checkSections(new Map(Object.entries(read.sections ?? {})), attributes, where);
     checkQuestions(new Map(Object.entries(read.attributes ?? {})), attributes, where);
-    ofSelects(selects, "question", read.selects, `${where}.selects`, QUESTION);
-    ofSelects(selects, "help", read.select_help, `${where}.select_help`, HELP);
+    ofGroups(selects, "question", read.selects, `${where}.selects`, QUESTION);
+    ofGroups(matrices, "question", read.matrices, `${where}.matrices`, QUESTION);
+    ofGroups(selects, "help", read.select_help, `${where}.select_help`, HELP);
   }
 }
 
 /**
- * Refuse texts of select-alls that are translated and not there, or there and not translated.
+ * Refuse texts of select-alls or matrices that are translated and not there, or there and not translated.
  *
- * @param {readonly Record<string, string>[]} selects
+ * @param {readonly any[]} groups
  * @param {string} key Which of their texts.
- * @param {Record<string, unknown>} words By the name of the select-all.
+ * @param {Record<string, unknown>} words By the name of the group.
  * @param {string} where
  * @param {Rule} rule
  */
-function ofSelects(selects, key, words = {}, where, rule) {
-  const own = new Map(selects.map((select) => [select.name, select[key]]));
+function ofGroups(groups, key, words = {}, where, rule) {
+  const own = new Map(groups.map((group) => [group?.name, group?.[key]]));
   const translated = new Map(Object.entries(words));
   for (const name of [...new Set([...own.keys(), ...translated.keys()])].sort()) {
     const path = `${where}[${name}]`.slice(0, 200);

@@ -36,7 +36,7 @@ export function inLanguage(published, language) {
   const { title, description, purpose, thanks, logo } = words;
   const questions = new Map(Object.entries(words.attributes ?? {}));
   const sections = new Map(Object.entries(words.sections ?? {}));
-  const asked = new Map(Object.entries(words.selects ?? {}));
+  const asked = new Map(Object.entries({ ...words.selects, ...words.matrices }));
   const helps = new Map(Object.entries(words.select_help ?? {}));
   return {
     ...published,
@@ -46,6 +46,7 @@ export function inLanguage(published, language) {
     ...(thanks === undefined ? {} : { thanks }),
     ...(published.logo && logo !== undefined ? { logo: { ...published.logo, alt: logo } } : {}),
     selects: published.selects?.map((select) => ({ ...select, question: asked.get(select.name), help: helps.get(select.name) })),
+    matrices: published.matrices?.map((matrix) => ({ ...matrix, question: asked.get(matrix.name) })),
     attributes: published.attributes.map((attribute) => {
       const { question, missing, categories, unit, help, ends } = questions.get(attribute.name) ?? {};
       return {

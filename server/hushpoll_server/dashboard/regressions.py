@@ -23,6 +23,7 @@ from hushpoll_server.dashboard.frame import (
     private,
     see,
 )
+from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -93,9 +94,7 @@ def regression(name: str, version: int, regression_id: str) -> Response:
     published = parts.surveys.published(row)
     named = [answer["outcome"]["name"], *_predictors(answer)]
     questions = {
-        one.name: one.question
-        for one in published.attributes
-        if one.name in named and one.question and one.question != one.name
+        name: text for name, text in labels_of(published).items() if name in named and text != name
     }
     return page(
         "regression.html",
@@ -190,20 +189,21 @@ def _without_what_is_withheld(row: VersionRow, entry: dict[str, Any]) -> dict[st
 def _form(row: VersionRow) -> dict[str, Any]:
     """Return what the form needs: questions by their texts, and their answers."""
     published = services().surveys.published(row)
+    labels = labels_of(published)
     return {
-        "questions": [_question(one) for one in published.attributes],
+        "questions": [_question(one, labels[one.name]) for one in published.attributes],
         "target": "" if published.target is None else published.target.name,
         "families": FAMILIES,
         "confidences": CONFIDENCES,
     }
 
 
-def _question(attribute: PublishedAttribute) -> dict[str, Any]:
+def _question(attribute: PublishedAttribute, text: str) -> dict[str, Any]:
     number = is_scored(attribute.domain)
     kind = "a number" if number else f"{len(attribute.domain)} answers"
     return {
         "name": attribute.name,
-        "text": attribute.question or attribute.name,
+        "text": text,
         "about": f"{'in clear' if attribute.oracle is None else 'randomised'}, {kind}",
         "number": number,
         "answers": attribute.domain if len(attribute.domain) <= MOST_REFERENCES else (),

@@ -44,6 +44,7 @@ from hushpoll_server.dashboard.relating.subgroups import (
 from hushpoll_server.dashboard.select_alls import (
     gathered,
     labels_of,
+    matrix_tables,
     questions_of,
 )
 from hushpoll_server.dashboard.surveys import (
@@ -151,6 +152,7 @@ def estimates(name: str, version: int) -> Response:
         answer=answer,
         size=size,
         figures=figures,
+        matrices=matrix_tables(figures, published),
         cut=_cut(figures, size),
         numbers=[one.name for one in published.perturbed if one.number is not None],
         most_charts=MOST_CHARTS,

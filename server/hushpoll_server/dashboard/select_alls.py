@@ -1,17 +1,24 @@
-"""Select-alls on pages: one question with a row for each option, and options by their texts."""
+"""Select-alls and matrices on pages: what belongs to one question, by the question and its text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from hushpoll_shared.survey.option_texts import epsilon_of_options, option_labels
+from hushpoll_shared.survey.matrices import Matrix
+from hushpoll_shared.survey.option_texts import (
+    asked_text,
+    epsilon_of_options,
+    option_labels,
+    text_of,
+)
 from hushpoll_shared.survey.published import Published
 
 
 def labels_of(published: Published) -> dict[str, str]:
     """Return what each attribute is called on a page: by its question, an option as above."""
-    texts = {one.name: one.question or one.name for one in published.attributes}
+    texts = {one.name: asked_text(published, one.name) for one in published.attributes}
     return texts | option_labels(published)
 
 
@@ -22,7 +29,7 @@ def questions_of(published: Published) -> dict[str, str]:
     for attribute in published.attributes:
         select = options.get(attribute.name)
         if select is None:
-            questions[attribute.name] = attribute.question or attribute.name
+            questions[attribute.name] = asked_text(published, attribute.name)
         else:
             questions[select.name] = select.question or select.name
     return questions
@@ -59,3 +66,75 @@ def gathered(entries: Sequence[Mapping[str, Any]], published: Published) -> list
             more = {"name": select.name, "epsilon": epsilon, "categories": [line], "option": None}
             found[select.name] = {**entry, **more}
     return list(found.values())
+
+
+@dataclass(frozen=True)
+class MatrixTable:
+    """The shares of a matrix's items below each other.
+
+    Attributes
+    ----------
+    name, question : str
+        The matrix's.
+    categories : tuple of str
+        The answers, in order.
+    rows : tuple of ItemRow
+        Of each item that is shown, in order.
+    """
+
+    name: str
+    question: str
+    categories: tuple[str, ...]
+    rows: tuple[ItemRow, ...]
+
+
+@dataclass(frozen=True)
+class ItemRow:
+    """One item: its name and text, its shares in the order of the answers, and whether they tell.
+
+    ``shares`` are lines of an answer; ``place`` is that of its figure on the page.
+    """
+
+    name: str
+    text: str
+    shares: tuple[Mapping[str, Any], ...]
+    noisy: bool
+    place: int
+
+
+def matrix_tables(
+    figures: Sequence[Mapping[str, Any]], published: Published
+) -> dict[str, MatrixTable]:
+    """Return the table of each matrix of which two items are shown, by its first shown item.
+
+    Parameters
+    ----------
+    figures : sequence of mapping
+        Of the page: ``attribute`` with its name and categories, and ``noisy``.
+    published : Published
+        The survey.
+    """
+    places = {figure["attribute"]["name"]: place for place, figure in enumerate(figures)}
+    tables = {}
+    for matrix in published.matrices:
+        shown = [name for name in matrix.attributes if name in places]
+        if len(shown) > 1:
+            tables[shown[0]] = _matrix_table(matrix, shown, places, figures, published)
+    return tables
+
+
+def _matrix_table(
+    matrix: Matrix,
+    shown: Sequence[str],
+    places: Mapping[str, int],
+    figures: Sequence[Mapping[str, Any]],
+    published: Published,
+) -> MatrixTable:
+    rows = []
+    for name in shown:
+        figure = figures[places[name]]
+        shares = tuple(figure["attribute"]["categories"])
+        text = text_of(published, name)
+        rows.append(ItemRow(name, text, shares, figure["noisy"], places[name]))
+    categories = published.attribute(shown[0]).domain
+    return MatrixTable(matrix.name, matrix.question or matrix.name, categories, tuple(rows))

@@ -35,6 +35,7 @@ PARTS: Final[Mapping[str, Callable[[Published], object]]] = {
     "draws": lambda survey: survey.draws,
     "follow_ups": lambda survey: any(one.ask_if is not None for one in survey.attributes),
     "invited": lambda survey: survey.submission == INVITED,
+    "matrices": lambda survey: survey.matrices,
     "numbers": lambda survey: any(one.number is not None for one in survey.attributes),
     "presentation": lambda survey: (
         survey.thanks

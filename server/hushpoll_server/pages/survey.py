@@ -58,9 +58,11 @@ MOST_STEPS: Final = 11
 """Choices of a scale that stand in a row; a longer scale is shown as if it were none."""
 SHORTEST_STEPS: Final = 2
 """Characters up to which the names of steps stand in one row, however many there are."""
+MOST_COLUMNS: Final = 7
+"""Answers up to which a matrix is a table on a wide screen, whatever they are called."""
 KEPT_BYTES: Final = 64 * 2**20
 
-Kind = Literal["radio", "select", "number", "options"]
+Kind = Literal["radio", "select", "number", "options", "matrix"]
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class Question:
     heading above the question, where one begins. ``router`` is the question that decides whether a
     follow-up is asked. A select-all is one question of the kind ``options``, with the name and the
     text of each option, and how many of them are selected. ``unit`` is that of a number. ``help``
-    stands below the question, and ``ends`` at the two ends of a scale.
+    stands below the question, and ``ends`` at the two ends of a scale. A matrix
+    is one of the kind ``matrix``, with its items as ``rows``.
     """
 
     attribute: str
@@ -91,6 +94,7 @@ class Question:
     options: tuple[tuple[str, str], ...] = ()
     limits: tuple[int, int] = (0, 0)
     unit: str | None = None
+    rows: tuple[Question, ...] = ()
     help: str | None = None
     ends: tuple[str, str] | None = None
 
@@ -98,6 +102,18 @@ class Question:
     def outermost(self) -> tuple[str, str]:
         """The first and the last answer of a scale."""
         return (self.least, self.most) if self.least else (self.steps[0][1], self.steps[-1][1])
+
+    @property
+    def asked(self) -> int:
+        """How many answers it asks for, where it is asked of everybody."""
+        return 0 if self.router is not None else len(self.rows) or 1
+
+    @property
+    def tabled(self) -> bool:
+        """Whether the answers of a matrix are so few, or named so shortly, that rows hold them."""
+        each = self.kind == "matrix" and self.rows[0].kind == "radio"
+        few = len(self.choices) <= MOST_COLUMNS
+        return each and (few or all(len(name) <= SHORTEST_STEPS for _, name in self.choices))
 
     @property
     def limits_key(self) -> str:
@@ -148,7 +164,7 @@ def questions(published: Published, wording: Wording | None = None) -> tuple[Que
             strict=True,
         )
     )
-    return _with_selects(asked, published, wording)
+    return _with_matrices(_with_selects(asked, published, wording), published, wording)
 
 
 def _with_selects(
@@ -183,6 +199,31 @@ def _with_selects(
                     help=words,
                 )
             )
+    return tuple(found)
+
+
+def _with_matrices(
+    asked: tuple[Question, ...], published: Published, wording: Wording
+) -> tuple[Question, ...]:
+    """Return questions with the items of each matrix as one."""
+    by_item = {
+        name: (matrix, text)
+        for matrix, text in zip(published.matrices, wording.matrices, strict=True)
+        for name in matrix.attributes
+    }
+    found: list[Question] = []
+    for question in asked:
+        if question.attribute not in by_item:
+            found.append(question)
+            continue
+        matrix, text = by_item[question.attribute]
+        row = replace(question, section=None, router=None)
+        if question.attribute == matrix.attributes[0]:
+            found.append(
+                replace(question, attribute=matrix.name, text=text, kind="matrix", rows=(row,))
+            )
+        else:
+            found[-1] = replace(found[-1], rows=(*found[-1].rows, row))
     return tuple(found)
 
 

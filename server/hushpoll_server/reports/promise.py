@@ -9,6 +9,7 @@ from typing import Final
 from hushpoll_protocols.odds import odds_factor
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.option_texts import asked_text
 from hushpoll_shared.survey.protection import question_level, total_epsilon, total_level
 from hushpoll_shared.survey.published import Published
 
@@ -46,19 +47,17 @@ def promise_of(published: Published) -> JsonMembers:
         "epsilon": f"{total:f}",
         "odds_factor": _odds(total),
         "protection": total_level(total).name.lower(),
-        "attributes": [
-            _attribute(attribute, published.reach.get(attribute.block or attribute.name))
-            for attribute in published.attributes
-        ],
+        "attributes": [_attribute(published, attribute) for attribute in published.attributes],
     }
 
 
-def _attribute(attribute: PublishedAttribute, reach: Decimal | None) -> JsonMembers:
+def _attribute(published: Published, attribute: PublishedAttribute) -> JsonMembers:
     """Return what is promised of an attribute; a router's follow-ups tell about it, and count."""
-    oracle = attribute.oracle
+    oracle, reach = attribute.oracle, published.reach.get(attribute.block or attribute.name)
+    asked = None if attribute.question is None else asked_text(published, attribute.name)
     return {
         "name": attribute.name,
-        "question": attribute.question,
+        "question": asked,
         "role": attribute.role,
         "categories": attribute.k,
         "protocol": None if oracle is None else oracle.name,

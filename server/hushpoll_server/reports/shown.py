@@ -76,7 +76,7 @@ def _as_page(section: ShownSection, names: Mapping[str, str]) -> ShownSection:
 
     title, rest = section.title, ""
     for name, question in names.items():
-        for mark in (",", ":"):
+        for mark in (",", ":", " ("):
             if title.startswith(f"{name}{mark}"):
                 title, rest = question, title[len(name) :]
     return replace(

@@ -61,7 +61,7 @@ def model_card(record: RunRecord) -> dict[str, Any]:
             "epsilon": record["epsilon"],
             "split": record["split"],
             "protocol": record["protocol"],
-            "attributes": [_attribute(item) for item in manifest["attributes"]],
+            "attributes": [_attribute(item, manifest) for item in manifest["attributes"]],
             "protected": manifest.get("protected"),
         },
         "data": {
@@ -151,13 +151,16 @@ def _claim(record: RunRecord) -> JsonObject:
     return claim
 
 
-def _attribute(item: Mapping[str, Any]) -> JsonMembers:
+def _attribute(item: Mapping[str, Any], manifest: Mapping[str, Any]) -> JsonMembers:
     categories = list(item["categories"])
+    # A question of a block has its protocol and its epsilon there.
+    blocks = manifest.get("together", ())
+    stated = next((one for one in blocks if item["name"] in one["attributes"]), item)
     return {
         "name": item["name"],
         "role": item["role"],
-        "protocol": item.get("protocol"),
-        "epsilon": item.get("epsilon"),
+        "protocol": stated.get("protocol"),
+        "epsilon": stated.get("epsilon"),
         "categories": len(categories) + (item.get("missing") is not None),
     }
 

@@ -38,6 +38,16 @@ class Protection:
         return asdict(self)
 
 
+def _called(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the options of select-alls are called: by question and text."""
+    texts = {item["name"]: item.get("question", item["name"]) for item in manifest["attributes"]}
+    return {
+        name: f"{select['name']}: {texts[name]}"
+        for select in manifest.get("selects", ())
+        for name in select["attributes"]
+    }
+
+
 def protections(record: RunRecord) -> list[Protection]:
     """Return what a run protects from whom.
 
@@ -48,8 +58,22 @@ def protections(record: RunRecord) -> list[Protection]:
     """
     rows, claim = record["rows"], record.get("privacy", PrivacyClaim().to_json())
     attributes = record["manifest"]["attributes"]
-    perturbed = [item["name"] for item in attributes if item.get("protocol") is not None]
-    clear = [item["name"] for item in attributes if item.get("protocol") is None]
+    called = _called(record["manifest"])
+    # A question of a block has its protocol there.
+    together = {
+        name for one in record["manifest"].get("together", ()) for name in one["attributes"]
+    }
+    sent_in_clear = [
+        item.get("protocol") is None and item["name"] not in together for item in attributes
+    ]
+    perturbed, clear = (
+        [
+            called.get(item["name"], item["name"])
+            for item, is_clear in zip(attributes, sent_in_clear, strict=True)
+            if is_clear == wanted
+        ]
+        for wanted in (False, True)
+    )
     found = []
     if record["mode"] == "simulation":
         found.append(

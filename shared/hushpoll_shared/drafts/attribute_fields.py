@@ -23,6 +23,7 @@ from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.number import AIMS, LARGEST_NUMBER, UNIT_LENGTH
 from hushpoll_shared.survey.presentation import ALT_LENGTH
 from hushpoll_shared.survey.selects import PAIRS, SHARES, WANTS
+from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
 
 _CATEGORY: Final = text(CATEGORY_LENGTH)
 _ENDS: Final[Form] = {"type": "array", "items": _CATEGORY, "minItems": 2, "maxItems": 2}
@@ -269,6 +270,44 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         example=PAIRS,
         published=False,
     ),
+    ManifestField(
+        name="items",
+        form={
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"name": NAME, "question": text(QUESTION_LENGTH)},
+                "required": ["name", "question"],
+                "additionalProperties": False,
+            },
+            "minItems": 2,
+            "maxItems": MOST_ATTRIBUTES,
+        },
+        allowed="a list of two or more mappings with a `name`, that of an attribute, and a "
+        "`question`, what the item says. Not with `select` or `number`, and not for a target",
+        meaning="Makes the question a matrix: each item is answered by one of the `categories`, "
+        "and they are shown as the rows of a table. Each is an attribute of its own with the "
+        "role, answers, protocol, section, scale and condition of the matrix; statistics, "
+        "`pairs`, `split`, blocks, draws and populations name the items. Such a survey is "
+        "published in format 2.",
+        reason="Questions with one scale are read and answered faster in a table.",
+        example=[
+            {"name": "wine", "question": "Wine"},
+            {"name": "beer", "question": "Beer"},
+        ],
+        published=False,
+    ),
+    ManifestField(
+        name="together",
+        form={"type": "boolean"},
+        allowed="`true` or `false`; only with `items`, and `true` only where they are perturbed",
+        meaning="Whether the items of a matrix are one block, named after it. Without it each is "
+        "randomised alone, unless the survey's own list `together` names it.",
+        reason="A block can tell how two items go together; items alone tell the shares of large "
+        "scales better.",
+        example=True,
+        published=False,
+    ),
 )
 """The fields of an attribute."""
 
@@ -361,7 +400,8 @@ TRANSLATION: Final[tuple[ManifestField, ...]] = (
             "propertyNames": NAME,
             "additionalProperties": {"$ref": "#/definitions/translated_attribute"},
         },
-        allowed="a mapping from the name of an attribute to its words",
+        allowed="a mapping from the name of an attribute to its words; of a matrix its question "
+        "and answers, and of each item its question",
         meaning="The words of the attributes in this language.",
         reason="Names and codes stay the same, so answers in all languages are counted together.",
         example={"smoker": {"question": "Rauchen Sie?", "categories": ["nein", "ja"]}},

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.drafts.attributes import read_attribute
+from hushpoll_shared.drafts.matrices import ITEMS, TOGETHER, read_entry
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import NPS
 from hushpoll_shared.survey.manifest import Manifest
@@ -119,7 +119,7 @@ def _question(
         if len(found) >= MOST_PROBLEMS:
             break
         try:
-            read_attribute(right, position=position)
+            read_entry(right, position=position)
         except InvalidParameter as error:
             found.append(problem_of(draft, error.field, str(error), position))
             if not isinstance(right, dict):
@@ -156,6 +156,9 @@ def _replace(question: dict[str, Any], path: str, stand_in: str) -> None:
             question.pop("missing", None)
             if question.get("scale") == NPS:
                 del question["scale"]
+        case part if part == ITEMS:
+            question.pop(ITEMS, None)
+            question.pop(TOGETHER, None)
         case part if part in question:
             del question[part]
         case _:
@@ -213,9 +216,16 @@ def _position(rest: Mapping[str, Any], field: str) -> int | None:
     places = [
         place
         for place, one in enumerate(attributes)
-        if isinstance(one, Mapping) and one.get("name") == match[1]
+        if isinstance(one, Mapping) and (one.get("name") == match[1] or match[1] in _items(one))
     ]
     return places[-1] if places else None
+
+
+def _items(question: Mapping[str, Any]) -> list[object]:
+    """Return the names of the items of a question that is a matrix."""
+    items = question.get(ITEMS)
+    listed = items if isinstance(items, list | tuple) else ()
+    return [item.get("name") for item in listed if isinstance(item, Mapping)]
 
 
 def _mend(draft: object, rest: dict[str, Any], field: str, position: int | None) -> bool:

@@ -40,6 +40,8 @@ BEYOND_THE_SCHEMA: Final = (
     "`protected.attribute` is declared and is not the target; both groups name its categories and "
     "share none.",
     "`closes` is after `opens`, and both are days of the calendar.",
+    "Names of items differ from those of other attributes, and no other field of the survey names "
+    "a matrix; in a translation its answers stand at the matrix.",
     "The questions of a `section` stand next to each other, and `scale: nps` has the scores 0 to "
     "10.",
     "A translation has each text that the survey has, and no other; its language is not the "

@@ -116,9 +116,13 @@ class Manifest(Terms):
             Naming the field or the attribute; also for any key that is not known.
         """
         # A device reads no draft, so it does not pay for importing what only drafts need.
-        from hushpoll_shared.drafts.attributes import read_attribute
         from hushpoll_shared.drafts.fields import names, required
         from hushpoll_shared.drafts.labels import check_labels
+        from hushpoll_shared.drafts.matrices import (
+            read_entry,
+            refuse_matrix_names,
+            spread_translations,
+        )
         from hushpoll_shared.drafts.survey_fields import SURVEY
 
         needed = required(SURVEY)
@@ -139,12 +143,19 @@ class Manifest(Terms):
         texts = {key: normalized(value.get(key)) for key in TEXTS}
         groups = _normalized_groups(value.get("protected"))
         terms = read_terms({**value, **texts, "protected": groups}, canonical=False)
-        declared = tuple(
-            read_attribute(attribute, position=position)
-            for position, attribute in enumerate(attributes)
-        )
+        entries = [read_entry(one, position=position) for position, one in enumerate(attributes)]
+        declared = tuple(attribute for entry in entries for attribute in entry.attributes)
+        matrices = tuple(entry.matrix for entry in entries if entry.matrix is not None)
+        refuse_matrix_names(value, matrices)
+        together = (*terms["together"], *(entry.block for entry in entries if entry.block))
+        terms |= {
+            "together": together,
+            "matrices": matrices,
+            "translations": spread_translations(terms["translations"], matrices),
+            "draws": _draws(value, terms["draws"], declared, together),
+        }
         draft = cls(
-            **{**terms, "draws": _draws(value, terms["draws"], declared, terms["together"])},
+            **terms,
             attributes=declared,
             protocol=value.get("protocol"),
             population=value.get("population"),
@@ -162,7 +173,11 @@ class Manifest(Terms):
                 document[key] = value
         if self.pairs:
             document["pairs"] = [list(pair) for pair in self.pairs]
-        return document
+        if not self.matrices:
+            return document
+        from hushpoll_shared.drafts.matrices import gathered
+
+        return gathered(document, self.matrices, self.together)
 
     @property
     def questions(self) -> tuple[SelectAll, ...]:

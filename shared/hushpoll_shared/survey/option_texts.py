@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.drawn_selects import epsilon_of_question
+from hushpoll_shared.survey.matrices import matrix_of
 from hushpoll_shared.survey.protection import total_epsilon
 
 if TYPE_CHECKING:
@@ -43,8 +44,11 @@ def option_labels(published: Published) -> dict[str, str]:
 
 
 def asked_text(published: Published, name: str) -> str:
-    """Return what is asked by an attribute; of an option its text after the question's."""
+    """Return what is asked by an attribute; of an option or an item after its question's text."""
     text = text_of(published, name)
+    matrix = matrix_of(published.matrices, name)
+    if matrix is not None:
+        return f"{matrix.question or matrix.name} {text}"
     for select in published.selects:
         if name in select.attributes:
             return f"{select.question or select.name} {text}"

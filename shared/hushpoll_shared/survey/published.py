@@ -77,7 +77,7 @@ _REQUIRED: Final = (
     "attributes",
 )
 _KEYS: Final = frozenset({*_REQUIRED, *OPTIONAL, "invitation_key"})
-_BLOCKS_KEYS: Final = frozenset({*_KEYS, "together", "selects", "draws"})
+_BLOCKS_KEYS: Final = frozenset({*_KEYS, "together", "selects", "draws", "matrices"})
 _CLEAR_REQUIRED: Final = ("name", "role", "categories")
 _CLEAR_KEYS: Final = frozenset({*_CLEAR_REQUIRED, *TEXTS, "ends", "shuffle"})
 _PERTURBED_REQUIRED: Final = (*_CLEAR_REQUIRED, "protocol", "epsilon", "parameters", "thresholds")
@@ -194,7 +194,7 @@ class Published(Terms):
             isinstance(one, Mapping) and not one.keys().isdisjoint(_LATER_KEYS)
             for one in attributes
         )
-        uses = later or bool({"together", "selects", "draws"} & document.keys())
+        uses = later or bool({"together", "selects", "draws", "matrices"} & document.keys())
         if form == BLOCKS_FORMAT and not uses:
             raise InvalidParameter(
                 f"together and draws are missing, and no attribute has {' or '.join(_LATER_KEYS)}; "
@@ -306,6 +306,7 @@ class Published(Terms):
             "together": self.together,
             "selects": self.selects,
             "draws": self.draws,
+            "matrices": self.matrices,
             **{
                 key: any(getattr(attribute, key) is not None for attribute in self.attributes)
                 for key in _LATER_KEYS
@@ -559,7 +560,7 @@ def _check_translations(translations: object) -> None:
             continue
         where = f"translations[{tag}]"
         _check_no_null(words, where)
-        for key in ("sections", "attributes", "selects", "select_help"):
+        for key in ("sections", "attributes", "selects", "select_help", "matrices"):
             if words.get(key) == {}:
                 path = f"{where}.{key}"
                 raise InvalidParameter(f"{path} is empty; leave it out", field=path)

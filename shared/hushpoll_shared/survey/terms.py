@@ -32,6 +32,7 @@ from hushpoll_shared.survey.budget import UNIFORM, Split
 from hushpoll_shared.survey.drawn_selects import check_drawn_selects
 from hushpoll_shared.survey.draws import Draw, check_draws, check_split_of_draws, read_draws
 from hushpoll_shared.survey.follow_ups import check_follow_ups
+from hushpoll_shared.survey.matrices import Matrix, check_matrices, read_matrices
 from hushpoll_shared.survey.presentation import Logo, read_logo
 from hushpoll_shared.survey.protected import Protected, read_protected
 from hushpoll_shared.survey.selects import (
@@ -100,6 +101,8 @@ class Terms:
         Which attributes are one select-all question; in a draft that is one attribute.
     draws : tuple of Draw
         Sets of blocks of which each device answers some.
+    matrices : tuple of Matrix
+        Which attributes are the items of one matrix; in a draft's file that is one attribute.
     description : str or None
         Up to 5000 characters, with line feeds.
     operator : str or None
@@ -145,6 +148,7 @@ class Terms:
     together: tuple[Together, ...] = ()
     selects: tuple[Selection, ...] = ()
     draws: tuple[Draw, ...] = ()
+    matrices: tuple[Matrix, ...] = ()
     description: str | None = None
     operator: str | None = None
     purpose: str | None = None
@@ -172,6 +176,13 @@ class Terms:
         self._check_presentation()
         self._check_period()
         self._check_attributes()
+        check_matrices(
+            self.matrices,
+            self.attributes,
+            selects=self.selects,
+            blocks={block.name: block.attributes for block in self.together},
+            draws=[draw.name for draw in self.draws],
+        )
         check_translations(
             self.translations,
             self.attributes,
@@ -181,6 +192,7 @@ class Terms:
             selects=self.selects,
             thanks=self.thanks,
             logo=self.logo,
+            matrices=self.matrices,
         )
         check_selects(self.selects, self.attributes, self.together)
         check_together(self.together, self.attributes)
@@ -256,6 +268,7 @@ class Terms:
             selects=self.selects,
             thanks=self.thanks,
             logo=self.logo,
+            matrices=self.matrices,
         )
 
     def _check_presentation(self) -> None:
@@ -334,6 +347,8 @@ class Terms:
             document["selects"] = [select.to_dict() for select in self.selects]
         if self.draws:
             document["draws"] = [draw.to_dict() for draw in self.draws]
+        if self.matrices:
+            document["matrices"] = [matrix.to_dict() for matrix in self.matrices]
         if self.shared_device:
             document["shared_device"] = True
         if self.protected is not None:
@@ -372,6 +387,7 @@ def read_terms(document: Mapping[str, Any], *, canonical: bool) -> dict[str, Any
     together = read_together(document.get("together"), published=canonical)
     terms["together"] = with_limits(together, terms["selects"])
     terms["draws"] = read_draws(document.get("draws"), published=canonical)
+    terms["matrices"] = read_matrices(document.get("matrices"))
     terms["translations"] = read_translations(document.get("translations"))
     terms["logo"] = read_logo(document.get("logo"))
     terms["protected"] = read_protected(document.get("protected"), canonical=canonical)

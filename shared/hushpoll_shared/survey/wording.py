@@ -27,6 +27,7 @@ from hushpoll_shared.spelling.text import (
     show,
 )
 from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.matrices import SHARED_WORDS, Matrix
 from hushpoll_shared.survey.number import UNIT_LENGTH
 from hushpoll_shared.survey.presentation import (
     ALT_LENGTH,
@@ -43,7 +44,7 @@ _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3})
 _KEYS: Final = frozenset(
     {
         *("title", "description", "purpose", "thanks", "logo"),
-        *("sections", "attributes", "selects", "select_help"),
+        *("sections", "attributes", "selects", "select_help", "matrices"),
     }
 )
 _ATTRIBUTE_KEYS: Final = frozenset({"question", "categories", "missing", "unit", "help", "ends"})
@@ -121,6 +122,8 @@ class Translation:
     thanks, logo : str or None
         What is read after answering, and in place of the logo, of which each is translated if it is
         there.
+    matrices : tuple of (str, str)
+        Name and question of each matrix, in the order of their names.
     """
 
     language: str
@@ -133,6 +136,7 @@ class Translation:
     select_help: tuple[tuple[str, str], ...] = ()
     thanks: str | None = None
     logo: str | None = None
+    matrices: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the translation as JSON, without its language and without what is absent."""
@@ -149,6 +153,8 @@ class Translation:
             document["selects"] = dict(self.selects)
         if self.select_help:
             document["select_help"] = dict(self.select_help)
+        if self.matrices:
+            document["matrices"] = dict(self.matrices)
         return document
 
 
@@ -179,6 +185,8 @@ class Wording:
         Of each attribute what is read at the ends of its scale.
     thanks, logo : str or None
         What is read after answering, and in place of the logo.
+    matrices : tuple of str
+        Of each matrix what is asked of all its items; its name where it has no question.
     """
 
     language: str | None
@@ -195,6 +203,7 @@ class Wording:
     ends: tuple[tuple[str, str] | None, ...] = ()
     thanks: str | None = None
     logo: str | None = None
+    matrices: tuple[str, ...] = ()
 
 
 def check_language(value: object, *, field: str) -> str:
@@ -248,6 +257,7 @@ def _read(language: str, value: object) -> Translation:
     attributes = _mapping(document.get("attributes", {}), f"{where}.attributes")
     selects = _mapping(document.get("selects", {}), f"{where}.selects")
     select_help = _mapping(document.get("select_help", {}), f"{where}.select_help")
+    matrices = _mapping(document.get("matrices", {}), f"{where}.matrices")
     return Translation(
         language,
         _words(document["title"]),
@@ -259,6 +269,7 @@ def _read(language: str, value: object) -> Translation:
         tuple(sorted((_words(name), _words(words)) for name, words in select_help.items())),
         _words(document.get("thanks")),
         _words(document.get("logo")),
+        tuple(sorted((_words(name), _words(words)) for name, words in matrices.items())),
     )
 
 
@@ -304,6 +315,7 @@ def check_translations(
     selects: Sequence[Selection] = (),
     thanks: str | None = None,
     logo: Logo | None = None,
+    matrices: Sequence[Matrix] = (),
 ) -> None:
     """Refuse translations that are incomplete or translate what the survey does not have.
 
@@ -339,20 +351,48 @@ def check_translations(
         _check_both(alt, translation.logo, f"{where}.logo", ALT_LENGTH)
         _check_sections(translation, attributes, where)
         _check_questions(translation, attributes, where)
-        _check_selects(translation, selects, where)
+        for key, groups in (("selects", selects), ("matrices", matrices)):
+            _check_groups(getattr(translation, key), groups, f"{where}.{key}")
+        _check_helps(translation, selects, where)
+        _check_scales(translation, matrices, where)
 
 
-def _check_selects(translation: Translation, selects: Sequence[Selection], where: str) -> None:
-    own = {select.name: select.question for select in selects}
-    words = dict(translation.selects)
-    for name in sorted({*own, *words}):
-        path = f"{where}.selects[{name}]"[:200]
-        _check_both(own.get(name), words.get(name), path, QUESTION_LENGTH)
+def _check_helps(translation: Translation, selects: Sequence[Selection], where: str) -> None:
+    """Refuse help texts of select-alls that are not translated exactly."""
     own = {select.name: select.help for select in selects}
     words = dict(translation.select_help)
     for name in sorted({*own, *words}):
         path = f"{where}.select_help[{name}]"[:200]
         _check_both(own.get(name), words.get(name), path, HELP_LENGTH, lines=True)
+
+
+def _check_groups(
+    words: Sequence[tuple[str, str]], groups: Sequence[Selection] | Sequence[Matrix], where: str
+) -> None:
+    """Refuse what is asked of select-alls or matrices if it is not translated exactly."""
+    own = {group.name: group.question for group in groups}
+    translated = dict(words)
+    for name in sorted({*own, *translated}):
+        path = f"{where}[{name}]"[:200]
+        _check_both(own.get(name), translated.get(name), path, QUESTION_LENGTH)
+
+
+def _check_scales(translation: Translation, matrices: Sequence[Matrix], where: str) -> None:
+    """Refuse items of a matrix whose answers are translated differently."""
+    questions = {question.name: question for question in translation.questions}
+    for matrix in matrices:
+        first = questions.get(matrix.attributes[0], Question(matrix.attributes[0]))
+        for name in matrix.attributes[1:]:
+            other = questions.get(name, Question(name))
+            for key in SHARED_WORDS:
+                if getattr(first, key) != getattr(other, key):
+                    path = f"{where}.attributes[{name}].{key}"
+                    raise InvalidParameter(
+                        f"{path} differs from that of {first.name}, and both are items of the "
+                        f"matrix {matrix.name}, whose answers have one wording: translate them "
+                        "alike",
+                        field=path,
+                    )
 
 
 def _check_sections(translation: Translation, attributes: Sequence[Attribute], where: str) -> None:
@@ -478,6 +518,7 @@ def wording(
     selects: Sequence[Selection] = (),
     thanks: str | None = None,
     logo: Logo | None = None,
+    matrices: Sequence[Matrix] = (),
 ) -> Wording:
     """Return what a respondent reads: the survey's own words, or those of a translation."""
     if translation is None:
@@ -496,6 +537,7 @@ def wording(
             tuple(attribute.ends for attribute in attributes),
             thanks,
             None if logo is None else logo.alt,
+            tuple(matrix.question or matrix.name for matrix in matrices),
         )
     words = {question.name: question for question in translation.questions}
     sections = dict(translation.sections)
@@ -526,4 +568,5 @@ def wording(
         tuple(question.ends for question in questions),
         translation.thanks,
         translation.logo,
+        tuple(dict(translation.matrices).get(matrix.name, matrix.name) for matrix in matrices),
     )

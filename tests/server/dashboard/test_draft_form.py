@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.dashboard.drafts.editing import changed
 from hushpoll_server.dashboard.drafts.form import Form, form_of, manifest_of, moment_of
-from hushpoll_server.dashboard.drafts.translation_fields import open_tables
+from hushpoll_server.dashboard.drafts.item_fields import items_of
+from hushpoll_server.dashboard.drafts.translation_fields import names_of_items, open_tables
 from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE, TRANSLATED_ATTRIBUTE, TRANSLATION
 from hushpoll_shared.drafts.fields import names
 from hushpoll_shared.drafts.survey_fields import SURVEY
@@ -157,7 +158,50 @@ NUMBERS: dict[str, Any] = {
     ],
     "translations": {"de": {"title": "Z", "attributes": {"a": {"unit": "Euro"}}}},
 }
+MATRIX: dict[str, Any] = {
+    **{name: EVERYTHING[name] for name in ("version", "title", "epsilon", "protocol")},
+    "name": "matrix",
+    "language": "en",
+    "split": {"weights": {"drinks": 2, "tram": 1, "pool": 1}},
+    "attributes": [
+        {
+            "name": name,
+            "role": "sensitive",
+            "categories": ["no", "yes"],
+            "question": f"{name}?",
+            "items": [{"name": one, "question": f"A {one}: it"} for one in items],
+            **together,
+        }
+        for name, items, together in (
+            ("drinks", ("wine", "beer"), {"together": True}),
+            ("town", ("tram", "pool"), {}),
+        )
+    ],
+    "translations": {
+        "de": {
+            "title": "Tabellen",
+            "attributes": {
+                "drinks": {"question": "Was?", "categories": ["nein", "ja"]},
+                "wine": {"question": "Wein"},
+                "beer": {"question": "Bier"},
+                "town": {"question": "Wo?"},
+                "tram": {"question": "Bahn"},
+                "pool": {"question": "Bad"},
+            },
+        }
+    },
+}
 ODD = [
+    *(
+        {"attributes": [{"name": "a", "role": "plain", "items": items, "together": together}]}
+        for items, together in (
+            ("b", True),
+            ([{"name": "b"}], True),
+            ([{"name": "b: c", "question": "x"}], False),
+            ([{"name": "b", "question": "x "}, 5], True),
+            ([{"name": "b", "question": "x"}], "yes"),
+        )
+    ),
     {"attributes": [{"name": "a", "role": "plain", "select": 5, "want": "all"}]},
     {"attributes": [{"name": "a", "role": "plain", "select": {"at_most": "2", "later": 1}}]},
     *(
@@ -197,6 +241,8 @@ def sent(form: Form) -> dict[str, str]:
         given |= {f"q{place}-{name}": text for name, text in question.texts.items()}
         given[f"q{place}-kept"] = question.kept_text
         given[f"q{place}-were"] = json.dumps(question.texts.get("categories", "").split("\n"))
+        rows = names_of_items(items_of(question.texts.get("items", "")))
+        given[f"q{place}-items-were"] = json.dumps(rows)
     given |= {"languages": str(len(form.languages)), "sections-were": json.dumps(form.sections)}
     for place, language in enumerate(form.languages):
         given |= {f"t{place}-language": language.code, f"t{place}-kept": language.kept_text}
@@ -217,6 +263,7 @@ SAMPLES = [
     FOLLOW_UP,
     SELECT_ALL,
     NUMBERS,
+    MATRIX,
     parse_yaml(sample_manifest().encode()),
     make_draft(description="Two\nlines", opens="2026-01-01T00:00:00Z", operator="Ada"),
     make_draft(split="k-based", minimum_batch=7, submission="token", shared_device=False),
@@ -234,6 +281,7 @@ def test_manifest_of_the_samples_has_every_field_that_an_author_may_write():
         FOLLOW_UP["attributes"][1],
         SELECT_ALL["attributes"][0],
         NUMBERS["attributes"][0],
+        MATRIX["attributes"][0],
     )
     assert set().union(*EVERYTHING["attributes"], *several) == names(ATTRIBUTE)
     texts = form_of(SELECT_ALL).questions[0].texts
@@ -244,6 +292,10 @@ def test_manifest_of_the_samples_has_every_field_that_an_author_may_write():
     assert [one.texts.get("unit") for one in numbers] == ["euros", "euros", "", None]
     # Named anchors are written as YAML, and stay where a form is sent.
     assert [set(one.kept) for one in numbers] == [set(), set(), set(), {"number"}]
+    matrix = form_of(MATRIX)
+    assert matrix.questions[0].texts["items"] == "wine: A wine: it\nbeer: A beer: it"
+    assert [one.texts["rows"] for one in matrix.questions] == ["block", ""]
+    assert [one.kept for one in (*matrix.questions, *matrix.languages)] == [{}, {}, {}]
     follow_up = form_of(FOLLOW_UP).questions[1]
     assert (follow_up.texts["router"], follow_up.texts["after"]) == ("a", "now and then\nyes")
     assert follow_up.kept == {}
@@ -331,6 +383,28 @@ def test_changed_fields_change_the_manifest_and_nothing_else():
         "name": "country", "role": "sensitive", "protocol": "SS", "categories": ["x", "y"],
     }  # fmt: skip
     assert changes["split"] == {"weights": {"gender": "2", "age": "3", "country": "1.5"}}
+
+
+def test_rows_of_a_table_keep_their_words_and_get_names():
+    def words(changes: dict[str, str], act: str = "save") -> tuple[Any, Any]:
+        given = sent(form_of(MATRIX)) | changes
+        document = changed(manifest_of(given), act, given)[0]
+        return document["attributes"][0], document["translations"]["de"]["attributes"]
+
+    moved = words({"q0-items": "beer: Beer\r\nwine: Wine"})
+    assert [one["name"] for one in moved[0]["items"]] == ["beer", "wine"]
+    assert moved[1] == MATRIX["translations"]["de"]["attributes"]
+    renamed = words({"q0-items": "red: Wine\r\nbeer: Beer"})[1]
+    assert (renamed["red"], "wine" in renamed) == ({"question": "Wein"}, False)
+    assert words({"q0-items": "Red wine\r\nbeer: Beer"})[0]["items"] == [
+        {"name": "red-wine", "question": "Red wine"},
+        {"name": "beer", "question": "Beer"},
+    ]
+    assert words({"q0-items": "茶\r\nbeer: Beer"})[0]["items"][0] == {"name": "", "question": "茶"}
+    alone = words({"q0-items": "", "q0-rows": ""})
+    assert not {"items", "together"} & set(alone[0])
+    assert "wine" not in alone[1]
+    assert set(words({}, "remove-0")[1]) == {"town", "tram", "pool"}
 
 
 def test_questions_are_added_moved_and_removed():

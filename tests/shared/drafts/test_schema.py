@@ -130,9 +130,9 @@ def test_a_field_without_a_text_cannot_be_built() -> None:
 @pytest.mark.parametrize(
     ("table", "kind", "shorthands", "resolved"),
     [
-        # What a select-all becomes when it is published is no field of a draft.
-        (SURVEY, Manifest, {"answer", "always"}, {"selects"}),
-        (ATTRIBUTE, Attribute, {"range", "select", "want"}, set()),
+        # What select-alls and matrices become in a published survey is no field of a draft.
+        (SURVEY, Manifest, {"answer", "always"}, {"selects", "matrices"}),
+        (ATTRIBUTE, Attribute, {"range", "select", "want", "items", "together"}, set()),
         (BLOCK, Together, set(), {"select"}),
         (DRAW, Draw, set(), set()),
         (PROTECTED, Protected, set(), set()),

@@ -5,6 +5,7 @@ import pytest
 
 from hushpoll_analysis import Records
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.wire.batch import encode_many
 from hushpoll_training import fit_records, run_record, train_collected, train_simulated
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.model import take
@@ -83,6 +84,27 @@ def test_each_part_of_the_trust_is_named(with_rates):
         assert f"- {item.what}: from {item.from_whom}; {item.how}." in text
         assert item.from_whom in page
     assert "the person who runs the model sees it" in page
+
+
+def test_questions_of_a_block_are_said_to_be_randomised_and_options_by_their_texts(survey):
+    asked = {"name": "awake", "role": "sensitive", "categories": ["Work", "Money"], "select": {}}
+    questions = [{"name": name, "role": "sensitive", "range": [1, 2]} for name in ("a", "b")]
+    published = survey(
+        epsilon="8",
+        protocol="SS",
+        attributes=[*questions, {**asked, "want": "pairs"}, INCOME],
+        together=[{"name": "both", "attributes": ["a", "b"]}],
+        protected=None,
+    )
+    codes = {one.name: np.arange(40) % 2 for one in published.attributes}
+    records = Records(published, encode_many(published, codes, np.random.default_rng(1)))
+    record = run_record(train_collected(records, Recipe.of({"n_estimators": 2}), FitOptions(1)), {})
+    found = protections(record)
+    assert found[0].what == "respondents' answers to a, b, awake: Work, awake: Money"
+    assert found[1].what == "respondents' answers to income"
+    table = {one["name"]: one["protocol"] for one in model_card(record)["survey"]["attributes"]}
+    assert set(table.values()) == {"SS", None}
+    assert [name for name, protocol in table.items() if protocol is None] == ["income"]
 
 
 def test_central_claim_is_about_whole_records_and_readers(survey, people, perturbed):

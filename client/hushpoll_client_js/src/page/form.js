@@ -16,7 +16,7 @@ import { SELECTED } from "../wording.js";
  * @param {Published} published
  * @throws {ManifestRefused}
  */
-export function checkForm(form, { attributes, selects = [], shared_device }) {
+export function checkForm(form, { attributes, selects = [], matrices = [], shared_device }) {
   const fields = fieldsOf(form);
   const same =
     (form.dataset.shared !== undefined) === Boolean(shared_device) &&
@@ -26,6 +26,18 @@ export function checkForm(form, { attributes, selects = [], shared_device }) {
       const asked = selectOf(form, name);
       const named = [...(asked?.querySelectorAll("[data-attribute]") ?? [])].map((option) => /** @type {HTMLElement} */ (option).dataset.attribute);
       return asked?.querySelector("[data-select-question]")?.textContent === (question ?? name) && helpOf(asked) === help && named.join() === options.join();
+    }) &&
+    form.querySelectorAll("[data-matrix]").length === matrices.length &&
+    matrices.every(({ name, question, attributes: items }) => {
+      const asked = form.querySelector(`[data-matrix="${name}"]`);
+      const texts = (/** @type {string} */ part) => [...(asked?.querySelectorAll(part) ?? [])];
+      const named = texts("[data-attribute]").map((item) => /** @type {HTMLElement} */ (item).dataset.attribute);
+      const { domain = [] } = attributes.find((one) => one.name === items[0]) ?? {};
+      return (
+        asked?.querySelector("[data-matrix-question]")?.textContent === (question ?? name) &&
+        named.join() === items.join() &&
+        texts("[data-head]").every(({ textContent }, code) => textContent === domain[code])
+      );
     }) &&
     attributes.every(({ name, question, help, ends, oracle, domain, asking, number }, at) => {
       const field = fields[at];
@@ -99,7 +111,9 @@ export function showAsked(form, { attributes }) {
   fieldsOf(form).forEach((field, at) => {
     if (!there[at]) empty(field);
     field.hidden = !there[at];
-    const heading = /** @type {HTMLElement | null} */ (field.previousElementSibling);
+    const matrix = /** @type {HTMLElement | null} */ (field.closest("[data-matrix]"));
+    if (matrix) matrix.hidden = !matrix.querySelector("[data-attribute]:not([hidden])");
+    const heading = /** @type {HTMLElement | null} */ ((matrix ?? field).previousElementSibling);
     if (heading?.matches(".section")) {
       heading.hidden = !attributes.some(({ section }, other) => section === attributes[at].section && there[other]);
     }

@@ -52,9 +52,9 @@ export function pagesOf(form, { attributes }) {
       const found = by > 0 ? asked().find((number) => number > current) : asked().reverse().find((number) => number < current);
       if (found !== undefined) turnTo(found);
     },
-    has: (field) => pages[current].includes(field),
+    has: (field) => pages[current].some((one) => one.contains(field)),
     to: (field) => {
-      const found = pages.findIndex((page) => page.includes(field));
+      const found = pages.findIndex((page) => page.some((one) => one.contains(field)));
       if (found >= 0 && found !== current) book.show(found);
     },
   };

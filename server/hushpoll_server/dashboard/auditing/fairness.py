@@ -22,6 +22,7 @@ from hushpoll_server.dashboard.frame import (
     private,
     see,
 )
+from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -62,6 +63,7 @@ def fairness(name: str, version: int) -> Response:
         goes_on=sum(audit["job"]["state"] in (QUEUED, RUNNING) for audit in audits),
         metrics=METRICS,
         together=TOGETHER,
+        labels=labels_of(services().surveys.published(row)),
         **(_form(row) if member().may(row.name, Role.ANALYST) else {"form": None}),
     )
 

@@ -13,6 +13,7 @@ from hushpoll_server.charts.specifications import Chart, refusals_chart
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.asking import ask_for
 from hushpoll_server.dashboard.frame import dashboard, finished, member, page, private, see
+from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -56,6 +57,7 @@ def quality(name: str, version: int) -> Response:
         tested=None if done is None else parts.jobs.describe(done),
         shape=None if done is None else parts.quality.shape(done),
         fakes=fakes,
+        labels=labels_of(parts.surveys.published(row)),
         refusal=refusal,
         immediate=row.release == IMMEDIATE,
     )

@@ -90,7 +90,8 @@ def changed(
         place = len(questions) - 1
     elif word == "remove" and place < len(questions):
         removed = questions.pop(place)
-        manifest = _without_words_of(manifest, removed, questions)
+        for part in [removed, *_items_of(removed)]:
+            manifest = _without_words_of(manifest, part, questions)
         place = min(place, len(questions) - 1)
     elif word in ("up", "down") and place < len(questions):
         other = min(max(place + (-1 if word == "up" else 1), 0), len(questions) - 1)
@@ -144,6 +145,12 @@ def _without_language(manifest: dict[str, object], gone: str) -> tuple[dict[str,
     rest = {tag: words for tag, words in translations.items() if tag != gone}
     others = {key: value for key, value in manifest.items() if key != "translations"}
     return others | ({"translations": rest} if rest else {}), "languages"
+
+
+def _items_of(question: object) -> list[object]:
+    """Return the items of a question that is a matrix, which are questions of their own."""
+    items = question.get("items") if isinstance(question, Mapping) else None
+    return items if isinstance(items, list) else []
 
 
 def _without_words_of(

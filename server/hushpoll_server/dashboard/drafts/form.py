@@ -158,6 +158,7 @@ def manifest_of(
             questions,
             sections_were=json_of(given.get("sections-were", "")),
             answers_were=[json_of(given.get(f"q{place}-were", "")) for place in range(count)],
+            items_were=[json_of(given.get(f"q{place}-items-were", "")) for place in range(count)],
         )
         for place in range(number_of_parts(given, "languages"))
     }

@@ -197,6 +197,7 @@ def _field(problem: ManifestProblem, form: Form) -> str | None:
     if problem.position is not None:
         if problem.position >= len(form.questions):
             return None
+        part = "rows" if problem.part == "together" else part
         kept = form.questions[problem.position].kept
         known = problem.part not in kept and part in _OF_QUESTIONS
         return f"q{problem.position}-{part if known else 'name'}"
@@ -235,6 +236,8 @@ def _path(cell: Cell, form: Form) -> str:
         return (
             f".sections[{cell.original}]" if cell.name.startswith("section-") else f".{cell.name}"
         )
+    if cell.item is not None:
+        return f".attributes[{cell.item}].question"
     start = f".attributes[{form.questions[cell.group].texts.get('name', '')}]"
     if cell.lines:
         return f"{start}.categories"
@@ -252,6 +255,8 @@ _OF_QUESTIONS: Final = frozenset(
         "categories",
         "router",
         "select",
+        "items",
+        "rows",
         "end-first",
         "shuffle",
     }

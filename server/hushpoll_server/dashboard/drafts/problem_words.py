@@ -58,6 +58,8 @@ OF_QUESTIONS: Final[Mapping[str, str]] = {
     "ask_if": "asked only after",
     "select": "all that apply",
     "want": "all that apply",
+    "items": "rows of a table",
+    "together": "how rows are randomised",
 }
 """What each field is called; a field without one has its name in the manifest."""
 

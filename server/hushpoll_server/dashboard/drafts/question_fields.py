@@ -16,6 +16,7 @@ from hushpoll_server.dashboard.drafts.fields import (
     take_choices,
     take_texts,
 )
+from hushpoll_server.dashboard.drafts.item_fields import BLOCK, ITEMS, ROWS, items_of, take_items
 from hushpoll_shared.survey.attributes import ROLES, SCALES
 from hushpoll_shared.survey.number import AIMS, MEAN
 from hushpoll_shared.survey.selects import LIMITS, SHARES, WANTS
@@ -53,6 +54,7 @@ def question_of(question: Mapping[str, object]) -> Fields:
     _take_router(rest, fields)
     _take_select(rest, fields)
     _take_layout(rest, fields)
+    take_items(rest, fields)
     fields.kept = {key: value for key, value in rest.items() if value is not None}
     return fields
 
@@ -160,4 +162,8 @@ def question_from(read: Read) -> dict[str, object]:
         question["select"] = limits
     if want in WANTS and want != SHARES:
         question["want"] = want
+    if items := items_of(read(ITEMS)):
+        question[ITEMS] = items
+    if read(ROWS) == BLOCK:
+        question["together"] = True
     return question | kept_members(read("kept"))

@@ -26,6 +26,7 @@ from hushpoll_server.dashboard.drafts.fields import (
     shown_lines,
     take_texts,
 )
+from hushpoll_server.dashboard.drafts.item_fields import ITEMS, items_of
 from hushpoll_server.dashboard.drafts.question_fields import ENDS, MOST_LINES
 from hushpoll_shared.spelling.labels import trimmed
 
@@ -46,13 +47,25 @@ def _answer(question: int, place: int) -> str:
     return f"q{question}-a{place}"
 
 
+def _item(question: int, place: int) -> str:
+    """Return the name of the cell of a matrix's item."""
+    return f"q{question}-i{place}"
+
+
+def names_of_items(items: object) -> list[str]:
+    """Return the names of a matrix's items; none where it is no matrix."""
+    listed = items if isinstance(items, list) else []
+    return [str(item.get("name", "")) for item in listed if isinstance(item, dict)]
+
+
 @dataclass(frozen=True)
 class Cell:
     """One text of the survey with the field of its translation.
 
     ``needed`` is whether respondents cannot do without; ``lines`` whether it is one text per line.
     ``group`` is the position of the question that it belongs to, None for the survey; ``answer``
-    is that of an answer of the question.
+    is that of an answer of the question, and
+    ``item`` the name of a matrix's item.
     """
 
     name: str
@@ -63,6 +76,7 @@ class Cell:
     lines: bool = False
     group: int | None = None
     answer: int | None = None
+    item: str | None = None
 
 
 @dataclass
@@ -190,6 +204,7 @@ def _language_of(
         _take_question(words_of if isinstance(words_of, dict) else {}, language, position, question)
         if words_of == {}:
             del attributes[name]
+        _take_items(attributes, language, position, question)
     for key in ("sections", "attributes"):
         if rest.get(key) == {}:
             del rest[key]
@@ -256,12 +271,27 @@ def _take_question(
         del words["ends"]
 
 
+def _take_items(
+    attributes: dict[str, object], language: Language, position: int, question: Fields
+) -> None:
+    """Move what the items of a matrix say into cells beside them."""
+    for place, item in enumerate(items_of(question.texts.get(ITEMS, ""))):
+        at, words = _item(position, place), attributes.get(item["name"])
+        label = f"Row {place + 1}"
+        language.cells.append(Cell(at, label, item["question"], group=position, item=item["name"]))
+        if isinstance(words, dict) and isinstance(words.get("question"), str):
+            language.texts[at] = words.pop("question")
+            if not words:
+                del attributes[item["name"]]
+
+
 def translation_from(
     read: Read,
     questions: Sequence[Mapping[str, object]],
     *,
     sections_were: object,
     answers_were: Sequence[object],
+    items_were: Sequence[object] = (),
 ) -> dict[str, object]:
     """Return the translation that the table of one language gives.
 
@@ -275,6 +305,8 @@ def translation_from(
         The sections beside which the cells stand.
     answers_were : sequence of JSON value
         Of each question the answers beside which its cells stand.
+    items_were : sequence of JSON value
+        Of each matrix the names of the items beside which its cells stand.
     """
     words: dict[str, object] = {name: text for name in TEXTS if (text := read(name))}
     were = _texts(sections_were)
@@ -290,9 +322,23 @@ def translation_from(
         if of_question:
             # Two questions of one name are a problem that the form tells.
             attributes.setdefault(str(question.get("name", "")), of_question)
+        items = _texts(items_were[position] if position < len(items_were) else None)
+        for name, text in _items_from(read, position, question, items):
+            attributes.setdefault(name, {"question": text})
     if attributes:
         words["attributes"] = attributes
     return _merged(words, kept_members(read("kept")))
+
+
+def _items_from(
+    read: Read, position: int, question: Mapping[str, object], were: list[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the names of a matrix's items with what they say in the language."""
+    now = names_of_items(question.get(ITEMS))
+    cells = [read(_item(position, place)) for place in range(len(were))]
+    for name, text in zip(now, _beside(now, were, cells), strict=False):
+        if text:
+            yield name, text
 
 
 def _question_from(

@@ -27,8 +27,9 @@ from hushpoll_server.dashboard.drafts.editing import (
 from hushpoll_server.dashboard.drafts.fields import json_text
 from hushpoll_server.dashboard.drafts.form import Form, form_of, manifest_of, moment_of
 from hushpoll_server.dashboard.drafts.given_manifest import given_manifest, given_questionnaire
+from hushpoll_server.dashboard.drafts.item_fields import items_of
 from hushpoll_server.dashboard.drafts.outlook import BUSY, outlook_of
-from hushpoll_server.dashboard.drafts.translation_fields import open_tables
+from hushpoll_server.dashboard.drafts.translation_fields import names_of_items, open_tables
 from hushpoll_server.dashboard.frame import (
     LIVE_POLICY,
     choice,
@@ -296,6 +297,7 @@ def _as_form(
         protocols=[(name, name) for name in PROTOCOLS],
         moment_of=moment_of,
         json_of=json_text,
+        item_names=lambda text: names_of_items(items_of(text)),
         in_apostrophes=_in_apostrophes,
         words=form.open_language,
         opened_question=request.args.get(AT, ""),

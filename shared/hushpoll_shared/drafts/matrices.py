@@ -1,0 +1,335 @@
+"""A matrix as an author writes it: one attribute with `items`, read as one attribute for each.
+
+The answers, the role, the protocol, the section and the condition stand at the matrix, since its
+items have them in common. With `together` the items are one block, named after the matrix. Of a
+translation the matrix has the question and the answers, and each item its own text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from hushpoll_protocols import InvalidParameter
+from hushpoll_shared.drafts.attributes import read_attribute
+from hushpoll_shared.spelling.canonical import check_keys
+from hushpoll_shared.spelling.labels import check_apart, check_ends
+from hushpoll_shared.spelling.text import check_name, is_name, normalized, show
+from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.blocks import Together
+from hushpoll_shared.survey.matrices import SHARED_WORDS, Matrix
+from hushpoll_shared.survey.wording import Question, Translation
+
+ITEMS: Final = "items"
+TOGETHER: Final = "together"
+ITEM_KEYS: Final = ("name", "question")
+FEWEST_ITEMS: Final = 2
+_FORM: Final = "such as [{name: wine, question: Wine}, {name: beer, question: Beer}]"
+
+
+@dataclass(frozen=True)
+class Read:
+    """What one entry of a draft's attributes stands for.
+
+    Parameters
+    ----------
+    attributes : tuple of Attribute
+        The question, or the items of a matrix.
+    matrix : Matrix or None
+        Of a matrix which of them are its items.
+    block : Together or None
+        Of a matrix whose items are one block that block.
+    """
+
+    attributes: tuple[Attribute, ...]
+    matrix: Matrix | None = None
+    block: Together | None = None
+
+
+def read_entry(value: object, *, position: int) -> Read:
+    """Read one entry of a draft's attributes: a question, or a matrix.
+
+    Parameters
+    ----------
+    value : object
+        The JSON or YAML value.
+    position : int
+        Its place in the list, for messages before its name is known.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the attribute or the item.
+    """
+    stated = isinstance(value, Mapping) and value.get(ITEMS) is not None
+    if not isinstance(value, Mapping) or not stated:
+        _refuse_together(value, position)
+        plain = value
+        if isinstance(value, Mapping):
+            plain = {key: one for key, one in value.items() if key not in (ITEMS, TOGETHER)}
+        return Read((read_attribute(plain, position=position),))
+    where = f"attributes[{value['name'] if is_name(value.get('name')) else position}]"
+    for key in ("select", "number"):
+        if value.get(key) is not None:
+            raise InvalidParameter(
+                f"{where} has {ITEMS} and {key}; each item of a matrix is answered by one of its "
+                f"categories: leave {key} out, or ask a question of its own for each item",
+                field=f"{where}.{key}",
+            )
+    for key in ("help", "ends", "shuffle"):
+        if value.get(key) is not None:
+            raise InvalidParameter(
+                f"{where} has {ITEMS} and {key}, which a matrix does not show: say it in the "
+                "question of the matrix, or ask a question of its own for each item",
+                field=f"{where}.{key}",
+            )
+    together = value.get(TOGETHER)
+    if together is not None and type(together) is not bool:
+        raise InvalidParameter(
+            f"{where}.{TOGETHER} is {show(together)}; it is true, if the items are one block, or "
+            "false: correct it",
+            field=f"{where}.{TOGETHER}",
+        )
+    common = read_attribute(
+        {key: one for key, one in value.items() if key not in (ITEMS, TOGETHER)}, position=position
+    )
+    if common.role == "target":
+        raise InvalidParameter(
+            f"{where} is the target and has {ITEMS}; what is predicted has one answer: give it "
+            f"another role, or leave {ITEMS} out",
+            field=f"{where}.role",
+        )
+    texts = _items(value[ITEMS], f"{where}.{ITEMS}", common.name)
+    block = None
+    if together:
+        if not common.perturbed:
+            raise InvalidParameter(
+                f"{where}.{TOGETHER} is true, and its role is {common.role}; answers in clear are "
+                f"in no block: leave {TOGETHER} out, or make its role sensitive",
+                field=f"{where}.{TOGETHER}",
+            )
+        block = Together(common.name, tuple(texts), common.protocol)
+        common = replace(common, protocol=None)
+    return Read(
+        tuple(replace(common, name=name, question=text) for name, text in texts.items()),
+        Matrix(common.name, tuple(texts), common.question),
+        block,
+    )
+
+
+def _refuse_together(value: object, position: int) -> None:
+    if isinstance(value, Mapping) and value.get(TOGETHER) is not None:
+        where = f"attributes[{value['name'] if is_name(value.get('name')) else position}]"
+        raise InvalidParameter(
+            f"{where}.{TOGETHER} is {show(value[TOGETHER])}, and the question has no {ITEMS}; it "
+            f"puts the items of a matrix in one block: leave it out, or name the question in the "
+            f"survey's own list {TOGETHER}",
+            field=f"{where}.{TOGETHER}",
+        )
+
+
+def _items(value: object, where: str, matrix: str) -> dict[str, str]:
+    """Return the text of each item, by its name."""
+    if not isinstance(value, list | tuple) or len(value) < FEWEST_ITEMS:
+        fault = f"has {len(value)} entries" if isinstance(value, list | tuple) else "is no list"
+        raise InvalidParameter(
+            f"{where} {fault}; a matrix has {FEWEST_ITEMS} items or more, {_FORM}: add some, or "
+            f"leave {ITEMS} out",
+            field=where,
+        )
+    texts: dict[str, str] = {}
+    for place, item in enumerate(value):
+        path = f"{where}[{place}]"
+        if not isinstance(item, Mapping):
+            raise InvalidParameter(
+                f"{path} is {show(item)}; an item is a mapping with a name and a question, {_FORM}",
+                field=path,
+            )
+        check_keys(item, frozenset(ITEM_KEYS), ITEM_KEYS, where=path)
+        name = check_name(item["name"], field=f"{path}.name")
+        if name in texts or name == matrix:
+            raise InvalidParameter(
+                f"{path}.name is {show(name)}, the name of "
+                f"{'the matrix' if name == matrix else 'another of its items'}; names differ: "
+                "rename one of them",
+                field=f"{path}.name",
+            )
+        text = normalized(item["question"])
+        if not isinstance(text, str):
+            raise InvalidParameter(
+                f"{path}.question is {show(text)}; it is a text: write what the item says",
+                field=f"{path}.question",
+            )
+        check_ends(text, field=f"{path}.question")
+        texts[name] = text
+    check_apart(list(texts.values()), field=where)
+    return texts
+
+
+def refuse_matrix_names(document: Mapping[Any, Any], matrices: Sequence[Matrix]) -> None:
+    """Refuse a draft that names a matrix where one question or one block is named.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the field and the items.
+    """
+    items = {matrix.name: matrix.attributes for matrix in matrices}
+    for field, name in _named(document):
+        if isinstance(name, str) and name in items:
+            raise InvalidParameter(
+                f"{field} names {name}, a matrix, and one question is named there; name its items, "
+                f"which are questions: {', '.join(items[name])}",
+                field=field,
+            )
+
+
+def _named(document: Mapping[Any, Any]) -> Iterable[tuple[str, object]]:
+    """Yield the names of questions that a draft has outside its attributes, with their fields."""
+    protected = document.get("protected")
+    if isinstance(protected, Mapping):
+        yield "protected.attribute", protected.get("attribute")
+    for entry in _entries(document.get("together")):
+        for name in _entries(entry.get("attributes") if isinstance(entry, Mapping) else None):
+            yield f"together[{entry.get('name')}].attributes"[:200], name
+    for entry in _entries(document.get("pairs")):
+        for name in _entries(entry):
+            yield "pairs", name
+    for entry in _entries(document.get("attributes")):
+        routers = entry.get("ask_if") if isinstance(entry, Mapping) else None
+        if isinstance(routers, Mapping):
+            for name in routers:
+                yield f"attributes[{entry.get('name')}].ask_if"[:200], name
+
+
+def _entries(value: object) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else ()
+
+
+def spread_translations(
+    translations: Sequence[Translation], matrices: Sequence[Matrix]
+) -> tuple[Translation, ...]:
+    """Return a draft's translations with the answers of each matrix at its items.
+
+    Raises
+    ------
+    InvalidParameter
+        If an item translates what stands at its matrix.
+    """
+    return tuple(_spread(translation, matrices) for translation in translations)
+
+
+def _spread(translation: Translation, matrices: Sequence[Matrix]) -> Translation:
+    words = {question.name: question for question in translation.questions}
+    asked: dict[str, str] = {}
+    where = f"translations[{translation.language}]"
+    if translation.matrices:
+        raise InvalidParameter(
+            f"{where} has matrices, as a published survey has; in a draft the words of a matrix "
+            "stand at its name: move them to attributes",
+            field=f"{where}.matrices",
+        )
+    for matrix in matrices:
+        common = words.pop(matrix.name, Question(matrix.name))
+        path = f"{where}.attributes[{matrix.name}]"
+        if common.unit is not None:
+            raise InvalidParameter(
+                f"{path}.unit translates what the survey does not have; remove it",
+                field=f"{path}.unit",
+            )
+        if common.question is not None:
+            asked[matrix.name] = common.question
+        if (matrix.question is None) != (common.question is None):
+            raise InvalidParameter(
+                f"{path}.question is missing: a respondent reads one language; translate "
+                f"{show(matrix.question)}"
+                if common.question is None
+                else f"{path}.question translates what the survey does not have; remove it",
+                field=f"{path}.question",
+            )
+        for name in matrix.attributes:
+            own = words.get(name, Question(name))
+            for key in SHARED_WORDS:
+                if getattr(own, key) is not None:
+                    path = f"{where}.attributes[{name}].{key}"
+                    raise InvalidParameter(
+                        f"{path} translates the answers of an item; those of all its items stand "
+                        f"at the matrix {matrix.name}: move them there",
+                        field=path,
+                    )
+            words[name] = replace(own, categories=common.categories, missing=common.missing)
+    kept = (words[name] for name in sorted(words))
+    return replace(
+        translation,
+        # What translates nothing is refused, and an item that lacks its words is told by that.
+        questions=tuple(one for one in kept if one.to_dict()),
+        matrices=tuple(sorted(asked.items())),
+    )
+
+
+def gathered(
+    document: dict[str, Any], matrices: Sequence[Matrix], together: Sequence[Together]
+) -> dict[str, Any]:
+    """Return a draft's JSON with the items of each matrix as one entry again.
+
+    Parameters
+    ----------
+    document : dict
+        The draft with every item as an attribute.
+    matrices, together
+        The draft's.
+    """
+    if not matrices:
+        return document
+    blocks = {block.name: block for block in together}
+    attributes = {one["name"]: one for one in document["attributes"]}
+    entries: dict[str, dict[str, Any]] = dict(attributes)
+    for matrix in matrices:
+        first = attributes[matrix.attributes[0]]
+        entry = {**first, "name": matrix.name}
+        entry.pop("question", None)
+        if matrix.question is not None:
+            entry["question"] = matrix.question
+        entry[ITEMS] = [
+            {"name": name, "question": attributes[name]["question"]} for name in matrix.attributes
+        ]
+        if matrix.name in blocks:
+            entry[TOGETHER] = True
+            if blocks[matrix.name].protocol is not None:
+                entry["protocol"] = blocks[matrix.name].protocol
+        entries[matrix.attributes[0]] = entry
+        for name in matrix.attributes[1:]:
+            del entries[name]
+    names = {matrix.name for matrix in matrices}
+    own = [one for one in document.get("together", ()) if one["name"] not in names]
+    gathered = {**document, "attributes": list(entries.values())}
+    for key in ("together", "matrices"):
+        gathered.pop(key, None)
+    if own:
+        gathered["together"] = own
+    if document.get("translations"):
+        gathered["translations"] = {
+            tag: _gathered_words(words, matrices) for tag, words in document["translations"].items()
+        }
+    return gathered
+
+
+def _gathered_words(words: dict[str, Any], matrices: Sequence[Matrix]) -> dict[str, Any]:
+    attributes = {name: dict(one) for name, one in words.get("attributes", {}).items()}
+    asked = words.get("matrices", {})
+    for matrix in matrices:
+        common: dict[str, Any] = {}
+        if matrix.name in asked:
+            common["question"] = asked[matrix.name]
+        for name in matrix.attributes:
+            own = attributes.get(name, {})
+            for key in SHARED_WORDS:
+                if key in own:
+                    common[key] = own.pop(key)
+        if common:
+            attributes[matrix.name] = common
+    gathered = {key: one for key, one in words.items() if key not in ("matrices", "attributes")}
+    if attributes:
+        gathered["attributes"] = attributes
+    return gathered

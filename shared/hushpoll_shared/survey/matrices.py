@@ -1,0 +1,201 @@
+"""Matrices: questions with one scale, shown as the rows of a table under a question of its own.
+
+A matrix changes what respondents and readers see, and nothing of what is randomised: its rows, the
+items, are attributes like others, alone or in blocks. A draft has one attribute with `items`
+(:mod:`hushpoll_shared.drafts.matrices`). What is published are the items as attributes, and an
+entry of `matrices` that says which of them stand together, and what is asked of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hushpoll_protocols import InvalidParameter
+from hushpoll_shared.spelling.text import QUESTION_LENGTH, check_text, show
+from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.named_lists import NamedList
+from hushpoll_shared.survey.selects import Selection
+
+KEYS: Final = ("name", "attributes", "question")
+"""Fields of an entry of `matrices` in a published survey; all but the last are there always."""
+
+SHARED: Final = ("role", "categories", "missing", "scale", "section", "ask_if")
+"""What the items of a matrix have in common."""
+
+SHARED_WORDS: Final = ("categories", "missing")
+"""What a translation of them has in common."""
+
+_LIST: Final = NamedList(
+    "matrices",
+    "a list of matrices",
+    "resolve the manifest again",
+    "a mapping with a name and a list of attributes",
+    "attributes",
+    "names of attributes",
+)
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Which attributes of a survey are the items of one matrix.
+
+    Parameters
+    ----------
+    name : str
+        The matrix's; no attribute and no other matrix has it, and a block of that name has exactly
+        its items.
+    attributes : tuple of str
+        Its items in order, two or more that stand next to each other.
+    question : str or None
+        What is asked of all items; None where it is asked by its name.
+    """
+
+    name: str
+    attributes: tuple[str, ...]
+    question: str | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the entry as JSON, without what is absent."""
+        document: dict[str, object] = {"name": self.name, "attributes": list(self.attributes)}
+        if self.question is not None:
+            document["question"] = self.question
+        return document
+
+
+def read_matrices(value: object) -> tuple[Matrix, ...]:
+    """Read the list `matrices` of a published survey.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the field.
+    """
+    return tuple(
+        _matrix(entry, items, where)
+        for where, entry, items in _LIST.entries(value, known=KEYS, needed=KEYS[:-1], filled=True)
+    )
+
+
+def _matrix(entry: Mapping[str, Any], items: tuple[str, ...], where: str) -> Matrix:
+    if "question" in entry:
+        check_text(entry["question"], field=f"{where}.question", longest=QUESTION_LENGTH)
+    return Matrix(entry["name"], items, entry.get("question"))
+
+
+def check_matrices(
+    matrices: Sequence[Matrix],
+    attributes: Sequence[Attribute],
+    *,
+    selects: Sequence[Selection],
+    blocks: Mapping[str, Sequence[str]],
+    draws: Sequence[str],
+) -> None:
+    """Refuse matrices whose items are not questions with one scale that stand together.
+
+    Parameters
+    ----------
+    matrices : sequence of Matrix
+        All of the survey's.
+    attributes : sequence of Attribute
+        All of the survey's.
+    selects : sequence of Selection
+        Its select-alls, whose options are no items.
+    blocks : mapping of str to sequence of str
+        The questions of every block of several, by its name.
+    draws : sequence of str
+        Names of its draws.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the matrix or the item.
+    """
+    taken = {
+        **dict.fromkeys(draws, "a draw"),
+        **dict.fromkeys((select.name for select in selects), "a select-all"),
+        **dict.fromkeys((attribute.name for attribute in attributes), "an attribute"),
+    }
+    owners = {name: select.name for select in selects for name in select.attributes}
+    for matrix in matrices:
+        where = f"matrices[{matrix.name}]"
+        if matrix.name in taken:
+            raise InvalidParameter(
+                f"{where}.name is {show(matrix.name)}, the name of {taken[matrix.name]}; names of "
+                "matrices, attributes, select-alls and draws differ: rename the matrix",
+                field=f"{where}.name",
+            )
+        taken[matrix.name] = "another matrix"
+        block = blocks.get(matrix.name)
+        if block is not None and tuple(block) != matrix.attributes:
+            raise InvalidParameter(
+                f"{where}.name is {show(matrix.name)}, the name of a block of other questions; a "
+                "block of that name has the items of the matrix in order: rename one of them",
+                field=f"{where}.name",
+            )
+        _check_items(matrix, attributes, owners)
+        owners |= dict.fromkeys(matrix.attributes, matrix.name)
+
+
+def _check_items(
+    matrix: Matrix, attributes: Sequence[Attribute], owners: Mapping[str, str]
+) -> None:
+    field = f"matrices[{matrix.name}].attributes"
+    for name in matrix.attributes:
+        if name in owners:
+            raise InvalidParameter(
+                f"{field} has {show(name)}, which is a part of {owners[name]} too; an item is in "
+                "one matrix, and is no option of a select-all: take it out of one of them",
+                field=field,
+            )
+    places = {attribute.name: place for place, attribute in enumerate(attributes)}
+    first = places.get(matrix.attributes[0], 0) if matrix.attributes else 0
+    items = attributes[first : first + len(matrix.attributes)]
+    if len(items) < 2 or tuple(item.name for item in items) != matrix.attributes:
+        raise InvalidParameter(
+            f"{field} is {show(list(matrix.attributes))}; the items of a matrix are two or more "
+            "attributes that stand next to each other, each once and in order: correct the names, "
+            "or put the questions next to each other",
+            field=field,
+        )
+    for item in items:
+        _check_item(item, items[0], matrix)
+
+
+def _check_item(item: Attribute, first: Attribute, matrix: Matrix) -> None:
+    where = f"attributes[{item.name}]"
+    for key in SHARED:
+        if getattr(item, key) != getattr(first, key):
+            raise InvalidParameter(
+                f"{where}.{key} differs from that of {first.name}, and both are items of the "
+                f"matrix {matrix.name}; its items have the same answers and stand together: give "
+                "them the same, or ask the question outside the matrix",
+                field=f"{where}.{key}",
+            )
+    if item.ask_if is not None and item.ask_if.router in matrix.attributes:
+        raise InvalidParameter(
+            f"{where}.ask_if names {item.ask_if.router}, an item of the same matrix; a matrix is "
+            "asked as a whole: ask the follow-up outside the matrix",
+            field=f"{where}.ask_if",
+        )
+    for key, has in (
+        ("question", item.question is None),
+        ("number", item.number is not None),
+        ("role", item.role == "target"),
+        ("help", item.help is not None),
+        ("ends", item.ends is not None),
+        ("shuffle", item.shuffle is not None),
+    ):
+        if has:
+            raise InvalidParameter(
+                f"{where} is an item of the matrix {matrix.name}, which has a text as its question "
+                "and one of some categories as its answer, is not the target, and has no help "
+                f"text, ends or order of its own: correct {key}, or ask the question outside the matrix",
+                field=f"{where}.{key}",
+            )
+
+
+def matrix_of(matrices: Sequence[Matrix], name: str) -> Matrix | None:
+    """Return the matrix that an attribute is an item of, if it is one."""
+    return next((matrix for matrix in matrices if name in matrix.attributes), None)
