@@ -101,6 +101,7 @@ ROUTES = [
             ("GET", "/surveys/work/versions/1/comparison", "comparison"),
             ("GET", "/surveys/work/versions/1/comparison.csv", "comparison_file"),
             ("GET", "/surveys/work/versions/1/results", "kinds_of_results"),
+            ("GET", "/surveys/work/versions/1/results.csv", "all_results_file"),
             ("GET", "/surveys/work/versions/1/results/estimates", "result"),
             ("GET", "/surveys/work/versions/1/results/estimates/file.csv", "result_file"),
             ("GET", "/surveys/work/versions/1/tables/0", "joint_table"),
@@ -198,6 +199,7 @@ ROUTES = [
         )
         for query in all_queries().values()
     ),
+    Route("queries.tidy_results", "GET", f"{VERSION}/tidy-results", "read", 200),
     Route(
         "relations.weighted_shares", "POST", f"{VERSION}/weighted-shares", "read", 422, {"json": {}}
     ),

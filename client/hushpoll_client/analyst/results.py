@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hushpoll_client.analyst.calls import (
     Calls,
@@ -16,6 +17,7 @@ from hushpoll_client.analyst.calls import (
 from hushpoll_shared.queries.cross_tables import CrossTable
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.querying.domains import Where
+from hushpoll_shared.querying.query import Query
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.wire.documents import CountsDocument, DeletedRecords
 from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
@@ -104,6 +106,30 @@ class ResultCalls(Calls):
     ) -> JsonMembers:
         """Fetch the joint frequencies of two attributes, with intervals of a confidence."""
         return self._asked(name, version, CrossTable, a=a, b=b, confidence=confidence)
+
+    def tidy_results(
+        self, name: str, version: int, queries: Sequence[Query[Any] | str] = ()
+    ) -> JsonMembers:
+        """Fetch the results of several queries as rows with the same members.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        queries : sequence of Query or str
+            Queries, or their addresses as `Query.address` gives them; by default all about the
+            whole survey or one question.
+
+        Returns
+        -------
+        dict
+            ``rows``, ``methods`` and ``left_out``;
+            :func:`hushpoll_shared.querying.tidy.tidy_table` makes a table of it.
+        """
+        addresses = [one if isinstance(one, str) else one.address() for one in queries]
+        params = {"queries": " ".join(addresses)} if addresses else None
+        path = (*version_path(name, version), "tidy-results")
+        return object_of(self._transport.get(*path, params=params))
 
     def export(
         self,

@@ -25,7 +25,7 @@ from hushpoll_shared.cli.estimates_text import (
     shape_text,
 )
 from hushpoll_shared.cli.out_file import out_option, replacing
-from hushpoll_shared.cli.statistic_commands import ESTIMATES
+from hushpoll_shared.cli.statistic_commands import ESTIMATES, TIDY_RESULTS
 from hushpoll_shared.cli.terminal import emit, progress, waiting
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.wire.records_file import read_records_header
@@ -88,6 +88,20 @@ def estimate(
     if not check_shape:
         return answer
     return InTwoParts(answer, test_shape, lambda both: shape_text(both["shape"]))
+
+
+@click.command("table")
+@statistic_command(TIDY_RESULTS)
+def tidy_results(
+    client: AnalystClient, name: str, version: int, queries: tuple[str, ...]
+) -> JsonMembers:
+    """Show the results of the survey NAME as one table, a row an estimate.
+
+    Every statistic has the same columns: statistic, question, category, group, estimate, standard
+    error, lower, upper, n, verdict. --out writes them as CSV, JSON, or a workbook with a sheet that
+    says how they were made.
+    """
+    return client.tidy_results(name, version, queries)
 
 
 @click.command()

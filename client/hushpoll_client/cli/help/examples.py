@@ -89,6 +89,7 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
         "hushpoll records regress survey.records --formula 'income ~ gender + education'",
     ),
     "records estimate": ("hushpoll records estimate survey.records --check-shape",),
+    "records results": ("hushpoll records results survey.records --out results.csv",),
     "records table": ("hushpoll records table survey.records gender health income",),
     "records weight": ("hushpoll records weight survey.records health --design design.yaml",),
     "relate table": ("hushpoll relate table work-and-health gender health income",),
@@ -107,6 +108,10 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     "results list": ("hushpoll results list work-and-health",),
     "results publish": (
         "hushpoll results publish work-and-health --attribute health --cross health,gender",
+    ),
+    "results table": (
+        "hushpoll results table work-and-health --out results.xlsx",
+        "hushpoll results table work-and-health --query 'cross-tables?a=gender&b=health'",
     ),
     "results withdraw": ("hushpoll results withdraw work-and-health --version 1",),
     "serve": (

@@ -31,6 +31,7 @@ _VIEWS: Final = {
     "models": "the models",
     "overview": "the overview of a survey",
     "report": "a report of results",
+    "tidy-results": "results as one table",
     "weighted-shares": "the weighted shares",
 }
 
