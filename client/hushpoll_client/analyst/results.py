@@ -18,6 +18,7 @@ from hushpoll_shared.queries.cross_tables import CrossTable
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.querying.domains import Where
 from hushpoll_shared.querying.query import Query
+from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.wire.documents import CountsDocument, DeletedRecords
 from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
@@ -140,7 +141,9 @@ class ResultCalls(Calls):
         format: str = "records",
         content: str = "records",
         raw: bool = False,
+        cells: str | None = None,
         language: str | None = None,
+        design: JsonObject | None = None,
     ) -> int:
         """Fetch a file of records piece by piece.
 
@@ -155,11 +158,16 @@ class ResultCalls(Calls):
             SPSS and ``dta`` of Stata.
         content : str
             Of a table: ``records``, what was reported; ``indicators``, a 0/1 column for each
-            category; ``debiased``, the same unbiased.
+            category; ``debiased``, the weights of a record in our estimates.
         raw : bool
             Of CSV: whether texts that a spreadsheet would take for formulas are left as they are.
+        cells : str, optional
+            Of records in CSV: ``labels`` (the default), ``codes``, or ``hexadecimal``.
         language : str, optional
-            Of the labels of a file of SPSS or Stata; by default the survey's own.
+            Of the labels of CSV, SPSS and Stata; by default the survey's own.
+        design : mapping, optional
+            Of a table: weights, strata and margins of attributes in clear, which become the columns
+            weight, stratum and stratum_size.
 
         Returns
         -------
@@ -167,8 +175,10 @@ class ResultCalls(Calls):
             Bytes received.
         """
         params = {"format": format, "content": content} | ({"raw": "true"} if raw else {})
-        if language is not None:
-            params["language"] = language
+        if design is not None:
+            params["design"] = canonical_json(design).decode()
+        given = {"cells": cells, "language": language}
+        params |= {key: value for key, value in given.items() if value is not None}
         return self._transport.download(
             *version_path(name, version), "records", write=write, params=params
         )

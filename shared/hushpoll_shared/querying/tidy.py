@@ -149,13 +149,9 @@ class TidyResults:
         for address, result in self.results:
             told = result.about_and_how()
             about |= {name: _first(about.get(name), told.get(name)) for name in _OF_THE_SURVEY}
-            methods |= {
-                f"{address}: {name}": ("yes" if value else "no")
-                if isinstance(value, bool)
-                else value
-                for name, value in told.items()
-                if name not in _OF_THE_SURVEY and value is not None
-            }
+            for name, value in told.items():
+                if name not in _OF_THE_SURVEY and value is not None:
+                    methods[f"{address}: {name}"] = _word(value)
         rows = [row for _, result in self.results for row in tidy_rows(result)]
         return {
             **about,
@@ -167,6 +163,12 @@ class TidyResults:
     def table(self) -> ResultTable:
         """Return all rows, with lines about the survey and about each query."""
         return tidy_table(self.to_dict())
+
+
+def _word(value: object) -> str | int | float:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, int | float) else str(value)
 
 
 def tidy_table(answer: Mapping[str, Any]) -> ResultTable:
@@ -193,7 +195,7 @@ def standard_queries(published: Published) -> Iterator[tuple[Query[Any], bool]]:
             yield kind(), False
         elif needed[0].attribute:
             for attribute in published.attributes:
-                yield kind(**{needed[0].name: attribute.name}), True
+                yield kind.read({needed[0].name: attribute.name}), True
 
 
 def tidy_results(
