@@ -468,6 +468,52 @@ NUMBERS: dict[str, Any] = {
 }
 """Numbers with a missing category, in clear, as a follow-up, and with the widest limits."""
 
+HELPED: dict[str, Any] = {
+    "name": "helped",
+    "version": 1,
+    "title": "Habits",
+    "language": "en",
+    "epsilon": "3",
+    "protocol": "SS",
+    "attributes": [
+        {
+            "name": "smokes",
+            "role": "sensitive",
+            "question": "Do you smoke?",
+            "help": "Count cigarettes.\nDo not count e-cigarettes.",
+            "categories": ["no", "yes"],
+        },
+        {
+            "name": "sports",
+            "role": "sensitive",
+            "question": "Which sports do you do?",
+            "help": "In the last year.",
+            "categories": ["running", "swimming", "another"],
+            "select": {"at_most": 2},
+        },
+        {"name": "town", "role": "plain", "help": "Where you sleep.", "categories": ["A", "B"]},
+    ],
+    "translations": {
+        "de": {
+            "title": "Gewohnheiten",
+            "attributes": {
+                "smokes": {
+                    "question": "Rauchen Sie?",
+                    "help": "Zigaretten.\nKeine E-Zigaretten.",
+                    "categories": ["nein", "ja"],
+                },
+                "sports": {
+                    "question": "Welchen Sport treiben Sie?",
+                    "help": "Im letzten Jahr.",
+                    "categories": ["Laufen", "Schwimmen", "anderen"],
+                },
+                "town": {"help": "Wo Sie schlafen."},
+            },
+        }
+    },
+}
+"""Help texts of a question alone, of a select-all and of a question in clear, translated."""
+
 DRAFTS: tuple[dict[str, Any], ...] = (
     SMALL,
     WHOLE,
@@ -495,4 +541,5 @@ DRAFTS: tuple[dict[str, Any], ...] = (
     DRAWN,
     FOLLOW_UP_DRAWS,
     NUMBERS,
+    HELPED,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -287,7 +288,8 @@ def interview(
             select = published.selects[selects[attribute.name]]
             texts = wording.questions[at : at + len(select.attributes)]
             asked = wording.selects[selects[attribute.name]]
-            chosen = _ask_select(select, (asked, texts), place, treatment, console)
+            said = _Said(place, wording.select_helps[selects[attribute.name]], treatment)
+            chosen = _ask_select(select, (asked, texts), said, console)
             answers[select.name] = [
                 one.question or one.name
                 for one in published.attributes[at : at + len(texts)]
@@ -295,24 +297,39 @@ def interview(
             ]
             continue
         words = (wording.questions[at], wording.domains[at][: len(attribute.answers)])
-        code = _ask_question(attribute, words, place, treatment, console, wording.units[at])
+        said = _Said(place, wording.helps[at], treatment)
+        code = _ask_question(attribute, words, said, console, wording.units[at])
         answers[attribute.name] = None if code is None else attribute.answer_of(code)
         codes[attribute.name] = attribute.code(answers[attribute.name])
     return answers
 
 
+@dataclass(frozen=True)
+class _Said:
+    """What is said of a question beside its words: its place, its help text, how it is sent."""
+
+    place: str
+    help: str | None
+    treatment: str
+
+    def show(self, question: str, console: Console) -> None:
+        """Print the question with all of it."""
+        console.print()
+        console.print(f"{self.place}. {printable(question)}", style="bold", markup=False)
+        for line in printable_lines(self.help or "").splitlines():
+            console.print(f"   {line}", markup=False, highlight=False)
+        console.print(f"   {printable(self.treatment)}", style="dim", markup=False)
+
+
 def _ask_select(
     select: Selection,
     words: tuple[str, tuple[str, ...]],
-    place: str,
-    treatment: str,
+    said: _Said,
     console: Console,
 ) -> set[str]:
     """Ask for the options that apply until they are within the limits; return their names."""
     asked, texts = words
-    console.print()
-    console.print(f"{place}. {printable(asked)}", style="bold", markup=False)
-    console.print(f"   {printable(treatment)}", style="dim", markup=False)
+    said.show(asked, console)
     for number, text in enumerate(texts, 1):
         console.print(f"   {number}  {printable(text)}", markup=False, highlight=False)
     nothing = "; Enter for none of them" if select.at_least == 0 else ""
@@ -367,18 +384,14 @@ def _treatment(published: Published, attribute: PublishedAttribute, wording: Wor
 def _ask_question(
     attribute: PublishedAttribute,
     words: tuple[str, tuple[str, ...]],
-    place: str,
-    treatment: str,
+    said: _Said,
     console: Console,
     unit: str | None = None,
 ) -> int | None:
     """Ask for an answer until one fits; return its code, or None if it was skipped."""
     text, domain = words
     number = attribute.number
-    console.print()
-    question = printable(text)
-    console.print(f"{place}. {question}", style="bold", markup=False)
-    console.print(f"   {printable(treatment)}", style="dim", markup=False)
+    said.show(text, console)
     choices = list(domain[: len(attribute.categories)])
     numbered = len(choices) <= _LISTED and not any(choice.isdigit() for choice in choices)
     if number is not None:

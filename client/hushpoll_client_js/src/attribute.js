@@ -6,7 +6,7 @@ import { InvalidParameter, shown } from "./errors.js";
 import { K_MAX } from "./protocol.js";
 import { create, PROTOCOLS } from "./registry.js";
 import { GIVEN, integer, LIST, MAPPING, must, NAME, obey, oneOf, shape } from "./rules.js";
-import { CATEGORY, NOT_ASKED, QUESTION, SECTION } from "./wording.js";
+import { CATEGORY, HELP, NOT_ASKED, QUESTION, SECTION } from "./wording.js";
 
 /**
  * A question with its ordered domain.
@@ -19,6 +19,7 @@ import { CATEGORY, NOT_ASKED, QUESTION, SECTION } from "./wording.js";
  * @property {string} [positive] For a target: the category that counts as 1.
  * @property {string} [section] Heading of the questions that this one stands among.
  * @property {"ordinal" | "nps"} [scale] How the answers are laid out: from one end to the other, or as the scores 0 to 10.
+ * @property {string} [help] What the respondent reads below the question.
  * @property {readonly string[]} categories The possible answers, without the missing one.
  * @property {readonly string[]} domain The possible answers in code order, the missing one behind them; last, of a follow-up, that of
  *   who is not asked.
@@ -49,6 +50,7 @@ const CLEAR = {
   "positive?": CATEGORY,
   "section?": SECTION,
   "scale?": oneOf("ordinal", "nps"),
+  "help?": HELP,
   "ask_if?": MAPPING,
   "number?": GIVEN,
 };

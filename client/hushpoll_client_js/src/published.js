@@ -23,8 +23,9 @@ import { DESCRIPTION, LANGUAGE, PURPOSE, TITLE } from "./wording.js";
  * @property {string} [description]
  * @property {string} [purpose]
  * @property {Record<string, string>} [sections] By each section's name in the survey.
- * @property {Record<string, {question?: string, categories?: string[], missing?: string, unit?: string}>} [attributes] By each attribute's name.
+ * @property {Record<string, {question?: string, categories?: string[], missing?: string, unit?: string, help?: string}>} [attributes] By each attribute's name.
  * @property {Record<string, string>} [selects] What is asked, by each select-all's name.
+ * @property {Record<string, string>} [select_help] What is read below it, by each select-all's name.
  */
 
 /**

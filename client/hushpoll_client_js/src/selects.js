@@ -10,7 +10,7 @@ import { formatDecimal, parseDecimal } from "./decimals.js";
 import { InvalidParameter, shown } from "./errors.js";
 import { K_MAX } from "./protocol.js";
 import { integer, LIST, must, NAME, obey, shape } from "./rules.js";
-import { QUESTION, SELECTED } from "./wording.js";
+import { HELP, QUESTION, SELECTED } from "./wording.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
 /** @typedef {import("./blocks.js").Together} Together */
@@ -25,6 +25,7 @@ import { QUESTION, SELECTED } from "./wording.js";
  * @property {number} at_least Fewest options that are named.
  * @property {number} at_most Most.
  * @property {string} [question] What is asked.
+ * @property {string} [help] What the respondent reads below it.
  */
 
 const NOT_SELECTED = "not selected";
@@ -55,6 +56,7 @@ export function checkSelects(list, attributes, together) {
         at_least: integer(0, m - 1),
         at_most: integer(Math.max(value.at_least, 1), m),
         "question?": QUESTION,
+        "help?": HELP,
       })
     );
     const { name, attributes: names } = read;
@@ -69,8 +71,8 @@ export function checkSelects(list, attributes, together) {
       names,
       "its options in order",
     );
-    for (const { name: option, role, categories, question, missing, scale, positive, ask_if: condition, block } of options) {
-      const plain = [missing, scale, positive, condition].every((one) => one === undefined);
+    for (const { name: option, role, categories, question, missing, scale, positive, ask_if: condition, help, block } of options) {
+      const plain = [missing, scale, positive, condition, help].every((one) => one === undefined);
       must(
         plain && JSON.stringify(categories) === OPTION && question !== undefined && role === options[0].role && role !== "target",
         `attributes[${option}]`,

@@ -1,7 +1,7 @@
 /** Translations of a survey, which are complete or refused; loaded where a manifest has some. */
 
 import { checkKeys, LIST, MAPPING, must, obey, shape, text } from "./rules.js";
-import { CATEGORY, DESCRIPTION, LANGUAGE, NOT_ASKED, PURPOSE, QUESTION, SECTION, TITLE } from "./wording.js";
+import { CATEGORY, DESCRIPTION, HELP, LANGUAGE, NOT_ASKED, PURPOSE, QUESTION, SECTION, TITLE } from "./wording.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
 /** @typedef {import("./rules.js").Rule} Rule */
@@ -9,8 +9,8 @@ import { CATEGORY, DESCRIPTION, LANGUAGE, NOT_ASKED, PURPOSE, QUESTION, SECTION,
 /** @type {Rule} */
 const FILLED = [(value) => MAPPING[0](value) && Object.keys(value).length > 0, "a filled object"];
 
-const PARTS = { title: TITLE, "description?": DESCRIPTION, "purpose?": PURPOSE, "sections?": FILLED, "attributes?": FILLED, "selects?": FILLED };
-const QUESTION_PARTS = { "question?": QUESTION, "categories?": LIST, "missing?": CATEGORY, "unit?": text(40) };
+const PARTS = { title: TITLE, "description?": DESCRIPTION, "purpose?": PURPOSE, "sections?": FILLED, "attributes?": FILLED, "selects?": FILLED, "select_help?": FILLED };
+const QUESTION_PARTS = { "question?": QUESTION, "categories?": LIST, "missing?": CATEGORY, "unit?": text(40), "help?": HELP };
 
 /**
  * Refuse translations that are incomplete or translate what the survey does not have: a respondent reads one language.
@@ -32,13 +32,27 @@ export function checkTranslations({ translations, language, description, purpose
     both(purpose, read.purpose, `${where}.purpose`);
     checkSections(new Map(Object.entries(read.sections ?? {})), attributes, where);
     checkQuestions(new Map(Object.entries(read.attributes ?? {})), attributes, where);
-    const own = new Map(selects.map((/** @type {{name: string, question: string}} */ { name, question }) => [name, question]));
-    const asked = new Map(Object.entries(read.selects ?? {}));
-    for (const name of [...new Set([...own.keys(), ...asked.keys()])].sort()) {
-      const path = `${where}.selects[${name}]`.slice(0, 200);
-      both(own.get(name), asked.get(name), path);
-      if (asked.has(name)) obey(asked.get(name), path, QUESTION);
-    }
+    ofSelects(selects, "question", read.selects, `${where}.selects`, QUESTION);
+    ofSelects(selects, "help", read.select_help, `${where}.select_help`, HELP);
+  }
+}
+
+/**
+ * Refuse texts of select-alls that are translated and not there, or there and not translated.
+ *
+ * @param {readonly Record<string, string>[]} selects
+ * @param {string} key Which of their texts.
+ * @param {Record<string, unknown>} words By the name of the select-all.
+ * @param {string} where
+ * @param {Rule} rule
+ */
+function ofSelects(selects, key, words = {}, where, rule) {
+  const own = new Map(selects.map((select) => [select.name, select[key]]));
+  const translated = new Map(Object.entries(words));
+  for (const name of [...new Set([...own.keys(), ...translated.keys()])].sort()) {
+    const path = `${where}[${name}]`.slice(0, 200);
+    both(own.get(name), translated.get(name), path);
+    if (translated.has(name)) obey(translated.get(name), path, rule);
   }
 }
 
@@ -66,12 +80,13 @@ function checkQuestions(questions, attributes, where) {
   for (const name of questions.keys()) {
     must(attributes.some((attribute) => attribute.name === name), `${where}.attributes`, name, "an attribute of the survey");
   }
-  for (const { name, question, missing, categories: own, ask_if: condition, number } of attributes) {
+  for (const { name, question, missing, categories: own, ask_if: condition, number, help } of attributes) {
     const path = `${where}.attributes[${name}]`;
     if (questions.has(name)) obey(questions.get(name), path, FILLED);
     const read = shape(questions.get(name) ?? {}, path, QUESTION_PARTS);
     both(question, read.question, `${path}.question`);
     both(missing, read.missing, `${path}.missing`);
+    both(help, read.help, `${path}.help`);
     must(!read.unit || number?.unit, `${path}.unit`, read.unit, "left out");
     must(!number || !read.categories, `${path}.categories`, read.categories, "left out");
     /** @type {string[]} */

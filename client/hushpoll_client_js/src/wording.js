@@ -17,6 +17,7 @@ export const SELECTED = "selected";
 export const TITLE = text(200);
 export const QUESTION = text(1000);
 export const SECTION = text(200);
+export const HELP = text(1000, /\n/g);
 export const DESCRIPTION = text(5000, /\n/g);
 export const PURPOSE = text(2000, /\n/g);
 
@@ -35,18 +36,20 @@ export function inLanguage(published, language) {
   const questions = new Map(Object.entries(words.attributes ?? {}));
   const sections = new Map(Object.entries(words.sections ?? {}));
   const asked = new Map(Object.entries(words.selects ?? {}));
+  const helps = new Map(Object.entries(words.select_help ?? {}));
   return {
     ...published,
     title,
     description,
     purpose,
-    selects: published.selects?.map((select) => ({ ...select, question: asked.get(select.name) })),
+    selects: published.selects?.map((select) => ({ ...select, question: asked.get(select.name), help: helps.get(select.name) })),
     attributes: published.attributes.map((attribute) => {
-      const { question, missing, categories, unit } = questions.get(attribute.name) ?? {};
+      const { question, missing, categories, unit, help } = questions.get(attribute.name) ?? {};
       return {
         ...attribute,
         question,
         missing,
+        help,
         ...(attribute.number && unit ? { number: { ...attribute.number, unit } } : {}),
         domain: [categories ?? attribute.categories, missing ?? [], attribute.ask_if ? NOT_ASKED : []].flat(),
         section: attribute.section === undefined ? undefined : sections.get(attribute.section),

@@ -73,7 +73,8 @@ class Question:
     ``scale`` lays few choices out in a row, the missing category below it. ``section`` is a
     heading above the question, where one begins. ``router`` is the question that decides whether a
     follow-up is asked. A select-all is one question of the kind ``options``, with the name and the
-    text of each option, and how many of them are selected. ``unit`` is that of a number.
+    text of each option, and how many of them are selected. ``unit`` is that of a number. ``help``
+    stands below the question.
     """
 
     attribute: str
@@ -90,6 +91,7 @@ class Question:
     options: tuple[tuple[str, str], ...] = ()
     limits: tuple[int, int] = (0, 0)
     unit: str | None = None
+    help: str | None = None
 
     @property
     def limits_key(self) -> str:
@@ -125,14 +127,16 @@ def questions(published: Published, wording: Wording | None = None) -> tuple[Que
             _question(attribute, text, domain, None if section == previous else section),
             router=None if attribute.ask_if is None else texts[attribute.ask_if.router],
             unit=unit,
+            help=words,
         )
-        for attribute, text, domain, section, previous, unit in zip(
+        for attribute, text, domain, section, previous, unit, words in zip(
             published.attributes,
             wording.questions,
             wording.domains,
             wording.sections,
             before,
             wording.units,
+            wording.helps,
             strict=True,
         )
     )
@@ -144,8 +148,10 @@ def _with_selects(
 ) -> tuple[Question, ...]:
     """Return questions with the options of each select-all as one."""
     by_option = {
-        name: (select, text)
-        for select, text in zip(published.selects, wording.selects, strict=True)
+        name: (select, text, words)
+        for select, text, words in zip(
+            published.selects, wording.selects, wording.select_helps, strict=True
+        )
         for name in select.attributes
     }
     texts = {question.attribute: question.text for question in asked}
@@ -154,7 +160,7 @@ def _with_selects(
         if question.attribute not in by_option:
             found.append(question)
             continue
-        select, text = by_option[question.attribute]
+        select, text, words = by_option[question.attribute]
         if question.attribute == select.attributes[0]:
             found.append(
                 Question(
@@ -166,6 +172,7 @@ def _with_selects(
                     section=question.section,
                     options=tuple((name, texts[name]) for name in select.attributes),
                     limits=(select.at_least, select.at_most),
+                    help=words,
                 )
             )
     return tuple(found)

@@ -10,6 +10,7 @@ from hushpoll_shared.spelling.canonical import LARGEST_INTEGER
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
     DESCRIPTION_LENGTH,
+    HELP_LENGTH,
     NAME_LENGTH,
     PURPOSE_LENGTH,
     QUESTION_LENGTH,
@@ -128,6 +129,15 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         meaning="What the respondent is asked; pages and terminals show the name without it.",
         reason="Its wording changes what an answer means, so it is part of the digest.",
         example="How is your health in general?",
+    ),
+    ManifestField(
+        name="help",
+        form=text(HELP_LENGTH, lines=True),
+        allowed=f"1 to {HELP_LENGTH} characters; line breaks are kept",
+        meaning="What a respondent reads below the question, such as what counts as an answer.",
+        reason="A hint changes what an answer means as the question does, so it is part of the "
+        "digest. A device that does not know the field refuses the survey.",
+        example="Count cigarettes, and no e-cigarettes.",
     ),
     ManifestField(
         name="protocol",
@@ -321,6 +331,14 @@ TRANSLATED_ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         meaning="The question in this language.",
         reason="Its wording decides what the answer means.",
         example="Rauchen Sie?",
+    ),
+    ManifestField(
+        name="help",
+        form=text(HELP_LENGTH, lines=True),
+        allowed="needed where the attribute has a help text, and refused elsewhere",
+        meaning="The help text in this language.",
+        reason="It is read with the question.",
+        example="Zigaretten, ohne E-Zigaretten.",
     ),
     ManifestField(
         name="categories",

@@ -61,6 +61,7 @@ def read_attribute(value: object, *, position: int) -> Attribute:
         check_apart(attribute.domain, field=f"{where}.categories")
     for key in ("missing", "question", "section"):
         check_ends(getattr(attribute, key), field=f"{where}.{key}")
+    check_ends(attribute.help, field=f"{where}.help", lines=True)
     return attribute
 
 

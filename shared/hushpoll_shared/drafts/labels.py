@@ -35,6 +35,7 @@ def check_labels(draft: Terms) -> None:
             path = f"{where}.attributes[{question.name}]"
             for key in ("question", "missing"):
                 check_ends(getattr(question, key), field=f"{path}.{key}")
+            check_ends(question.help, field=f"{path}.help", lines=True)
             for position, category in enumerate(question.categories or ()):
                 check_ends(category, field=f"{path}.categories[{position}]")
             if question.categories is not None:

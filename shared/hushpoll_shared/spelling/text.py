@@ -21,6 +21,7 @@ DESCRIPTION_LENGTH: Final = 5000
 PURPOSE_LENGTH: Final = 2000
 OPERATOR_LENGTH: Final = 200
 SECTION_LENGTH: Final = 200
+HELP_LENGTH: Final = 1000
 
 _NAME: Final = re.compile(r"[a-z0-9_-]{1,64}")
 

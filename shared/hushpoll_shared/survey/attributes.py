@@ -20,6 +20,7 @@ from hushpoll_shared.spelling.canonical import LARGEST_INTEGER
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
+    HELP_LENGTH,
     QUESTION_LENGTH,
     SECTION_LENGTH,
     check_name,
@@ -35,7 +36,7 @@ ORDINAL: Final = "ordinal"
 NPS: Final = "nps"
 SCALES: Final = (ORDINAL, NPS)
 NPS_CATEGORIES: Final = tuple(str(score) for score in range(11))
-TEXTS: Final = ("missing", "question", "positive", "section", "scale")
+TEXTS: Final = ("missing", "question", "positive", "section", "scale", "help")
 """Optional fields of an attribute that are text, in a draft as in a published survey."""
 
 
@@ -65,6 +66,8 @@ class Attribute:
     scale : str or None
         How the answers are laid out: ``"ordinal"`` for categories that go from one end to the
         other, ``"nps"`` for the scores 0 to 10 of a Net Promoter Score; None for a plain list.
+    help : str or None
+        What a respondent reads below the question, up to 1000 characters, with line feeds.
     ask_if : AskIf or None
         Of a follow-up, after which answers to its router it is asked. It has one more category, the
         last of all: `NOT_ASKED`.
@@ -90,6 +93,7 @@ class Attribute:
     scale: str | None = None
     ask_if: AskIf | None = None
     number: Number | None = None
+    help: str | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, field="attributes[].name")
@@ -102,6 +106,8 @@ class Attribute:
         self._check_domain(where)
         if self.question is not None:
             check_text(self.question, field=f"{where}.question", longest=QUESTION_LENGTH)
+        if self.help is not None:
+            check_text(self.help, field=f"{where}.help", longest=HELP_LENGTH, lines=True)
         if self.protocol is not None:
             self._check_protocol(where)
         if self.positive is not None:
@@ -361,7 +367,9 @@ class Attribute:
             )
         values = tuple(map(str, range(self.number.low, self.number.high + 1)))
         return Attribute(
-            self.name, self.role, values, self.missing, self.question, ask_if=self.ask_if
+            *(self.name, self.role, values, self.missing, self.question),
+            ask_if=self.ask_if,
+            help=self.help,
         )
 
     @cached_property
@@ -375,7 +383,7 @@ class Attribute:
             document["categories"] = list(self.categories)
         else:
             document["number"] = self.number.to_dict()
-        for key in ("missing", "question", "protocol", "positive", "section", "scale"):
+        for key in ("missing", "question", "protocol", "positive", "section", "scale", "help"):
             value = getattr(self, key)
             if value is not None:
                 document[key] = value

@@ -530,7 +530,7 @@ def _check_translations(translations: object) -> None:
             continue
         where = f"translations[{tag}]"
         _check_no_null(words, where)
-        for key in ("sections", "attributes", "selects"):
+        for key in ("sections", "attributes", "selects", "select_help"):
             if words.get(key) == {}:
                 path = f"{where}.{key}"
                 raise InvalidParameter(f"{path} is empty; leave it out", field=path)

@@ -84,10 +84,13 @@ def _translated(translation: Translation, questions: Sequence[SelectAll]) -> Tra
     """Return a translation with the words of each option, and what is asked of all."""
     words = {one.name: one for one in translation.questions}
     asked: dict[str, str] = {}
+    helps: dict[str, str] = {}
     for question in questions:
         own = words.pop(question.name, Question(question.name))
         if own.question is not None:
             asked[question.name] = own.question
+        if own.help is not None:
+            helps[question.name] = own.help
         texts = own.categories or question.categories
         for name, text in zip(question.selection.attributes, texts, strict=True):
             words[name] = Question(name, text)
@@ -95,4 +98,5 @@ def _translated(translation: Translation, questions: Sequence[SelectAll]) -> Tra
         translation,
         questions=tuple(words[name] for name in sorted(words)),
         selects=tuple(sorted(asked.items())),
+        select_help=tuple(sorted(helps.items())),
     )

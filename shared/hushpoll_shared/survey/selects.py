@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hushpoll_protocols import K_MAX, InvalidParameter
 from hushpoll_shared.spelling.text import (
+    HELP_LENGTH,
     NAME_LENGTH,
     QUESTION_LENGTH,
     check_name,
@@ -48,8 +49,9 @@ MOST_OPTIONS: Final = 52
 
 LIMITS: Final = ("at_least", "at_most")
 
-KEYS: Final = ("name", "attributes", "at_least", "at_most", "question")
-"""Fields of an entry of `selects` in a published survey; all but the last are there always."""
+_NEEDED: Final = ("name", "attributes", "at_least", "at_most")
+KEYS: Final = (*_NEEDED, "question", "help")
+"""Fields of an entry of `selects` in a published survey; all but the texts are there always."""
 
 
 _LIST: Final = NamedList(
@@ -196,6 +198,7 @@ class SelectAll(Attribute):
             self.fewest,
             self.most,
             self.question,
+            self.help,
         )
 
     def options(self) -> tuple[Attribute, ...]:
@@ -240,6 +243,8 @@ class Selection:
         How many of them a respondent may name.
     question : str or None
         What is asked; None where it is asked by its name.
+    help : str or None
+        What a respondent reads below it.
     """
 
     name: str
@@ -247,6 +252,7 @@ class Selection:
     at_least: int
     at_most: int
     question: str | None = None
+    help: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the entry as JSON, without what is absent."""
@@ -258,6 +264,8 @@ class Selection:
         }
         if self.question is not None:
             document["question"] = self.question
+        if self.help is not None:
+            document["help"] = self.help
         return document
 
     def numbers(self) -> tuple[int, ...] | None:
@@ -335,7 +343,7 @@ def read_selects(value: object) -> tuple[Selection, ...]:
     """
     return tuple(
         _selection(entry, options, where)
-        for where, entry, options in _LIST.entries(value, known=KEYS, needed=KEYS[:-1], filled=True)
+        for where, entry, options in _LIST.entries(value, known=KEYS, needed=_NEEDED, filled=True)
     )
 
 
@@ -350,8 +358,12 @@ def _selection(value: Mapping[str, Any], options: tuple[str, ...], where: str) -
     check_limits(value["at_least"], value["at_most"], len(options), where)
     if "question" in value:
         check_text(value["question"], field=f"{where}.question", longest=QUESTION_LENGTH)
+    if "help" in value:
+        check_text(value["help"], field=f"{where}.help", longest=HELP_LENGTH, lines=True)
     return Selection(
-        value["name"], options, value["at_least"], value["at_most"], value.get("question")
+        *(value["name"], options, value["at_least"], value["at_most"]),
+        question=value.get("question"),
+        help=value.get("help"),
     )
 
 
@@ -406,7 +418,7 @@ def check_selects(
 
 def _check_option(option: Attribute, role: str) -> None:
     plain = replace(option, question=None, section=None)
-    same = (plain.missing, plain.positive, plain.scale, plain.ask_if) == (None,) * 4
+    same = (plain.missing, plain.positive, plain.scale, plain.ask_if, plain.help) == (None,) * 5
     if (
         option.categories != OPTION
         or option.question is None

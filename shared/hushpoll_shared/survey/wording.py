@@ -16,6 +16,7 @@ from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
     DESCRIPTION_LENGTH,
+    HELP_LENGTH,
     PURPOSE_LENGTH,
     QUESTION_LENGTH,
     SECTION_LENGTH,
@@ -32,8 +33,10 @@ MOST_TRANSLATIONS: Final = 100
 
 # BCP 47, of which a survey needs the language, the script and the region.
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
-_KEYS: Final = frozenset({"title", "description", "purpose", "sections", "attributes", "selects"})
-_ATTRIBUTE_KEYS: Final = frozenset({"question", "categories", "missing", "unit"})
+_KEYS: Final = frozenset(
+    {"title", "description", "purpose", "sections", "attributes", "selects", "select_help"}
+)
+_ATTRIBUTE_KEYS: Final = frozenset({"question", "categories", "missing", "unit", "help"})
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Question:
         Label of the missing category; None where the attribute has none.
     unit : str or None
         Of a number; None where its unit is not translated, such as kg.
+    help : str or None
+        What is read below the question; None where the attribute has no such text.
     """
 
     name: str
@@ -60,6 +65,7 @@ class Question:
     categories: tuple[str, ...] | None = None
     missing: str | None = None
     unit: str | None = None
+    help: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the words as JSON, without the name and without what is absent."""
@@ -72,6 +78,8 @@ class Question:
             document["missing"] = self.missing
         if self.unit is not None:
             document["unit"] = self.unit
+        if self.help is not None:
+            document["help"] = self.help
         return document
 
 
@@ -93,6 +101,8 @@ class Translation:
         The attributes whose words are translated, in the order of their names.
     selects : tuple of (str, str)
         Name and question of each select-all of a published survey, in the order of their names.
+    select_help : tuple of (str, str)
+        Name and help text of each that has one, in the order of their names.
     """
 
     language: str
@@ -102,6 +112,7 @@ class Translation:
     sections: tuple[tuple[str, str], ...] = ()
     questions: tuple[Question, ...] = ()
     selects: tuple[tuple[str, str], ...] = ()
+    select_help: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the translation as JSON, without its language and without what is absent."""
@@ -116,6 +127,8 @@ class Translation:
             document["attributes"] = {one.name: one.to_dict() for one in self.questions}
         if self.selects:
             document["selects"] = dict(self.selects)
+        if self.select_help:
+            document["select_help"] = dict(self.select_help)
         return document
 
 
@@ -140,6 +153,8 @@ class Wording:
         Of each select-all what is asked; its name where it has no question.
     units : tuple of (str or None)
         Of each attribute the unit of its number.
+    helps, select_helps : tuple of (str or None)
+        Of each attribute and of each select-all what is read below the question.
     """
 
     language: str | None
@@ -151,6 +166,8 @@ class Wording:
     sections: tuple[str | None, ...]
     selects: tuple[str, ...] = ()
     units: tuple[str | None, ...] = ()
+    helps: tuple[str | None, ...] = ()
+    select_helps: tuple[str | None, ...] = ()
 
 
 def check_language(value: object, *, field: str) -> str:
@@ -203,6 +220,7 @@ def _read(language: str, value: object) -> Translation:
     sections = _mapping(document.get("sections", {}), f"{where}.sections")
     attributes = _mapping(document.get("attributes", {}), f"{where}.attributes")
     selects = _mapping(document.get("selects", {}), f"{where}.selects")
+    select_help = _mapping(document.get("select_help", {}), f"{where}.select_help")
     return Translation(
         language,
         _words(document["title"]),
@@ -211,6 +229,7 @@ def _read(language: str, value: object) -> Translation:
         tuple(sorted((_words(name), _words(words)) for name, words in sections.items())),
         tuple(_read_question(name, attributes[name], where) for name in sorted(attributes)),
         tuple(sorted((_words(name), _words(words)) for name, words in selects.items())),
+        tuple(sorted((_words(name), _words(words)) for name, words in select_help.items())),
     )
 
 
@@ -230,6 +249,7 @@ def _read_question(name: str, value: object, where: str) -> Question:
         None if categories is None else tuple(_words(category) for category in categories),
         _words(document.get("missing")),
         _words(document.get("unit")),
+        _words(document.get("help")),
     )
 
 
@@ -293,6 +313,11 @@ def _check_selects(translation: Translation, selects: Sequence[Selection], where
     for name in sorted({*own, *words}):
         path = f"{where}.selects[{name}]"[:200]
         _check_both(own.get(name), words.get(name), path, QUESTION_LENGTH)
+    own = {select.name: select.help for select in selects}
+    words = dict(translation.select_help)
+    for name in sorted({*own, *words}):
+        path = f"{where}.select_help[{name}]"[:200]
+        _check_both(own.get(name), words.get(name), path, HELP_LENGTH, lines=True)
 
 
 def _check_sections(translation: Translation, attributes: Sequence[Attribute], where: str) -> None:
@@ -324,6 +349,7 @@ def _check_questions(translation: Translation, attributes: Sequence[Attribute], 
             raise InvalidParameter(f"{path} translates nothing; remove it", field=path)
         _check_both(attribute.question, question.question, f"{path}.question", QUESTION_LENGTH)
         _check_both(attribute.missing, question.missing, f"{path}.missing", CATEGORY_LENGTH)
+        _check_both(attribute.help, question.help, f"{path}.help", HELP_LENGTH, lines=True)
         _check_unit(attribute, question, path)
         _check_categories(attribute, question, path)
 
@@ -412,6 +438,8 @@ def wording(
             tuple(attribute.section for attribute in attributes),
             tuple(select.question or select.name for select in selects),
             tuple(None if one.number is None else one.number.unit for one in attributes),
+            tuple(attribute.help for attribute in attributes),
+            tuple(select.help for select in selects),
         )
     words = {question.name: question for question in translation.questions}
     sections = dict(translation.sections)
@@ -437,4 +465,6 @@ def wording(
             question.unit or (None if attribute.number is None else attribute.number.unit)
             for question, attribute in zip(questions, attributes, strict=True)
         ),
+        tuple(question.help for question in questions),
+        tuple(dict(translation.select_help).get(select.name) for select in selects),
     )

@@ -55,6 +55,7 @@ EVERYTHING: dict[str, Any] = {
             "missing": "Prefer not to say",
             "section": "Health",
             "scale": "ordinal",
+            "help": "In the last year.\nOf all kinds.",
             "protocol": "OUE",
         },
         {**SCORES, "section": "Work"},
@@ -78,6 +79,7 @@ EVERYTHING: dict[str, Any] = {
             "attributes": {
                 "health": {
                     "question": "Wie geht es Ihnen?",
+                    "help": "Im letzten Jahr.\nIn jeder Hinsicht.",
                     "categories": ["Gut", "Mittel", "Schlecht"],
                     "missing": "Keine Angabe",
                 }
@@ -418,11 +420,11 @@ def test_empty_cells_are_not_translated_and_counted():
 
     cells = [f"t0-{cell.name}" for cell in form_of(EVERYTHING).languages[0].cells]
     language = form_of(EVERYTHING).languages[0]
-    assert (language.needed, language.lacking, language.as_they_are) == (7, 0, 1)
+    assert (language.needed, language.lacking, language.as_they_are) == (8, 0, 1)
     emptied = words_after(dict.fromkeys(cells, ""))
     assert emptied == {}
     language = form_of({**EVERYTHING, "translations": {"de": emptied}}).languages[0]
-    assert (language.needed, language.lacking, language.as_they_are) == (7, 7, 2)
+    assert (language.needed, language.lacking, language.as_they_are) == (8, 8, 2)
     part = words_after({"t0-q0-a1": ""})["attributes"]["health"]
     assert part["categories"] == ["Gut", "", "Schlecht"]
     # What the survey no longer has is shown, so that its translation is emptied and not lost.

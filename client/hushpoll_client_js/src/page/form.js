@@ -22,18 +22,19 @@ export function checkForm(form, { attributes, selects = [], shared_device }) {
     (form.dataset.shared !== undefined) === Boolean(shared_device) &&
     fields.length === attributes.length &&
     form.querySelectorAll("[data-select]").length === selects.length &&
-    selects.every(({ name, question, attributes: options }) => {
+    selects.every(({ name, question, help, attributes: options }) => {
       const asked = selectOf(form, name);
       const named = [...(asked?.querySelectorAll("[data-attribute]") ?? [])].map((option) => /** @type {HTMLElement} */ (option).dataset.attribute);
-      return asked?.querySelector("[data-select-question]")?.textContent === (question ?? name) && named.join() === options.join();
+      return asked?.querySelector("[data-select-question]")?.textContent === (question ?? name) && helpOf(asked) === help && named.join() === options.join();
     }) &&
-    attributes.every(({ name, question, oracle, domain, asking, number }, at) => {
+    attributes.every(({ name, question, help, oracle, domain, asking, number }, at) => {
       const field = fields[at];
       const asked = field.querySelector("[data-question]")?.textContent;
       const choices = choicesOf(field);
       return (
         field.dataset.attribute === name &&
         asked === (question ?? name) &&
+        helpOf(field) === help &&
         field.querySelector("[data-unit]")?.textContent === number?.unit &&
         (field.dataset.treatment === "perturbed") === Boolean(oracle) &&
         (field.dataset.kind === "option") === selects.some((select) => select.attributes.includes(name)) &&
@@ -218,6 +219,9 @@ export function unmarkAnswered(form, faults) {
   if (left.length < marked.length) markFaults(form, left);
   return marked.length > 0 && left.length === 0;
 }
+
+/** What stands below a question to help; undefined for nothing. @param {Element | null} field */
+const helpOf = (field) => field?.querySelector("[data-help]")?.textContent;
 
 /** @param {HTMLElement} field @returns {HTMLElement | null} */
 export const firstInput = (field) => field.querySelector("input, select");

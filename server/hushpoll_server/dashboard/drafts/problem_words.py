@@ -41,6 +41,7 @@ OF_SURVEYS: Final[Mapping[str, str]] = {
 OF_QUESTIONS: Final[Mapping[str, str]] = {
     "name": "name in results",
     "question": "what is asked",
+    "help": "help text",
     "role": "what the answer is",
     "categories": "possible answers",
     "range": "whole numbers",

@@ -23,7 +23,7 @@ from hushpoll_shared.survey.selects import LIMITS, SHARES, WANTS
 MOST_LINES: Final = 500
 """Categories that a form shows; a longer list is written as YAML."""
 
-TEXTS: Final = ("name", "question", "missing", "positive", "section")
+TEXTS: Final = ("name", "question", "missing", "positive", "section", "help")
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "role": ROLES,
     "protocol": ("", *PROTOCOLS),
@@ -108,7 +108,7 @@ def question_from(read: Read) -> dict[str, object]:
         word = read(key)
         if word and (word != words[0] or key in _ALWAYS):
             question[key] = word
-    for key in ("section", "question"):
+    for key in ("section", "question", "help"):
         if text := read(key):
             question[key] = text
     if categories := lines(read("categories")):

@@ -208,7 +208,7 @@ def _take_sections(rest: dict[str, object], language: Language, sections: list[s
 def _take_question(
     words: dict[str, object], language: Language, position: int, question: Fields
 ) -> None:
-    def take(name: str, label: str) -> None:
+    def take(name: str, label: str, *, long: bool = False) -> None:
         original = question.texts.get(name, "")
         translated = words.get(name)
         if isinstance(translated, str):
@@ -216,9 +216,12 @@ def _take_question(
             del words[name]
         elif not original:
             return
-        language.cells.append(Cell(f"q{position}-{name}", label, original, group=position))
+        language.cells.append(
+            Cell(f"q{position}-{name}", label, original, long=long, group=position)
+        )
 
     take("question", "Question")
+    take("help", "Help", long=True)
     own = question.texts.get("categories")
     answers = words.get("categories") or []
     text = shown_lines(answers, MOST_LINES)
@@ -284,8 +287,9 @@ def _question_from(
     read: Read, at: str, question: Mapping[str, object], were: list[str]
 ) -> dict[str, object]:
     words: dict[str, object] = {}
-    if text := read(f"{at}question"):
-        words["question"] = text
+    for key in ("question", "help"):
+        if text := read(f"{at}{key}"):
+            words[key] = text
     listed = read(f"{at}answers")
     if listed:
         cells = [trimmed(line) for line in listed.split("\n")]
