@@ -20,7 +20,7 @@ from hushpoll_shared.querying.domains import Where
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
-from hushpoll_shared.wire.documents import CountsDocument, DeletedRecords
+from hushpoll_shared.wire.documents import CodebookDocument, CountsDocument, DeletedRecords
 from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
 
 
@@ -131,6 +131,23 @@ class ResultCalls(Calls):
         params = {"queries": " ".join(addresses)} if addresses else None
         path = (*version_path(name, version), "tidy-results")
         return object_of(self._transport.get(*path, params=params))
+
+    def codebook(self, name: str, version: int) -> CodebookDocument:
+        """Fetch every question in every language: how it was sent, and its shares."""
+        return self._fetched(CodebookDocument, *version_path(name, version), "codebook")
+
+    def codebook_file(
+        self, name: str, version: int, write: Callable[[bytes], object], *, format: str = "html"
+    ) -> int:
+        """Fetch the codebook piece by piece as a file, ``html``, ``md`` or ``json``.
+
+        Returns
+        -------
+        int
+            Bytes received.
+        """
+        path = (*version_path(name, version), "codebook")
+        return self._transport.download(*path, write=write, params={"format": format})
 
     def export(
         self,

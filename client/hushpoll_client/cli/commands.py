@@ -71,6 +71,11 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         "train",
         "Get the paper's data sets, cleaned as the paper did.",
     ),
+    "codebook": Row(
+        "hushpoll_client.cli.reporting.codebook:codebook",
+        "cli",
+        "Write every question of a survey, how it was sent, and its shares.",
+    ),
     "card": Row(
         "hushpoll_training.cli.card:card", "train", "Make the card of a model that train saved."
     ),

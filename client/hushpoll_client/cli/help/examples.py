@@ -14,6 +14,10 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     ),
     "audit": ("hushpoll audit --sdk python --protocols GRR,OUE --epsilons 1,4 --draws 20000",),
     "card": ("hushpoll card run --out card.html",),
+    "codebook": (
+        "hushpoll codebook work-and-health",
+        "hushpoll codebook work-and-health --out codebook.md",
+    ),
     "data": ("hushpoll data adult --out adult.csv",),
     "demo": ("hushpoll demo", "hushpoll demo --look"),
     "draft begin": ("hushpoll draft begin work-and-health",),

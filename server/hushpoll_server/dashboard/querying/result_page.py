@@ -56,7 +56,14 @@ def kinds_of_results(name: str, version: int) -> Response:
         for form in FORMS
     ]
     return page(
-        "querying/results.html", **of_survey(row, "results"), kinds=kinds, downloads=downloads
+        "querying/results.html",
+        **of_survey(row, "results"),
+        kinds=kinds,
+        downloads=downloads,
+        codebooks=[
+            (words, url_for("dashboard.codebook_of_survey", name=name, version=version, form=form))
+            for words, form in (("Read it", "html"), ("Markdown", "md"), ("JSON", "json"))
+        ],
     )
 
 

@@ -26,6 +26,7 @@ _VIEWS: Final = {
     **{query.name: query.looked_at for query in all_queries().values()},
     "audits": "the fairness audits",
     "regressions": "the regressions",
+    "codebook": "the codebook",
     "counts": "the numbers of reports",
     "joint-tables": "a table of several questions",
     "models": "the models",

@@ -38,6 +38,7 @@ from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_server.store.segments import Rows
 from hushpoll_shared.queries.cross_tables import CrossTable as JointShares
 from hushpoll_shared.queries.dependencies import Dependencies
+from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import OfRelease, Result
 from hushpoll_shared.querying.tidy import TidyResults, tidy_results
@@ -244,6 +245,15 @@ class Analysis:
         self.release(row)  # refuses once, not query by query, where there is nothing yet
         published = self._surveys.published(row)
         return tidy_results(published, ask, addresses)
+
+    def shares(self, row: VersionRow, *, may_export: bool) -> EstimatedShares | None:
+        """Return the shares of every attribute; None where nothing is released yet."""
+        try:
+            return self.result(row, Estimates(), may_export=may_export)
+        except Refused as error:
+            if error.code not in ("not-released", "not-enough-reports"):
+                raise
+            return None
 
     def about(self, row: VersionRow, release: Release) -> OfRelease:
         """Return what every result says of its version and release."""
