@@ -29,3 +29,13 @@ def test_the_dashboard_leads_to_results_of_a_questionnaire_that_cover_the_truth(
             for gender in ("Female", "Male")
         ),
     ]
+
+
+def test_a_form_of_another_tool_is_imported_published_answered_and_exported(capsys):
+    seconds = walks.walk_an_import(installed=True)
+    with capsys.disabled():
+        print(f"\nto the records of a form of another tool: {seconds:.0f} s")
+    found = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in found] == [
+        "imported", "out.sav", "out.dta", "out.csv", "book.md", "results.xlsx",
+    ]  # fmt: skip

@@ -4,13 +4,15 @@
 from a checkout to the first survey that is answered in a browser, by what the start page for
 teams says about installing, its block up to publishing, and the address that stands there.
 `questionnaire` goes from a server to the results of a survey with a question of each kind, which is
-written on the dashboard. With `--installed` nothing is installed: the walks use the environment
-that runs this module.
+written on the dashboard. `import` brings a form of another tool, publishes and answers it, and
+takes its records out with labels. With `--installed` nothing is installed: the walks use the
+environment that runs this module.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import re
 import shutil
@@ -192,6 +194,18 @@ def answer(page: Page, address: str) -> None:
 
 def walk_a_questionnaire(*, installed: bool, respondents: int = 5000) -> float:
     """Return the seconds from a checkout to what a survey of every kind of question tells."""
+    return on_a_server(walk, installed=installed, respondents=respondents)
+
+
+def walk_an_import(*, installed: bool, respondents: int = 200) -> float:
+    """Return the seconds from a checkout to the records of a form of another tool."""
+    # It reads files of SPSS, for which this module need not have the library.
+    imported = importlib.import_module("import_walk").walk
+    return on_a_server(imported, installed=installed, respondents=respondents)
+
+
+def on_a_server(walked: Callable[..., list[str]], *, installed: bool, respondents: int) -> float:
+    """Return the seconds of a walk on a server whose user ada may do everything."""
     port = free_port()
     lines = [] if installed else [installing(), ACTIVATE]
     lines += [
@@ -213,7 +227,7 @@ def walk_a_questionnaire(*, installed: bool, respondents: int = 5000) -> float:
                 "HUSHPOLL_TOKEN": (place / "admin-token").read_text(encoding="utf-8").strip(),
             }
             with chromium(playwright) as browser:
-                for line in walk(browser, url, place, found, respondents):
+                for line in walked(browser, url, place, found, respondents):
                     print(line)
         return time.monotonic() - began
 
@@ -221,6 +235,7 @@ def walk_a_questionnaire(*, installed: bool, respondents: int = 5000) -> float:
 WALKS: dict[str, tuple[str, Callable[..., float]]] = {
     "answer": ("to the first survey answered in a browser", walk_to_an_answer),
     "fairness": ("to a fairness table", walk_to_fairness),
+    "import": ("to the records of a form of another tool", walk_an_import),
     "questionnaire": (
         "to the results of a questionnaire that the dashboard made",
         walk_a_questionnaire,

@@ -140,12 +140,14 @@ def _law(published: Published, attribute: PublishedAttribute) -> CodebookLaw | N
     if oracle is None:
         return None
     law = law_of(published.answering([attribute.name]).attribute(attribute.name))
-    even = law is not None and not isinstance(law, UnevenSets)
+    p = q = None
+    if law is not None and not isinstance(law, UnevenSets):
+        p, q = float(law.p), float(law.q)
     return {
         "domain": oracle.k,
         "parameters": {name: str(value) for name, value in oracle.parameters.items()},
-        "p": float(law.p) if even and law is not None else None,
-        "q": float(law.q) if even and law is not None else None,
+        "p": p,
+        "q": q,
         "realized_epsilon": f"{oracle.realized_epsilon:f}",
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,12 +16,16 @@ import svy
 from hushpoll_analysis.estimates.frequencies import frequencies
 from hushpoll_analysis.frames.labelled_files import write_labelled
 from hushpoll_analysis.records.records import Records
+from hushpoll_analysis.records.source import OfRecords
+from hushpoll_analysis.results import result_of
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_analysis.survey_design.estimation import weighted_shares
 from hushpoll_analysis.survey_design.record_weights import RecordWeights
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.registry import PROTOCOLS
+from hushpoll_shared.querying.tidy import tidy_results
 from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.tables.table_files import csv_bytes
 from hushpoll_shared.wire.batch import encode_many
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -198,3 +203,51 @@ def test_shares_and_standard_errors_of_r_are_ours(records, tmp_path):
         ours = weighted_shares(records, name, SurveyDesign.from_dict(design))
         assert shares == pytest.approx(ours.shares.value, abs=1e-6)
         assert errors == pytest.approx(ours.shares.standard_error, rel=1e-6)
+
+
+@pytest.fixture
+def named(tmp_path, monkeypatch):
+    """The files that the page names, of a survey with its names."""
+    attributes = [
+        {"name": "region", "role": "plain", "categories": REGION},
+        {"name": "smokes", "role": "sensitive", "protocol": "GRR", "categories": ["no", "yes"]},
+    ]
+    draft = {"name": "named", "version": 1, "title": "T", "epsilon": "2", "attributes": attributes}
+    published = Manifest.from_dict(draft).resolve()
+    rng = np.random.default_rng(6)
+    codes = {"region": rng.integers(0, 3, N), "smokes": rng.integers(0, 2, N)}
+    records = Records(published, encode_many(published, codes, rng))
+    weights = {"attributes": ["region"], "weights": {"North": 1, "South": 2, "West": 3}}
+    exported(records, tmp_path / "survey.sav", {"weights": weights})
+    found = tidy_results(published, lambda query: result_of(query, OfRecords(records)))
+    (tmp_path / "results.csv").write_bytes(csv_bytes(found.table()))
+    monkeypatch.chdir(tmp_path)
+    return weighted_shares(records, "smokes", SurveyDesign.from_dict({"weights": weights})).shares
+
+
+def blocks_of_the_page(language):
+    text = (ROOT / "docs" / "how-to" / "spss-stata-r.md").read_text(encoding="utf-8")
+    return "\n".join(re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+
+
+def test_the_python_of_the_page_runs_and_gives_our_share(named, capsys):
+    exec(compile(blocks_of_the_page("python"), "page", "exec"), {"__name__": "__main__"})
+    *label, share, error = capsys.readouterr().out.split()
+    assert " ".join(label) == "debiased: yes (smokes)"
+    assert float(share) == pytest.approx(named.value[1], abs=1e-6)
+    assert float(error) == pytest.approx(named.standard_error[1], rel=1e-6)
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_the_r_of_the_page_runs_and_gives_our_share(named):
+    done = subprocess.run(
+        ["Rscript", "-e", blocks_of_the_page("r")], capture_output=True, text=True, check=False
+    )
+    if "there is no package called" in done.stderr:
+        pytest.skip("R has no survey or no haven")
+    assert done.returncode == 0, done.stderr
+    (row,) = re.findall(r"^smokes_1 +([\d.]+) +([\d.]+)$", done.stdout, re.MULTILINE)
+    assert float(row[0]) == pytest.approx(named.value[1], abs=1e-4)
+    assert float(row[1]) == pytest.approx(named.standard_error[1], abs=1e-4)
+    assert all(region in done.stdout for region in REGION)
+    assert re.search(r"share +smokes +yes", done.stdout)
