@@ -100,6 +100,7 @@ def answer_in_german(browser: Browser, address: str) -> None:
     form.get_by_text("Zigaretten.").wait_for()
     form.locator("[data-attribute=smokes]").get_by_label("Ja", exact=True).check()
     follow_up = form.locator("[data-attribute=daily]")
+    follow_up.locator("select, [type=radio]").first.wait_for(state="visible")
     radios, menus = follow_up.get_by_role("radio"), follow_up.get_by_role("combobox")
     if menus.count():
         menus.first.select_option(index=8)

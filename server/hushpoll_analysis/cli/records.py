@@ -126,6 +126,7 @@ def results(
                 f"--query names {query.name}, which compares with records of before; give --since",
                 field="since",
             )
-        return result_of(query, source, before if query.compares else None)
+        found: Result = result_of(query, source, before if query.compares else None)
+        return found
 
     return tidy_results(records.published, ask, queries).to_dict()

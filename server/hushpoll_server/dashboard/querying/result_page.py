@@ -76,11 +76,11 @@ def all_results_file(name: str, version: int, form: str) -> Response:
         raise Refused("not-found", "nothing is at this address")
     parts = services()
 
-    def reach(survey: str, number: int) -> VersionRow:
-        return reached(survey, number, Role.READER)
+    def require(survey: str, number: int) -> None:
+        reached(survey, number, Role.READER)
 
     addresses = request.args.getlist("query")
-    found = parts.analysis.tidy(row, addresses, reach, may_export=may_export)
+    found = parts.analysis.tidy(row, addresses, require, may_export=may_export)
     parts.actions.looked(member().actor, "tidy-results", row.name, row.version)
     file = f"{row.name}-{row.version}-results"
     if form == "json":

@@ -15,7 +15,6 @@ from hushpoll_server.http.models.tidy import TidyAnswer, TidyQuery
 from hushpoll_server.http.openapi import BEARER, problems
 from hushpoll_server.http.schemas import answer_of, parameters_of
 from hushpoll_server.http.tables import answer_in_form, result_answer
-from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.querying.domains import where_words
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.tidy import tidy_table
@@ -43,13 +42,12 @@ def tidy_results(path: VersionPath, query: TidyQuery) -> Response:
     parts = services()
     grant = current_grant()
 
-    def reach(survey: str, version: int) -> VersionRow:
-        grant.require_survey(survey)
-        return parts.surveys.version(survey, version)
-
     row = parts.surveys.version(path.name, path.version)
     found = parts.analysis.tidy(
-        row, (query.queries or "").split(), reach, may_export=lambda *_: True
+        row,
+        (query.queries or "").split(),
+        lambda survey, _: grant.require_survey(survey),
+        may_export=lambda *_: True,
     )
     parts.actions.looked(grant.actor, "tidy-results", row.name, row.version)
     return answer_in_form(

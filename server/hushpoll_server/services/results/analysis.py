@@ -215,7 +215,7 @@ class Analysis:
         self,
         row: VersionRow,
         addresses: Sequence[str],
-        reach: Callable[[str, int], VersionRow],
+        require: Callable[[str, int], object],
         *,
         may_export: Callable[..., bool],
     ) -> TidyResults:
@@ -227,8 +227,8 @@ class Analysis:
             The version.
         addresses : sequence of str
             Queries; see :func:`hushpoll_shared.querying.tidy.tidy_results`.
-        reach : callable
-            Gives another version by survey and number, or refuses it.
+        require : callable
+            Refuses another version, by survey and number, that the reader may not see.
         may_export : callable
             Says it of the version, and of the earlier one or None; as of `result`, which raises the
             same.
@@ -239,8 +239,12 @@ class Analysis:
             if query.compares:
                 spelled = query.spelled()
                 other = spelled.get("since_survey", row.name)
-                before = reach(other, int(spelled["since_version"]))
-            return self.result(row, query, before, may_export=may_export(row, before))
+                version = int(spelled["since_version"])
+                require(other, version)
+                before = self._surveys.version(other, version)
+            allowed = may_export(row, before)
+            found: Result = self.result(row, query, before, may_export=allowed)
+            return found
 
         self.release(row)  # refuses once, not query by query, where there is nothing yet
         published = self._surveys.published(row)
