@@ -1,7 +1,7 @@
 """A form of another tool, from its file to the files of an analyst, in Chromium.
 
 A user brings an XLSForm in two languages to the dashboard, reads what has become of each question,
-publishes the draft and answers it in the second language; simulated people answer as well. Records
+publishes the draft and answers it in the second language; more people answer as well. Records
 and codebook then leave as the commands give them, and the files of SPSS and Stata are read back
 with the form's labels.
 """
@@ -9,7 +9,6 @@ with the form's labels.
 from __future__ import annotations
 
 import csv
-import json
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,11 +16,13 @@ from pathlib import Path
 import pyreadstat
 from playwright.sync_api import Browser, Page
 
+from hushpoll_client import randomize
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_shared.wire.reports import Report, new_report_id, pack_reports
 from questionnaire_walk import PASSWORD, open_parts, publish
 from workbooks import workbook
 
 NAME = "smoking"
-SEED = 7
 TIMEOUT = 60000
 ENGLISH, GERMAN = "label::English (en)", "label::Deutsch (de)"
 FORM = {
@@ -47,6 +48,7 @@ FORM = {
         ("Smoking", NAME, "English (en)"),
     ],
 }  # fmt: skip
+TOWNS = ("Town", "Village")
 TERMS = {"s-release": "immediate", "s-epsilon": "6", "s-protocol": "GRR"}
 
 
@@ -65,7 +67,7 @@ def walk(
     lines = bring(page, folder / "form.xlsx")
     publish(page)
     answer_in_german(browser, f"{url}/s/{NAME}?lang=de")
-    simulate(folder, environment, respondents)
+    send(environment, respondents)
     return [*lines, *leave(folder, environment, respondents + 1)]
 
 
@@ -100,10 +102,13 @@ def answer_in_german(browser: Browser, address: str) -> None:
     form.get_by_text("Zigaretten.").wait_for()
     form.locator("[data-attribute=smokes]").get_by_label("Ja", exact=True).check()
     follow_up = form.locator("[data-attribute=daily]")
-    follow_up.locator("select, [type=radio]").first.wait_for(state="visible")
+    follow_up.wait_for()
     radios, menus = follow_up.get_by_role("radio"), follow_up.get_by_role("combobox")
+    fields = follow_up.get_by_role("spinbutton")
     if menus.count():
         menus.first.select_option(index=8)
+    elif fields.count():
+        fields.first.fill("8")
     else:
         radios.nth(7).check()
     form.locator("[data-attribute=town]").get_by_label("Dorf", exact=True).check()
@@ -127,12 +132,22 @@ def hushpoll(folder: Path, environment: Mapping[str, str], *words: str) -> str:
     return done.stdout
 
 
-def simulate(folder: Path, environment: Mapping[str, str], respondents: int) -> None:
-    """Let simulated people answer the published survey."""
-    shown = json.loads(hushpoll(folder, environment, "survey", "show", NAME, "--json"))
-    (folder / "survey.json").write_text(json.dumps(shown["manifest"]))
-    words = ("simulate", "--manifest", "survey.json", "--bulk", "--seed", str(SEED))
-    hushpoll(folder, environment, *words, "--respondents", str(respondents))
+def send(environment: Mapping[str, str], respondents: int) -> None:
+    """Send reports of more people, each randomised as a device does."""
+    with AnalystClient(environment["HUSHPOLL_URL"], environment["HUSHPOLL_TOKEN"]) as client:
+        published = client.show(NAME)
+        answers = (
+            {
+                "smokes": "Yes",
+                "daily": str(1 + number % 15),
+                "town": ("Town", "Village")[number % 2],
+            }
+            for number in range(respondents)
+        )
+        reports = [Report(new_report_id(), randomize(published, one).record) for one in answers]
+        receipt = client.submit_bulk(NAME, pack_reports(published.digest, reports))
+    if receipt.accepted != respondents:
+        raise SystemExit(f"the server took {receipt}")
 
 
 def leave(folder: Path, environment: Mapping[str, str], people: int) -> list[str]:
