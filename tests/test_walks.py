@@ -41,3 +41,13 @@ def test_users_read_write_a_privacy_sheet_publish_and_embed(capsys):
         *("app of Flask", "Yes", "comparison that is told", "comparison that is not told"),
         *("privacy sheet of the command", "privacy sheet of the dashboard", "published"),
     ]
+
+
+def test_a_form_of_another_tool_is_imported_published_answered_and_exported(capsys):
+    seconds = walks.walk_an_import(installed=True)
+    with capsys.disabled():
+        print(f"\nto the records of a form of another tool: {seconds:.0f} s")
+    found = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in found] == [
+        "imported", "out.sav", "out.dta", "out.csv", "book.md", "results.xlsx",
+    ]  # fmt: skip

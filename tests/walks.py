@@ -6,13 +6,15 @@ teams says about installing, its block up to publishing, and the address that st
 `questionnaire` goes from a server to the results of a survey with a question of each kind, which is
 written on the dashboard. `tasks` does what users want of a survey: a share and two comparisons
 are read, one of which cannot be told; a privacy sheet of two pages is written, two questions of
-three are published, and an app of Flask takes part, by what its page says. With `--installed`
+three are published, and an app of Flask takes part, by what its page says. `import` brings a form
+of another tool, publishes and answers it, and takes its records out with labels. With `--installed`
 nothing is installed: the walks use the environment that runs this module.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import re
 import shutil
@@ -195,16 +197,23 @@ def answer(page: Page, address: str) -> None:
 
 def walk_a_questionnaire(*, installed: bool, respondents: int = 5000) -> float:
     """Return the seconds from a checkout to what a survey of every kind of question tells."""
-    return _on_a_server(walk, installed=installed, respondents=respondents)
+    return on_a_server(walk, installed=installed, respondents=respondents)
+
+
+def walk_an_import(*, installed: bool, respondents: int = 200) -> float:
+    """Return the seconds from a checkout to the records of a form of another tool."""
+    # It reads files of SPSS, for which this module need not have the library.
+    imported = importlib.import_module("import_walk").walk
+    return on_a_server(imported, installed=installed, respondents=respondents)
 
 
 def walk_the_tasks(*, installed: bool, respondents: int = 5000) -> float:
     """Return the seconds from a checkout to the end of four tasks of users."""
-    return _on_a_server(tasks_walk.walk, installed=installed, respondents=respondents)
+    return on_a_server(tasks_walk.walk, installed=installed, respondents=respondents)
 
 
-def _on_a_server(walk: Callable[..., list[str]], *, installed: bool, respondents: int) -> float:
-    """Walk on a server of its own, with a user `ada` who may do everything; print what was read."""
+def on_a_server(walked: Callable[..., list[str]], *, installed: bool, respondents: int) -> float:
+    """Return the seconds of a walk on a server whose user ada may do everything."""
     port = free_port()
     lines = [] if installed else [installing(), ACTIVATE]
     lines += [
@@ -226,7 +235,7 @@ def _on_a_server(walk: Callable[..., list[str]], *, installed: bool, respondents
                 "HUSHPOLL_TOKEN": (place / "admin-token").read_text(encoding="utf-8").strip(),
             }
             with chromium(playwright) as browser:
-                for line in walk(browser, url, place, found, respondents):
+                for line in walked(browser, url, place, found, respondents):
                     print(line)
         return time.monotonic() - began
 
@@ -234,6 +243,7 @@ def _on_a_server(walk: Callable[..., list[str]], *, installed: bool, respondents
 WALKS: dict[str, tuple[str, Callable[..., float]]] = {
     "answer": ("to the first survey answered in a browser", walk_to_an_answer),
     "fairness": ("to a fairness table", walk_to_fairness),
+    "import": ("to the records of a form of another tool", walk_an_import),
     "questionnaire": (
         "to the results of a questionnaire that the dashboard made",
         walk_a_questionnaire,

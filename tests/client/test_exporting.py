@@ -89,3 +89,40 @@ def test_records_leave_as_tables_and_are_deleted_when_asked(hushpoll, survey, tm
     assert (code, "were deleted" in err) == (1, True)
     code, out, _ = hushpoll("estimate", name, "--json")
     assert (code, json.loads(out)["n"]) == (0, 40)
+
+
+def test_codebook_and_one_table_of_all_results_become_files(
+    real_server, hushpoll, draft, answers, tmp_path
+):
+    draft |= {"name": "booked", "minimum_batch": 10, "release": "immediate"}
+    published, name = Manifest.from_dict(draft).resolve(), "booked"
+    rows = [Report(new_report_id(), randomize(published, answers).record) for _ in range(40)]
+    with AnalystClient(real_server.url, real_server.token) as client:
+        client.publish(draft)
+        client.submit_bulk(name, pack_reports(published.digest, rows))
+        asked = [f"cross-tables?a={'&b='.join(one.name for one in published.attributes[:2])}"]
+        found = client.tidy_results(name, 1, asked)
+        assert {row["statistic"] for row in found["rows"]} == {"joint share"}
+        assert client.codebook(name, 1)["reports"] == 40
+    for ending, start in ((".md", b"# Codebook"), (".html", b"<!doctype html>"), (".json", b"{")):
+        path = tmp_path / f"book{ending}"
+        code, out, _ = hushpoll("codebook", name, "--out", str(path))
+        assert (code, out) == (0, f"The codebook of {name} version 1 is in {path}.\n")
+        assert path.read_bytes().startswith(start)
+    code, _, err = hushpoll("codebook", name, "--out", str(tmp_path / "book.doc"))
+    assert code == 1
+    assert ".html, .md, .json" in err
+    table = tmp_path / "results.xlsx"
+    code, out, _ = hushpoll("results", "table", name, "--out", str(table))
+    assert code == 0
+    assert table.read_bytes().startswith(b"PK")
+    assert f"The result is in {table}." in out
+
+
+def test_a_questionnaire_is_imported_by_the_client(real_server):
+    form = {"title": "Mood", "elements": [{"type": "boolean", "name": "glad"}]}
+    with AnalystClient(real_server.url, real_server.token) as client:
+        made = client.import_draft(json.dumps(form).encode(), file="mood.json", survey="mood")
+        assert client.draft(made["draft"]["id"])["manifest"]["name"] == "mood"
+    (question,) = made["report"]["questions"]
+    assert (question["question"], question["codes"]) == ("glad", ["false", "true"])

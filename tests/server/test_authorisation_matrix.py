@@ -102,11 +102,13 @@ ROUTES = [
             ("GET", "/surveys/work/versions/1/report", "report"),
             ("GET", "/surveys/work/versions/1/report-file", "report_file"),
             ("GET", "/surveys/work/versions/1/privacy-sheet.html", "sheet"),
+            ("GET", "/surveys/work/versions/1/codebook.html", "codebook_of_survey"),
             ("POST", "/surveys/work/versions/1/public-results", "publish_results"),
             ("POST", "/surveys/work/versions/1/public-results/take-back", "take_results_back"),
             ("GET", "/surveys/work/versions/1/comparison", "comparison"),
             ("GET", "/surveys/work/versions/1/comparison.csv", "comparison_file"),
             ("GET", "/surveys/work/versions/1/results", "kinds_of_results"),
+            ("GET", "/surveys/work/versions/1/results.csv", "all_results_file"),
             ("GET", "/surveys/work/versions/1/results/estimates", "result"),
             ("GET", "/surveys/work/versions/1/results/estimates/file.csv", "result_file"),
             ("GET", "/surveys/work/versions/1/tables/0", "joint_table"),
@@ -214,6 +216,7 @@ ROUTES = [
         )
         for query in all_queries().values()
     ),
+    Route("queries.tidy_results", "GET", f"{VERSION}/tidy-results", "read", 200),
     Route(
         "relations.weighted_shares", "POST", f"{VERSION}/weighted-shares", "read", 422, {"json": {}}
     ),
@@ -242,6 +245,7 @@ ROUTES = [
     Route("jobs.shape", "POST", f"{VERSION}/jobs/shape", "read", 422, {"json": {"x": 1}}),
     Route("jobs.report", "POST", f"{VERSION}/jobs/report", "read", 422, {"json": {"x": 1}}),
     Route("jobs.table", "POST", f"{VERSION}/jobs/table", "read", 422, {"json": {"x": 1}}),
+    Route("analysis.codebook_of_version", "GET", f"{VERSION}/codebook", "read", 200),
     Route("analysis.overview", "GET", f"{VERSION}/overview", "read", 200),
     Route("jobs.list_jobs", "GET", "/api/v1/jobs", "read", 200),
     Route("jobs.show", "GET", NO_JOB, "read", 404),

@@ -29,6 +29,7 @@ OPTIONAL = {
     "statistic_commands": {"click"},
     "table_files": {"xlsxwriter"},
     "terminal": {"click", "rich"},
+    "tidy_text": {"rich"},
     "voprf": {"rbcl"},
     "weighting": {"rich"},
     "workbook": {"openpyxl", "xlrd"},

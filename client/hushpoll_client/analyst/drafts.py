@@ -13,6 +13,7 @@ from hushpoll_shared.spelling.text import show
 from hushpoll_shared.wire.documents import (
     DraftDocument,
     DraftSummary,
+    ImportedDraft,
     LaunchPlan,
     PublishedDocument,
     ValidationDocument,
@@ -20,7 +21,6 @@ from hushpoll_shared.wire.documents import (
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 
 BYTES_MEDIA_TYPE: Final = "application/octet-stream"
-
 _DRAFT_ID = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
 
@@ -93,6 +93,36 @@ class DraftCalls(Calls):
     def add_draft(self, manifest: JsonObject) -> DraftDocument:
         """Keep a manifest as a draft, whatever it lacks but for the survey's name. Not retried."""
         return known(DraftDocument, self._post({"manifest": manifest}, "drafts", retry=False))
+
+    def import_draft(
+        self, content: bytes, *, file: str = "the file", survey: str | None = None
+    ) -> ImportedDraft:
+        """Keep a questionnaire of another tool as a draft. Not retried.
+
+        Parameters
+        ----------
+        content : bytes
+            The whole file: an XLSForm (XLSX, XLS, CSV) or a survey of SurveyJS (JSON).
+        file : str
+            Its name, for messages.
+        survey : str, optional
+            The survey's name; by default one that is made of the form's.
+
+        Returns
+        -------
+        dict
+            ``draft``, and ``report``, which names every question of the file: ``taken``,
+            ``changed``, ``to be decided`` or ``dropped``, with the reason and the file's codes.
+        """
+        answer = self._transport.post(
+            "drafts",
+            "import",
+            body=content,
+            media_type=BYTES_MEDIA_TYPE,
+            params={"file": file} | ({} if survey is None else {"survey": survey}),
+            retry=False,
+        )
+        return known(ImportedDraft, object_of(answer))
 
     def draft_of_version(self, name: str, version: int) -> DraftDocument:
         """Begin the next version of a published survey as a draft. Not retried."""

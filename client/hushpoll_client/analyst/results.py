@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hushpoll_client.analyst.calls import (
     Calls,
@@ -16,8 +17,10 @@ from hushpoll_client.analyst.calls import (
 from hushpoll_shared.queries.cross_tables import CrossTable
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.querying.domains import Where
+from hushpoll_shared.querying.query import Query
+from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
-from hushpoll_shared.wire.documents import CountsDocument, DeletedRecords
+from hushpoll_shared.wire.documents import CodebookDocument, CountsDocument, DeletedRecords
 from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
 
 
@@ -105,6 +108,47 @@ class ResultCalls(Calls):
         """Fetch the joint frequencies of two attributes, with intervals of a confidence."""
         return self._asked(name, version, CrossTable, a=a, b=b, confidence=confidence)
 
+    def tidy_results(
+        self, name: str, version: int, queries: Sequence[Query[Any] | str] = ()
+    ) -> JsonMembers:
+        """Fetch the results of several queries as rows with the same members.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        queries : sequence of Query or str
+            Queries, or their addresses as `Query.address` gives them; by default all about the
+            whole survey or one question.
+
+        Returns
+        -------
+        dict
+            ``rows``, ``methods`` and ``left_out``;
+            :func:`hushpoll_shared.querying.tidy.tidy_table` makes a table of it.
+        """
+        addresses = [one if isinstance(one, str) else one.address() for one in queries]
+        params = {"queries": " ".join(addresses)} if addresses else None
+        path = (*version_path(name, version), "tidy-results")
+        return object_of(self._transport.get(*path, params=params))
+
+    def codebook(self, name: str, version: int) -> CodebookDocument:
+        """Fetch every question in every language: how it was sent, and its shares."""
+        return self._fetched(CodebookDocument, *version_path(name, version), "codebook")
+
+    def codebook_file(
+        self, name: str, version: int, write: Callable[[bytes], object], *, format: str = "html"
+    ) -> int:
+        """Fetch the codebook piece by piece as a file, ``html``, ``md`` or ``json``.
+
+        Returns
+        -------
+        int
+            Bytes received.
+        """
+        path = (*version_path(name, version), "codebook")
+        return self._transport.download(*path, write=write, params={"format": format})
+
     def export(
         self,
         name: str,
@@ -114,7 +158,9 @@ class ResultCalls(Calls):
         format: str = "records",
         content: str = "records",
         raw: bool = False,
+        cells: str | None = None,
         language: str | None = None,
+        design: JsonObject | None = None,
     ) -> int:
         """Fetch a file of records piece by piece.
 
@@ -129,11 +175,16 @@ class ResultCalls(Calls):
             SPSS and ``dta`` of Stata.
         content : str
             Of a table: ``records``, what was reported; ``indicators``, a 0/1 column for each
-            category; ``debiased``, the same unbiased.
+            category; ``debiased``, the weights of a record in our estimates.
         raw : bool
             Of CSV: whether texts that a spreadsheet would take for formulas are left as they are.
+        cells : str, optional
+            Of records in CSV: ``labels`` (the default), ``codes``, or ``hexadecimal``.
         language : str, optional
-            Of the labels of a file of SPSS or Stata; by default the survey's own.
+            Of the labels of CSV, SPSS and Stata; by default the survey's own.
+        design : mapping, optional
+            Of a table: weights, strata and margins of attributes in clear, which become the columns
+            weight, stratum and stratum_size.
 
         Returns
         -------
@@ -141,8 +192,10 @@ class ResultCalls(Calls):
             Bytes received.
         """
         params = {"format": format, "content": content} | ({"raw": "true"} if raw else {})
-        if language is not None:
-            params["language"] = language
+        if design is not None:
+            params["design"] = canonical_json(design).decode()
+        given = {"cells": cells, "language": language}
+        params |= {key: value for key, value in given.items() if value is not None}
         return self._transport.download(
             *version_path(name, version), "records", write=write, params=params
         )

@@ -71,6 +71,11 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         "lab",
         "Get the paper's data sets, cleaned as the paper did.",
     ),
+    "codebook": Row(
+        "hushpoll_client.cli.reporting.codebook:codebook",
+        "cli",
+        "Write every question of a survey, how it was sent, and its shares.",
+    ),
     "card": Row(
         "hushpoll_training.cli.card:card", "train", "Make the card of a model that train saved."
     ),
@@ -198,6 +203,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
             name: Row(f"hushpoll_analysis.cli.records:{attribute}", "server", summary)
             for name, attribute, summary in (
                 ("estimate", "estimate", "Show estimates and intervals of every attribute."),
+                ("results", "results", "Show results as one table, a row an estimate."),
                 ("table", "table", "Show the joint table of two or three attributes."),
             )
         }
@@ -261,8 +267,15 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         "Write a survey's results to one file, or make it again from a bundle.",
     ),
     "results": Group(
-        "Publish results of a closed survey to everybody, and withdraw them.",
+        "Show all results as one table; publish results to everybody, and withdraw them.",
         {
+            "table": Row(
+                "hushpoll_client.cli.results:tidy_results",
+                "cli",
+                "Show results as one table, a row an estimate.",
+            )
+        }
+        | {
             name: Row(f"hushpoll_client.cli.reporting.public_results:{attribute}", "cli", summary)
             for name, attribute, summary in (
                 ("list", "list_publications", "List what was published of a survey."),

@@ -25,8 +25,9 @@ from hushpoll_shared.cli.estimates_text import (
     shape_text,
 )
 from hushpoll_shared.cli.out_file import out_option, replacing
-from hushpoll_shared.cli.statistic_commands import ESTIMATES
+from hushpoll_shared.cli.statistic_commands import ESTIMATES, TIDY_RESULTS
 from hushpoll_shared.cli.terminal import emit, progress, waiting
+from hushpoll_shared.cli.weighting import read_design
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.wire.records_file import read_records_header
 
@@ -90,6 +91,20 @@ def estimate(
     return InTwoParts(answer, test_shape, lambda both: shape_text(both["shape"]))
 
 
+@click.command("table")
+@statistic_command(TIDY_RESULTS)
+def tidy_results(
+    client: AnalystClient, name: str, version: int, queries: tuple[str, ...]
+) -> JsonMembers:
+    """Show the results of the survey NAME as one table, a row an estimate.
+
+    Every statistic has the same columns: statistic, question, category, group, estimate, standard
+    error, lower, upper, n, verdict. --out writes them as CSV, JSON, or a workbook with a sheet that
+    says how they were made.
+    """
+    return client.tidy_results(name, version, queries)
+
+
 @click.command()
 @click.argument("name")
 @version_option
@@ -109,7 +124,7 @@ def estimate(
     default="records",
     show_default=True,
     help="Content of a table: what was reported, a 0/1 column for each category, or the same "
-    "unbiased.",
+    "unbiased: its means are our shares.",
 )
 @click.option(
     "--raw",
@@ -117,7 +132,19 @@ def estimate(
     help="With --format csv: leave texts as they are that a spreadsheet would take for formulas.",
 )
 @click.option(
-    "--language", help="With --format sav or dta: of the labels; by default the survey's own."
+    "--cells",
+    type=click.Choice(["labels", "codes", "hexadecimal"]),
+    help="With --format csv, of records: labels (the default) or codes, and a 0/1 column for each "
+    "category where a record does not have one; or the bytes of a record.",
+)
+@click.option(
+    "--language", help="With --format csv, sav or dta: of the labels; by default the survey's own."
+)
+@click.option(
+    "--design",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Of a table: JSON or YAML with weights, strata or margins of attributes in clear, which "
+    "become the columns weight, stratum and stratum_size.",
 )
 @analyst_command
 def export(
@@ -128,7 +155,9 @@ def export(
     form: str,
     content: str,
     raw: bool,
+    cells: str | None,
     language: str | None,
+    design: Path | None,
     as_json: bool,
 ) -> None:
     """Save the records of the survey NAME, with its manifest, in random order and without ids.
@@ -136,6 +165,7 @@ def export(
     A CSV file has no manifest. A text in it that begins like a formula (= + - @ or a tab) has an
     apostrophe before it, which hushpoll takes off again when it reads such a file.
     """
+    known = None if design is None else read_design(design)
     with replacing(out) as file:
         number = version_of(client, name, version)
         with progress(f"records of {name}") as advance:
@@ -146,7 +176,9 @@ def export(
                 format=form,
                 content=content,
                 raw=raw,
+                cells=cells,
                 language=language,
+                design=known,
             )
         file.flush()
         document: JsonMembers = {"survey": name, "version": number}

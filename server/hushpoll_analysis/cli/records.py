@@ -15,11 +15,19 @@ from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.relations.joint_tables import joint_table
-from hushpoll_analysis.results import in_domain, result_about
-from hushpoll_shared.cli.statistic_commands import ESTIMATES, JOINT_TABLE, Statistic
+from hushpoll_analysis.results import in_domain, result_about, result_of
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.cli.statistic_commands import (
+    ESTIMATES,
+    JOINT_TABLE,
+    TIDY_RESULTS,
+    Statistic,
+)
 from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
 from hushpoll_shared.queries.estimates import Estimates as Query
+from hushpoll_shared.querying.query import Query as AnyQuery
 from hushpoll_shared.querying.result import Result
+from hushpoll_shared.querying.tidy import tidy_results
 from hushpoll_shared.survey.option_texts import named_attributes
 from hushpoll_shared.tables.guarantee import guarantee
 
@@ -93,3 +101,32 @@ def estimate(
 def table(records: Records, **asked: Any) -> Tabular:
     """Show the joint table of two or three ATTRIBUTES, from records of FILE."""
     return joint_table(records, **asked)
+
+
+@click.command()
+@click.option(
+    "--since",
+    type=_FILE,
+    help="File of the records of before, for queries that compare with it.",
+)
+@records_command(TIDY_RESULTS)
+def results(
+    records: Records, queries: tuple[str, ...], since: Path | None = None
+) -> Mapping[str, Any]:
+    """Show the results of the records of FILE as one table, a row an estimate.
+
+    The same as hushpoll results table shows of a survey on a server.
+    """
+    source = OfRecords(records)
+    before = None if since is None else OfRecords(Records.read(since))
+
+    def ask(query: AnyQuery[Any]) -> Result:
+        if query.compares and before is None:
+            raise InvalidParameter(
+                f"--query names {query.name}, which compares with records of before; give --since",
+                field="since",
+            )
+        found: Result = result_of(query, source, before if query.compares else None)
+        return found
+
+    return tidy_results(records.published, ask, queries).to_dict()

@@ -17,8 +17,15 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.row_weights import RowWeights
 from hushpoll_analysis.records.fields import categories_of, fields_of
 from hushpoll_analysis.records.records import Records
+from hushpoll_analysis.survey_design.record_weights import (
+    STRATUM,
+    STRATUM_SIZE,
+    WEIGHT,
+    RecordWeights,
+)
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.wording import Wording
@@ -61,6 +68,22 @@ class _Variables:
         return name
 
 
+def check_language(published: Published, language: str | None) -> None:
+    """Refuse a language that a survey is not in.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming those that it is in.
+    """
+    if language is not None and language not in published.languages:
+        known = ", ".join(published.languages) or "none that is named"
+        raise InvalidParameter(
+            f"language is {language!r}, and the survey is in {known}; give one of them",
+            field="language",
+        )
+
+
 def check_labelled(published: Published, rows: int, content: str, language: str | None) -> None:
     """Raise what :func:`write_labelled` would raise for so many records.
 
@@ -72,12 +95,7 @@ def check_labelled(published: Published, rows: int, content: str, language: str 
         Without pyreadstat.
     """
     _pyreadstat()
-    if language is not None and language not in published.languages:
-        known = ", ".join(published.languages) or "none that is named"
-        raise InvalidParameter(
-            f"language is {language!r}, and the survey is in {known}; give one of them",
-            field="language",
-        )
+    check_language(published, language)
     columns = sum(1 for _ in _names(published, content))
     if columns > MOST_VARIABLES:
         raise InvalidParameter(
@@ -100,6 +118,7 @@ def write_labelled(
     format: LabelledFormat,
     content: str = "records",
     language: str | None = None,
+    weights: RecordWeights | None = None,
 ) -> None:
     """Write records as a file of SPSS or Stata.
 
@@ -113,9 +132,12 @@ def write_labelled(
         ``sav`` or ``dta``.
     content : str
         ``records``: a variable for what was reported; ``indicators``: 0 or 1 for each category;
-        ``debiased``: the same unbiased, whose means are unbiased shares.
+        ``debiased``: the weights of a record in our estimates, whose means are our shares, and what
+        was reported in clear.
     language : str, optional
         Of the labels; by default the survey's own.
+    weights : RecordWeights, optional
+        Of a design: they become the variables weight, stratum and stratum_size.
 
     Raises
     ------
@@ -128,6 +150,8 @@ def write_labelled(
 
     words = published.wording(language)
     made = _Variables()
+    if weights is not None:
+        _weights(made, records, weights)
     if content == "records":
         for one in published.layout.fields:
             _reported(made, records, one, words)
@@ -173,34 +197,32 @@ def _names(published: Published, content: str) -> Iterator[str]:
     """Yield a name for each variable of a file."""
     if content == "debiased":
         for attribute in published.attributes:
+            if attribute.oracle is None:
+                yield attribute.name
             yield from (f"{attribute.name}_{code}" for code in range(attribute.k))
         return
     for one in published.layout.fields:
-        if content == "records" and _is_code(one):
+        if content == "records" and is_code(one):
             yield one.name
         else:
             yield from (f"{one.name}_{n}" for n, _ in enumerate(categories_of(published, one)))
 
 
-def _is_code(one: Field) -> bool:
+def is_code(one: Field) -> bool:
     """Whether a record has one category of a field, and not a 0 or 1 for each."""
     return one.oracle is None or one.oracle.name == "GRR"
 
 
 def _reported(made: _Variables, records: Records, one: Field, words: Wording) -> None:
-    if not _is_code(one):
+    if not is_code(one):
         _indicators(made, records, one, words)
         return
     published = records.published
-    if one.oracle is None:
-        codes = records.codes(one.name).astype(np.int32)
-        label = _question(published, one, words)
-    else:
-        found = _of_answering(records, one, lambda part: part.indicators_of(_same(part, one)))
-        codes = _codes(found)
-        label = f"randomised: {_question(published, one, words)}"
+    codes = codes_of(records, one)
+    randomised = "" if one.oracle is None else "randomised: "
+    label = f"{randomised}{_question(published, one, words)}"
     name = made.add(one.name, codes, label)
-    texts = _categories(published, one, words)
+    texts = categories_in(published, one, words)
     made.values[name] = {code: _cut(text, _LONGEST_VALUE) for code, text in enumerate(texts)}
     if one.oracle is None:
         attribute = published.attribute(one.name)
@@ -212,10 +234,10 @@ def _reported(made: _Variables, records: Records, one: Field, words: Wording) ->
 
 def _indicators(made: _Variables, records: Records, one: Field, words: Wording) -> None:
     published = records.published
-    found = _of_answering(records, one, lambda part: part.indicators_of(_same(part, one)))
+    found = of_answering(records, one, lambda part: part.indicators_of(_same(part, one)))
     what = "" if one.oracle is None else "randomised: "
     question = _question(published, one, words)
-    for code, text in enumerate(_categories(published, one, words)):
+    for code, text in enumerate(categories_in(published, one, words)):
         made.add(f"{one.name}_{code}", found[:, code], f"{what}{text} ({question})")
 
 
@@ -224,17 +246,37 @@ def _debiased(made: _Variables, records: Records, words: Wording) -> None:
     for place, attribute in enumerate(published.attributes):
         (one,) = fields_of(published, [attribute.name])
         name = attribute.name
-        found = _of_answering(records, one, partial(_unbiased, name))
+        if one.oracle is None:
+            _reported(made, records, one, words)
+        found = of_answering(records, one, partial(_row_weights, name))
         for code, text in enumerate(words.domains[place]):
             label = f"debiased: {text} ({words.questions[place]})"
             made.add(f"{name}_{code}", found[:, code], label)
 
 
-def _unbiased(name: str, records: Records) -> npt.NDArray[Any]:
-    return records.debiased(name)
+def _row_weights(name: str, records: Records) -> npt.NDArray[Any]:
+    if not len(records):
+        return records.debiased(name)
+    return RowWeights.of_records(records, name).rows(records)
 
 
-def _of_answering(
+_OF_WEIGHTS: Final = {
+    WEIGHT: "People for whom a record stands, by the design",
+    STRATUM: "Stratum of the design",
+    STRATUM_SIZE: "People in the stratum",
+}
+
+
+def _weights(made: _Variables, records: Records, weights: RecordWeights) -> None:
+    for wanted, column in weights.columns(records).items():
+        name = made.add(wanted, column, _OF_WEIGHTS[wanted])
+        if wanted == STRATUM:
+            made.values[name] = {
+                code: _cut(text, _LONGEST_VALUE) for code, text in enumerate(weights.strata)
+            }
+
+
+def of_answering(
     records: Records, one: Field, columns: Callable[[Records], npt.NDArray[Any]]
 ) -> npt.NDArray[Any]:
     """Return columns of a field; the cells of those who do not answer it are not a number."""
@@ -252,7 +294,14 @@ def _same(records: Records, one: Field) -> Field:
     return records.published.layout.field(one.name)
 
 
-def _codes(found: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def codes_of(records: Records, one: Field) -> npt.NDArray[Any]:
+    """Return what was reported of a field in clear, or by GRR, as codes.
+
+    They are whole numbers; of a field in a draw floats, those of who does not answer it no number.
+    """
+    if one.oracle is None:
+        return records.codes(one.name).astype(np.int32)
+    found = of_answering(records, one, lambda part: part.indicators_of(_same(part, one)))
     codes: npt.NDArray[Any] = found.argmax(axis=1).astype(np.int32)
     if found.dtype.kind == "f":
         codes = np.where(np.isnan(found[:, 0]), np.nan, codes)
@@ -265,7 +314,8 @@ def _question(published: Published, one: Field, words: Wording) -> str:
     return " & ".join(words.questions[names.index(name)] for name in asked)
 
 
-def _categories(published: Published, one: Field, words: Wording) -> list[str]:
+def categories_in(published: Published, one: Field, words: Wording) -> list[str]:
+    """Return the categories of a field in the words of a language; of a block its combinations."""
     own = list(categories_of(published, one))
     if one.block is None or one.block.alone:
         names = [attribute.name for attribute in published.attributes]

@@ -22,7 +22,7 @@ from hushpoll_server.dashboard.drafts import views as drafts
 from hushpoll_server.dashboard.frame import dashboard, refused
 from hushpoll_server.dashboard.querying import result_page
 from hushpoll_server.dashboard.relating import comparison, joint_table
-from hushpoll_server.dashboard.reporting import report, sheet
+from hushpoll_server.dashboard.reporting import codebook_page, report, sheet
 
 VIEWS: Final = (
     signing,
@@ -40,6 +40,7 @@ VIEWS: Final = (
     quality,
     report,
     sheet,
+    codebook_page,
     curves,
     jobs,
     drafts,

@@ -49,10 +49,21 @@ class ExportParameters(Parameters):
         description="Of CSV: leave texts that begin with = + - @ or a tab as they are; otherwise "
         "they have an apostrophe before them, so that no spreadsheet takes them for formulas.",
     )
+    cells: Literal["labels", "codes", "hexadecimal"] | None = Field(
+        None,
+        description="Of records in CSV: labels (the default) or codes, and a 0/1 column for each "
+        "category where a record does not have one; or the bytes of a record in hexadecimal.",
+    )
     language: str | None = Field(
         None,
         pattern=r"^[a-zA-Z0-9-]{2,20}$",
-        description="Of the labels of `sav` and `dta`; by default the survey's own.",
+        description="Of the labels of `csv`, `sav` and `dta`; by default the survey's own.",
+    )
+    design: str | None = Field(
+        None,
+        max_length=20_000,
+        description="Of a table: a design as weighted-shares takes it, as JSON, of attributes in "
+        "clear. Its weights and strata become the columns weight, stratum and stratum_size.",
     )
 
 

@@ -20,6 +20,7 @@ from hushpoll_shared.cli.joint_table_text import joint_table_text
 from hushpoll_shared.cli.out_file import replacing
 from hushpoll_shared.cli.table_out import table_bytes, table_out_option
 from hushpoll_shared.cli.terminal import check_answer, emit_answer, usable
+from hushpoll_shared.cli.tidy_text import tidy_text
 from hushpoll_shared.cli.weighting import weighted_shares_text
 from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.queries.estimates import Estimates
@@ -175,6 +176,20 @@ WEIGHTED_SHARES: Final = Statistic(
             "after it, and last a column of weights; a row for each cell.",
         ),
         _CONFIDENCE,
+    ),
+)
+TIDY_RESULTS: Final = Statistic(
+    "results",
+    tidy_text,
+    (
+        click.option(
+            "--query",
+            "queries",
+            multiple=True,
+            metavar="ADDRESS",
+            help="Only this query, as its route has it, such as cross-tables?a=gender&b=health; "
+            "may be repeated. By default all that are about the whole survey or one question.",
+        ),
     ),
 )
 FAIRNESS: Final = Statistic("fairness", fairness_text)

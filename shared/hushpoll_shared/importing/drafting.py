@@ -29,6 +29,7 @@ from hushpoll_shared.importing.questionnaire import (
 from hushpoll_shared.spelling.labels import looks, trimmed
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
+    HELP_LENGTH,
     NAME_LENGTH,
     QUESTION_LENGTH,
     SECTION_LENGTH,
@@ -38,6 +39,7 @@ from hushpoll_shared.spelling.text import (
     show,
 )
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
+from hushpoll_shared.wire.documents import ImportedQuestion, ImportReport
 
 EPSILON: Final = "4"
 PROTOCOL: Final = "SS"
@@ -85,12 +87,12 @@ class Entry:
     messages: tuple[str, ...]
     codes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> ImportedQuestion:
         """Return the JSON form."""
         return {
             "question": self.question,
             "where": self.where,
-            "outcome": str(self.outcome),
+            "outcome": self.outcome.value,
             "attribute": self.attribute,
             "messages": list(self.messages),
             "codes": list(self.codes),
@@ -122,7 +124,7 @@ class Imported:
             for outcome in Outcome
         }
 
-    def report(self) -> dict[str, object]:
+    def report(self) -> ImportReport:
         """Return the JSON form of the report."""
         return {
             "counts": self.counts(),
@@ -182,7 +184,7 @@ class _Languages:
         for part in questionnaire.parts:
             if isinstance(part, Question):
                 texts += [part.words, *(choice.words for choice in part.choices)]
-                texts += [part.section or {}]
+                texts += [part.section or {}, part.help]
         named = list(dict.fromkeys(name for words in texts for name in words))
         self.notes: list[str] = []
         main = questionnaire.language if questionnaire.language in named else None
@@ -275,6 +277,11 @@ def make_draft(questionnaire: Questionnaire) -> Imported:
         for tag, number in languages.lacking.items()
         if tag in manifest.get("translations", {})
     ]
+    lacking += [
+        f"In {tag!r} the file has titles alone, which are left out."
+        for tag in languages.others
+        if tag not in manifest.get("translations", {})
+    ]
     skipped = sum("missing" in attribute for attribute in manifest["attributes"])
     missing = _NO_ANSWER.get(languages.own.partition("-")[0], _NO_ANSWER["en"])
     survey = (
@@ -311,6 +318,7 @@ def _question(source: Question, languages: _Languages, names: set[str]) -> _Made
         attribute["question"] = _line(words, QUESTION_LENGTH, one, "Its text")
         for tag, texts in one.translations.items():
             texts["question"] = _plain(languages.other(source.words, tag) or words, QUESTION_LENGTH)
+    _help(one, languages)
     if source.kind is Kind.WHOLE:
         _number(one)
     else:
@@ -318,6 +326,17 @@ def _question(source: Question, languages: _Languages, names: set[str]) -> _Made
     if one.dropped is None and not source.required and source.kind is not Kind.MANY:
         _missing(one, languages)
     return one
+
+
+def _help(one: _Made, languages: _Languages) -> None:
+    """Add the text below a question, in every language."""
+    source = one.source
+    words = languages.text(source.help)
+    if words is None:
+        return
+    one.attribute["help"] = _line(words, HELP_LENGTH, one, "Its hint")
+    for tag, texts in one.translations.items():
+        texts["help"] = _plain(languages.other(source.help, tag) or words, HELP_LENGTH)
 
 
 def _name(wanted: str, taken: set[str]) -> str:
@@ -444,11 +463,15 @@ def _follow_up(one: _Made, earlier: Mapping[str, _Made]) -> None:
         return
     reason = ""
     names = names_in(condition)
-    router = earlier.get(next(iter(names))) if len(names) == 1 else None
+    # SurveyJS calls the row r of a matrix m m.r, which is the question m_r here.
+    named = next(iter(names), "")
+    router = None
+    if len(names) == 1:
+        router = earlier.get(named) or earlier.get(named.replace(".", "_"))
     if len(names) != 1:
         reason = f"it is about {len(names)} questions, and a follow-up is asked after one"
     elif router is None:
-        reason = f"{show(next(iter(names)))} is no earlier question of the draft"
+        reason = f"{show(named)} is no earlier question of the draft"
     elif not router.answers():
         reason = f"{router.attribute['name']!r} is no question with one answer of a list"
     elif one.source.kind is Kind.MANY:
@@ -520,7 +543,7 @@ def _manifest(
     }
     translations: dict[str, Any] = {}
     for tag, other in languages.others.items():
-        if not any(one.source.words.get(other) for one in kept):
+        if not any(_speaks(one.source, other) for one in kept):
             continue
         sections = {
             one.attribute["section"]: one.section[tag]
@@ -539,6 +562,14 @@ def _manifest(
     if translations:
         manifest["translations"] = translations
     return manifest
+
+
+def _speaks(source: Question, language: str) -> bool:
+    """Whether a question, or one of its choices, has words in a language."""
+    return any(
+        words.get(language)
+        for words in (source.words, source.help, *(choice.words for choice in source.choices))
+    )
 
 
 def _mended(

@@ -55,6 +55,8 @@ class Question:
         What a respondent gives.
     words : mapping
         The question, by language.
+    help : mapping
+        What stands below the question, by language.
     choices : tuple of Choice
         Of the kinds that choose.
     low, high : float or None
@@ -79,6 +81,7 @@ class Question:
     where: str
     kind: Kind
     words: Words
+    help: Words = field(default_factory=dict)
     choices: tuple[Choice, ...] = ()
     low: float | None = None
     high: float | None = None

@@ -17,6 +17,7 @@ from hushpoll_shared.importing.questionnaire import (
     Words,
 )
 from hushpoll_shared.importing.workbook import refused
+from hushpoll_shared.spelling.text import show
 
 MOST_NESTED: Final = 25
 MOST_PARTS: Final = 5000
@@ -27,7 +28,6 @@ _FREE_TEXT: Final = (
 )
 _DROPPED: Final[Mapping[str, str]] = {
     "comment": _FREE_TEXT,
-    "multipletext": _FREE_TEXT,
     "html": "It asks nothing, and a survey here has questions alone.",
     "image": "It asks nothing, and a survey here has questions alone.",
     "expression": "It is computed; here nothing is sent that a respondent was not asked.",
@@ -35,14 +35,35 @@ _DROPPED: Final[Mapping[str, str]] = {
     "signaturepad": "It asks for a drawing, which cannot be randomised.",
     "ranking": "It asks for an order of choices, which is no single answer; "
     "ask for the first choice.",
-    "matrixdropdown": "It asks several things in each row; ask them as questions of their own.",
     "matrixdynamic": "It asks for any number of rows, and a respondent answers here once.",
     "paneldynamic": "It repeats its questions, and a respondent answers here once.",
 }
 _CHOOSES_ONE: Final = ("radiogroup", "dropdown", "buttongroup")
 _CHOOSES_MANY: Final = ("checkbox", "tagbox")
+_PANELS: Final = ("panel", "flowpanel", "page")
+_READ: Final = frozenset(
+    {"type", "name", "title", "choices", "isRequired", "visibleIf", "visible", "description",
+     "minSelectedChoices", "maxSelectedChoices", "multiSelect", "labelTrue", "labelFalse",
+     "valueTrue", "valueFalse", "rateValues", "rateMin", "rateMax", "rateStep", "rateCount",
+     "minRateDescription", "maxRateDescription", "inputType", "min", "max", "step", "sliderType",
+     "rows", "columns", "isAllRowRequired", "hasNone", "showNoneItem", "noneText", "hasOther",
+     "showOtherItem", "otherText", "showRefuseItem", "refuseText", "showDontKnowItem",
+     "dontKnowText", "choicesOrder", "choicesByUrl", "choicesFromQuestion", "choicesMin",
+     "choicesMax", "choicesStep", "items", "cellType", "templateElements"}
+)  # fmt: skip
+"""Members of a question that its reader takes or tells of."""
+_LOOKS: Final = frozenset(
+    {"colCount", "width", "minWidth", "maxWidth", "startWithNewLine", "titleLocation", "size",
+     "descriptionLocation", "indent", "showNumber", "hideNumber", "state", "renderAs",
+     "placeholder",
+     "rateType", "displayMode", "autoGenerate", "errorLocation", "showImageInChoices", "imageFit",
+     "imageHeight", "imageWidth", "showLabel", "itemSize", "searchEnabled", "allowClear",
+     "optionsCaption", "showClearButton", "alternateRows", "columnMinWidth", "rowTitleWidth",
+     "hideIfRowsEmpty", "useDisplayValuesInDynamicTexts", "requiredErrorText", "isUnique",
+     "displayRateDescriptionsAsExtremeItems", "scaleColorMode", "rateColorMode", "valueName"}
+)  # fmt: skip
+"""Members that say how a question looks."""
 _LEFT_OUT: Final[Mapping[str, str]] = {
-    "description": "Its description is left out.",
     "enableIf": "The condition under which it can be answered is left out.",
     "requiredIf": "The condition under which it must be answered is left out.",
     "choicesVisibleIf": "The condition on its choices is left out: everybody reads all of them.",
@@ -98,6 +119,9 @@ def read_surveyjs(document: object, *, name: str) -> Questionnaire:
             raise refused(name, f"has more than {MOST_PARTS:,} questions", "divide it")
     title = _words(document.get("title"))
     locale = document.get("locale")
+    read = {"title", "locale", "pages", "elements", "questions", "triggers", "calculatedValues",
+            "completedHtml"}  # fmt: skip
+    others = sorted(map(str, set(document) - read))
     left_out = [
         f"{what} left out."
         for key, what in (
@@ -107,6 +131,11 @@ def read_surveyjs(document: object, *, name: str) -> Questionnaire:
         )
         if document.get(key)
     ]
+    described = _described(document)
+    if described:
+        left_out.append(f"The descriptions of pages and panels are left out ({described}).")
+    if others:
+        left_out.append(f"Its settings {', '.join(map(show, others))} are left out.")
     return Questionnaire(
         name=name.rpartition(".")[0] or name,
         title=title,
@@ -131,14 +160,17 @@ def _parts(
                 yield Dropped(place, place, "It is no object of a survey.")
                 continue
             kind = element.get("type")
-            if key == "pages" or kind == "panel":
+            if key == "pages" or kind in _PANELS:
                 yield from _parts(element, _within(element, around), place, depth + 1, name)
                 continue
             yield from _questions(element, str(kind), around, place)
-            if kind == "paneldynamic":
+            nested = ("elements", "templateElements")
+            if any(isinstance(element.get(one), list) for one in nested):
                 for inner in _parts(element, around, place, depth + 1, name):
                     reason = (
                         "It stands in a panel that repeats, and a respondent answers here once."
+                        if kind == "paneldynamic"
+                        else f"It stands in an element of the type {kind!r}, which is dropped."
                     )
                     yield Dropped(inner.name, inner.where, reason)
 
@@ -147,6 +179,18 @@ def _within(element: Mapping[str, Any], around: _Around) -> _Around:
     title = _words(element.get("title"))
     condition, lost = _condition(element)
     return _Around(title or around.section, both([around.condition, condition]), around.lost + lost)
+
+
+def _described(container: Mapping[str, Any], depth: int = 0) -> int:
+    """Return how many pages and panels have a text below their title."""
+    found = 0
+    for key in ("pages", "elements", "questions"):
+        listed = container.get(key)
+        for element in listed if isinstance(listed, list) and depth <= MOST_NESTED else ():
+            if isinstance(element, dict) and (key == "pages" or element.get("type") in _PANELS):
+                found += bool(_words(element.get("description")))
+                found += _described(element, depth + 1)
+    return found
 
 
 def _condition(element: Mapping[str, Any]) -> tuple[Condition | None, tuple[str, ...]]:
@@ -181,29 +225,81 @@ def _questions(
         where=where,
         kind=Kind.ONE,
         words=words,
+        help=_words(element.get("description")),
         required=element.get("isRequired") is True,
         section=around.section,
         condition=both([around.condition, condition]),
-        notes=tuple(note for key, note in _LEFT_OUT.items() if element.get(key)),
+        notes=_notes(element),
         undecided=tuple(undecided),
     )
     if kind == "matrix":
         yield from _matrix(question, element)
+    elif kind == "matrixdropdown":
+        yield from _cells(question, element)
+    elif kind == "multipletext":
+        yield from _items(question, element)
     else:
         yield _made(question, element, kind)
+
+
+def _notes(element: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what of a question is left out, as sentences."""
+    found = [note for key, note in _LEFT_OUT.items() if element.get(key)]
+    if element.get("validators") and _all_limits(element["validators"]):
+        found.remove(_LEFT_OUT["validators"])
+    if element.get("type") == "imagepicker":
+        found.append("Its pictures are left out: the texts of the choices stand alone.")
+    if element.get("hasComment") or element.get("showCommentArea"):
+        found.append("The comment beside it is left out, as free text.")
+    known = {*_READ, *_LOOKS, *_LEFT_OUT, "hasComment", "showCommentArea", "commentText"}
+    others = sorted(key for key in map(str, element) if key not in known and element.get(key))
+    if others:
+        found.append(f"Its settings {', '.join(map(show, others))} are left out.")
+    return tuple(found)
+
+
+_LIMITS: Final = {"numeric": ("minValue", "maxValue"), "answercount": ("minCount", "maxCount")}
+
+
+def _all_limits(validators: object) -> bool:
+    """Whether checks of an answer say nothing but its limits."""
+    return isinstance(validators, list) and all(
+        isinstance(one, dict) and one.get("type") in _LIMITS for one in validators
+    )
+
+
+def _limits(element: Mapping[str, Any], kind: str) -> tuple[float | None, float | None]:
+    """Return the limits that the checks of an answer have."""
+    low: float | None = None
+    high: float | None = None
+    listed = element.get("validators")
+    for one in listed if isinstance(listed, list) else ():
+        if isinstance(one, dict) and one.get("type") == kind:
+            least, most = (_number(one.get(key)) for key in _LIMITS[kind])
+            low = least if low is None else low
+            high = most if high is None else high
+    return low, high
+
+
+def _number(given: object) -> float | None:
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    return float(given)
 
 
 def _made(question: Question, element: Mapping[str, Any], kind: str) -> Question | Dropped:
     if kind in _CHOOSES_ONE or (kind == "imagepicker" and not element.get("multiSelect")):
         return _choosing(question, element)
     if kind in _CHOOSES_MANY or kind == "imagepicker":
+        low, high = _limits(element, "answercount")
+        least = _whole(element.get("minSelectedChoices")) or (None if low is None else int(low))
+        most = _whole(element.get("maxSelectedChoices")) or (None if high is None else int(high))
         return _choosing(
             replace(
                 question,
                 kind=Kind.MANY,
-                at_least=_whole(element.get("minSelectedChoices"))
-                or (1 if question.required else None),
-                at_most=_whole(element.get("maxSelectedChoices")) or None,
+                at_least=least or (1 if question.required else None),
+                at_most=most or None,
             ),
             element,
         )
@@ -215,7 +311,11 @@ def _made(question: Question, element: Mapping[str, Any], kind: str) -> Question
                 ("true", "labelTrue", "Yes"),
             )
         }
-        choices = tuple(Choice(code, text) for code, text in labels.items())
+        given = {"false": element.get("valueFalse"), "true": element.get("valueTrue")}
+        choices = tuple(
+            Choice(code if given[code] is None else _code(given[code]), text)
+            for code, text in labels.items()
+        )
         return replace(question, kind=Kind.YES_NO, choices=choices)
     if kind == "rating":
         return _rating(question, element)
@@ -237,8 +337,8 @@ def _choosing(question: Question, element: Mapping[str, Any]) -> Question | Drop
         if element.get(key):
             reason = f"Its choices come from elsewhere ({key}); list them."
             return Dropped(question.name, question.where, reason)
-    choices = _choices(element.get("choices"))
-    notes = list(question.notes)
+    choices = _choices(element.get("choices")) or _counted(element)
+    notes = [*question.notes, *_doubtful(element.get("choices"))]
     for keys, label, code, word in (
         (("hasNone", "showNoneItem"), "noneText", "none", "None"),
         (("showRefuseItem",), "refuseText", "refused", "Refuse to answer"),
@@ -268,9 +368,37 @@ def _choices(listed: object) -> list[Choice]:
         value = one.get("value") if isinstance(one, dict) else one
         text = one.get("text") if isinstance(one, dict) else None
         if isinstance(value, bool | int | float | str):
-            code = str(value).lower() if isinstance(value, bool) else f"{value}"
+            code = _code(value)
             found.setdefault(code, Choice(code, _words(text) or {UNNAMED: code}))
     return list(found.values())
+
+
+def _code(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value}"
+
+
+def _counted(element: Mapping[str, Any]) -> list[Choice]:
+    """Return the choices that are numbers from one to another."""
+    low, high = (_whole(element.get(key)) for key in ("choicesMin", "choicesMax"))
+    step = _whole(element.get("choicesStep")) or 1
+    if low is None or high is None or step < 1:
+        return []
+    return [Choice(f"{one}", {UNNAMED: f"{one}"}) for one in range(low, high + 1, step)[:1000]]
+
+
+def _doubtful(listed: object) -> list[str]:
+    """Return what of a list of choices is left out, as sentences."""
+    given = listed if isinstance(listed, list) else []
+    values = [one.get("value") if isinstance(one, dict) else one for one in given]
+    known = [_code(one) for one in values if isinstance(one, bool | int | float | str)]
+    found = []
+    if len(known) < len(values):
+        found.append(f"{len(values) - len(known)} of its choices have no value, and are left out.")
+    twice = sorted({code for code in known if known.count(code) > 1})
+    if twice:
+        codes = ", ".join(map(show, twice))
+        found.append(f"The values {codes} stand more than once; the first is taken.")
+    return found
 
 
 def _rating(question: Question, element: Mapping[str, Any]) -> Question:
@@ -302,7 +430,10 @@ def _rating(question: Question, element: Mapping[str, Any]) -> Question:
 
 
 def _whole_number(question: Question, element: Mapping[str, Any]) -> Question:
-    low, high = element.get("min"), element.get("max")
+    low, high = _number(element.get("min")), _number(element.get("max"))
+    least, most = _limits(element, "numeric")
+    low = least if low is None else low if least is None else max(low, least)
+    high = most if high is None else high if most is None else min(high, most)
     notes = list(question.notes)
     if element.get("type") == "slider":
         low, high = (0 if low is None else low), (100 if high is None else high)
@@ -312,8 +443,8 @@ def _whole_number(question: Question, element: Mapping[str, Any]) -> Question:
     return replace(
         question,
         kind=Kind.WHOLE,
-        low=float(low) if isinstance(low, int | float) and not isinstance(low, bool) else None,
-        high=float(high) if isinstance(high, int | float) and not isinstance(high, bool) else None,
+        low=low,
+        high=high,
         notes=tuple(notes),
     )
 
@@ -330,15 +461,71 @@ def _matrix(question: Question, element: Mapping[str, Any]) -> Iterator[Question
             question,
             name=f"{question.name}_{row.code}",
             where=f"{question.where}, row {row.code!r}",
-            words={
-                language: f"{title}: {row.words.get(language) or _any(row.words)}"
-                for language, title in question.words.items()
-            },
+            words=_joined(question.words, row.words),
             required=question.required or element.get("isAllRowRequired") is True,
             choices=tuple(columns),
             ordered=True,
             notes=(*question.notes, note),
         )
+
+
+def _cells(question: Question, element: Mapping[str, Any]) -> Iterator[Question | Dropped]:
+    """Return the cells of a matrix of several columns as questions of their own."""
+    columns = [one for one in element.get("columns") or () if isinstance(one, dict)]
+    rows = _choices(element.get("rows"))
+    if not rows or not columns:
+        yield Dropped(question.name, question.where, "It has no rows, or no columns.")
+        return
+    note = f"It is a cell of the matrix {question.name!r}, as a question of its own."
+    for row in rows:
+        for column in columns:
+            cell = {"choices": element.get("choices"), **column}
+            kind = str(cell.get("cellType") or element.get("cellType") or "dropdown")
+            title = _words(cell.get("title")) or {UNNAMED: str(cell.get("name"))}
+            yield _made(
+                replace(
+                    question,
+                    name=f"{question.name}_{row.code}_{cell.get('name')}",
+                    where=f"{question.where}, row {row.code!r}, column {cell.get('name')!r}",
+                    words=_joined(question.words, row.words, title),
+                    required=question.required or cell.get("isRequired") is True,
+                    notes=(*question.notes, *_notes({**column, "type": kind}), note),
+                ),
+                {**cell, "type": kind},
+                kind,
+            )
+
+
+def _items(question: Question, element: Mapping[str, Any]) -> Iterator[Question | Dropped]:
+    """Return the fields of a question of several texts; those of numbers are questions."""
+    items = [one for one in element.get("items") or () if isinstance(one, dict)]
+    if not items:
+        yield Dropped(question.name, question.where, _FREE_TEXT)
+        return
+    note = f"It is a field of {question.name!r}, as a question of its own."
+    for item in items:
+        title = _words(item.get("title")) or {UNNAMED: str(item.get("name"))}
+        yield _made(
+            replace(
+                question,
+                name=f"{question.name}_{item.get('name')}",
+                where=f"{question.where}, item {item.get('name')!r}",
+                words=_joined(question.words, title),
+                required=question.required or item.get("isRequired") is True,
+                notes=(*question.notes, *_notes(item), note),
+            ),
+            {**item, "type": "text"},
+            "text",
+        )
+
+
+def _joined(*parts: Words) -> dict[str, str]:
+    """Return texts one after the other, in every language that one of them has."""
+    languages = dict.fromkeys(language for words in parts for language in words)
+    return {
+        language: ": ".join(words.get(language) or _any(words) for words in parts)
+        for language in languages
+    }
 
 
 def _any(words: Words) -> str:

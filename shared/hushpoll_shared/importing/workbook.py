@@ -30,6 +30,9 @@ SAVE_AGAIN: Final = "open it in the program that made it, and save it as XLSX or
 ARCHIVE: Final = b"PK\x03\x04"
 OLD_WORKBOOK: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
+_ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
+"""In the folder of an encrypted XLSX, which has the form of an old workbook."""
+
 Sheets = Mapping[str, list[list[str]]]
 """Rows of cells of each sheet, by its name in small letters; an empty cell is an empty text."""
 
@@ -177,6 +180,8 @@ def _check_archive(content: bytes, name: str) -> None:
 
 
 def _of_xls(content: bytes, name: str) -> Iterator[tuple[str, Iterator[list[str]]]]:
+    if _ENCRYPTED in content:
+        raise refused(name, "is protected by a password", "take the password off, and save it")
     try:
         import xlrd
     except ImportError as error:
@@ -205,7 +210,8 @@ def _row_of_xls(row: Iterable[object], boolean: int) -> list[str]:
 def _of_csv(text: str) -> Iterator[tuple[str, list[list[str]]]]:
     """Read one table of questions, or sheets whose names stand in the first column."""
     csv.field_size_limit(MOST_BYTES)
-    rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text, newline=""))]
+    given = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+    rows = [[cell.strip() for cell in row] for row in given]
     first = next((row for row in rows if any(row)), [])
     if first and first[0] and not any(first[1:]):
         title = ""
@@ -220,6 +226,16 @@ def _of_csv(text: str) -> Iterator[tuple[str, list[list[str]]]]:
         yield title, kept
     else:
         yield "survey", rows
+
+
+def _delimiter(text: str) -> str:
+    """Return what stands between the cells of the first line that has the columns type or name."""
+    for line in text.splitlines()[:50]:
+        for mark in ",;\t":
+            cells = {cell.strip(' "').lower() for cell in line.split(mark)}
+            if "name" in cells and {"type", "list_name", "list name"} & cells:
+                return mark
+    return ","
 
 
 def _text(cell: object) -> str:

@@ -15,6 +15,7 @@ from hushpoll_shared.importing.conditions import (
     limits,
     parse,
 )
+from hushpoll_shared.importing.language_names import tag_of
 from hushpoll_shared.importing.questionnaire import (
     UNNAMED,
     Choice,
@@ -70,6 +71,23 @@ _ALIASES: Final = {
     "value": "name", "relevance": "relevant", "read_only": "readonly",
     "choice filter": "choice_filter",
 }  # fmt: skip
+_MEDIA: Final = ("image", "big-image", "audio", "video")
+_NO: Final = ("", "no", "false", "false()", "0", "n")
+_READ: Final = frozenset(
+    {"type", "name", "label", "hint", "required", "relevant", "constraint", "appearance",
+     "choice_filter", "calculation", "default", "parameters", "repeat_count", *_MEDIA}
+)  # fmt: skip
+"""Columns of questions of which the reader says what has become of them."""
+_ELSEWHERE_SEARCHED: Final = (
+    "Its choices come from another file by search(); put them on the sheet of choices."
+)
+_HEADS_A_TABLE: Final = (
+    "It shows the labels of its choices above the questions that follow, and asks nothing."
+)
+_TRANSLATED: Final = (
+    "label", "hint", "form_title", "guidance_hint", "constraint_message", "required_message",
+    *_MEDIA,
+)  # fmt: skip
 _YES: Final = ("yes", "true", "true()", "1", "y")
 _REFERENCE: Final = re.compile(r"\$\{[^{}]*\}")
 _OTHER: Final = {"": "Other", "en": "Other", "de": "Anderes", "fr": "Autre", "es": "Otro"}
@@ -90,6 +108,10 @@ class _Row:
 
     def get(self, name: str) -> str:
         return self.cells.get(name, "")
+
+    def has(self, name: str) -> bool:
+        """Whether there is something in a column, in some language."""
+        return bool(self.get(name) or self.texts(name))
 
     def texts(self, name: str) -> dict[str, str]:
         return {language: text for language, text in self.words.get(name, {}).items() if text}
@@ -130,13 +152,15 @@ def read_xlsform(sheets: Sheets, *, name: str) -> Questionnaire:
             "give an XLSForm, or a survey of SurveyJS as JSON",
         )
     rows = _table(sheets[title], title)
-    lists = _choices(sheets)
+    lists, said = _choices(sheets)
     settings = next(iter(_table(sheets.get("settings", []), "settings")), _Row({}, {}, ""))
     groups: list[_Group] = []
     parts: list[Question | Dropped] = []
     for row in rows:
         kind = " ".join(row.get("type").split())
         if not kind:
+            reason = "It has no type; give it one in the column type, or remove the row."
+            parts.append(Dropped(row.get("name") or row.where, row.where, reason))
             continue
         if _BEGINS.fullmatch(kind):
             groups.append(_group(row, repeats="group" not in kind.lower()))
@@ -147,7 +171,7 @@ def read_xlsform(sheets: Sheets, *, name: str) -> Questionnaire:
                 )
             groups.pop()
         else:
-            parts.append(_part(row, kind, lists, groups))
+            parts.append(_part(row, kind, lists, said, groups))
     if groups:
         raise refused(
             name,
@@ -165,7 +189,7 @@ def read_xlsform(sheets: Sheets, *, name: str) -> Questionnaire:
         if settings.get("default_language") not in ("", "false", "true")
         else None,
         parts=tuple(parts),
-        notes=_unread(sheets, title),
+        notes=(*_unread(sheets, title), *_unread_settings(settings)),
     )
 
 
@@ -191,7 +215,11 @@ def _column(header: str) -> tuple[str, str]:
             text = text[len(prefix) :].strip()
     name, _, language = text.partition(":")
     name = " ".join(name.strip().lower().split())
-    return _ALIASES.get(name, name), language.lstrip(":").strip()
+    language = language.lstrip(":").strip()
+    if name == "media":  # media::image, or media::image::English (en)
+        name, _, language = language.partition(":")
+        return name.strip().lower(), language.lstrip(":").strip()
+    return _ALIASES.get(name, name), language
 
 
 def _table(rows: list[list[str]], title: str) -> list[_Row]:
@@ -207,7 +235,7 @@ def _table(rows: list[list[str]], title: str) -> list[_Row]:
         cells: dict[str, str] = {}
         words: dict[str, dict[str, str]] = {}
         for (name, language), cell in zip(columns, row, strict=False):
-            if name in ("label", "hint", "form_title") and (language or name != "form_title"):
+            if name in _TRANSLATED and (language or name in ("label", "hint")):
                 words.setdefault(name, {}).setdefault(language, cell)
             elif cell and name:
                 cells.setdefault(name, cell)
@@ -216,17 +244,27 @@ def _table(rows: list[list[str]], title: str) -> list[_Row]:
     return found
 
 
-def _choices(sheets: Sheets) -> dict[str, list[Choice]]:
+def _choices(sheets: Sheets) -> tuple[dict[str, list[Choice]], dict[str, list[str]]]:
+    """Return the lists of choices, and what of each list is left out, as sentences."""
     lists: dict[str, list[Choice]] = {}
+    said: dict[str, list[str]] = {}
     for title in ("choices", "choices and columns", "columns"):
         for row in _table(sheets.get(title, []), title):
             code, of = row.get("name"), row.get("list_name")
             if not of:
                 continue
-            known = lists.setdefault(of, [])
-            if code and all(code != one.code for one in known):
+            known, notes = lists.setdefault(of, []), said.setdefault(of, [])
+            if not code:
+                words = next(iter(row.texts("label").values()), "")
+                notes.append(f"A choice {words!r} in {row.where} has no name, and is left out.")
+            elif any(code == one.code for one in known):
+                notes.append(f"The code {code!r} stands again in {row.where}; the first is taken.")
+            else:
                 known.append(Choice(code, row.texts("label")))
-    return lists
+            pictures = "Pictures and recordings of its choices are left out."
+            if any(row.has(column) for column in _MEDIA) and pictures not in notes:
+                notes.append(pictures)
+    return lists, said
 
 
 def _group(row: _Row, *, repeats: bool) -> _Group:
@@ -245,7 +283,11 @@ def _relevance(row: _Row) -> tuple[Condition | None, str]:
 
 
 def _part(
-    row: _Row, kind: str, lists: Mapping[str, list[Choice]], groups: list[_Group]
+    row: _Row,
+    kind: str,
+    lists: Mapping[str, list[Choice]],
+    said: Mapping[str, list[str]],
+    groups: list[_Group],
 ) -> Question | Dropped:
     name = row.get("name") or row.where
     choosing = _CHOOSES.fullmatch(kind)
@@ -257,11 +299,15 @@ def _part(
         where=row.where,
         kind=Kind.WHOLE,
         words=words,
+        help=row.texts("hint"),
         required=row.get("required").lower() in _YES,
         section=next((one.words for one in reversed(groups) if one.words), None),
     )
     if choosing:
         made = _choosing(question, row, choosing, lists)
+        if isinstance(made, Question):
+            more = said.get(choosing["list"].strip(), [])
+            made = replace(made, notes=(*made.notes, *more))
     elif kind.lower() in _WHOLE or kind.lower() in _FRACTIONS:
         made = _number(question, row, fractions=kind.lower() in _FRACTIONS)
     elif kind.lower() == "range":
@@ -284,6 +330,14 @@ def _choosing(
             question.where,
             "It asks for an order of choices, which is no single answer; ask for the first choice.",
         )
+    look = row.get("appearance").lower()
+    if "search(" in look.replace(" ", ""):
+        return Dropped(question.name, question.where, _ELSEWHERE_SEARCHED)
+    if look.split() == ["label"]:
+        return Dropped(question.name, question.where, _HEADS_A_TABLE)
+    if of.startswith("${"):
+        reason = f"Its choices are the answers to {of}, which are not known beforehand; list them."
+        return Dropped(question.name, question.where, reason)
     if of not in lists:
         return Dropped(
             question.name,
@@ -292,13 +346,21 @@ def _choosing(
         )
     choices, notes = list(lists[of]), list(question.notes)
     if match["other"]:
-        choices.append(Choice("other", _OTHER))
+        words = {
+            language: _OTHER.get(tag_of(language) or "", _OTHER[""])
+            for language in question.words or {UNNAMED: ""}
+        }
+        choices.append(Choice("other", words))
         notes.append("'Other' is one more choice; what is meant by it is not asked, as free text.")
     if row.get("choice_filter"):
         notes.append(
             f"The filter of its choices {row.get('choice_filter')!r} is left out: everybody reads "
             f"all {len(choices)}."
         )
+    if "randomize=true" in row.get("parameters").lower().replace(" ", ""):
+        notes.append("Its choices stand in the file's order; in the form each sees another.")
+    if "list-nolabel" in look.split():
+        notes.append("It is a row of a table, as a question of its own.")
     many = "multiple" in kind or "all that apply" in kind
     question = replace(
         question,
@@ -340,7 +402,7 @@ def _number(question: Question, row: _Row, *, fractions: bool) -> Question:
 
 def _range(question: Question, row: _Row) -> Question | Dropped:
     given = dict(
-        part.partition("=")[::2] for part in row.get("parameters").replace(",", " ").split()
+        part.partition("=")[::2] for part in re.split(r"[\s,;]+", row.get("parameters")) if part
     )
     try:
         start, end, step = (
@@ -383,11 +445,18 @@ def _around(question: Question, row: _Row, groups: list[_Group]) -> Question:
         )
     if _REFERENCE.search(" ".join(question.words.values())):
         undecided.append("Its words take in another answer, as ${...}; write them without it.")
-    for column, what in (("hint", "Its hint"), ("calculation", "Its calculation")):
-        if row.get(column) or row.texts(column):
-            notes.append(f"{what} is left out.")
-    if any(row.get(column) for column in ("image", "media::image", "audio", "video")):
+    if row.get("calculation"):
+        notes.append("Its calculation is left out.")
+    if any(row.has(column) for column in _MEDIA):
         notes.append("Its picture or recording is left out.")
+    required = row.get("required")
+    if required.lower() not in (*_YES, *_NO):
+        undecided.append(
+            f"It may be skipped by everybody; in the form it must be answered if {required!r}."
+        )
+    others = sorted(name for name in {*row.cells, *row.words} - _READ if row.has(name))
+    if others:
+        notes.append(f"What stands in {', '.join(map(repr, others))} is left out.")
     if row.get("default"):
         notes.append("Its default is left out: nobody's answer is filled in.")
     return replace(
@@ -404,3 +473,11 @@ def _unread(sheets: Sheets, survey: str) -> tuple[str, ...]:
     if not others:
         return ()
     return (f"The sheets {', '.join(map(repr, others))} have no form here and are left out.",)
+
+
+def _unread_settings(settings: _Row) -> tuple[str, ...]:
+    read = {"form_title", "form_id", "id_string", "default_language", "version"}
+    others = sorted(name for name in {*settings.cells, *settings.words} - read if name)
+    if not others:
+        return ()
+    return (f"The settings {', '.join(map(repr, others))} have no form here and are left out.",)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from hushpoll_shared.querying.possible import SHARES, cut_row
 from hushpoll_shared.querying.query import Query, asked, confidence
-from hushpoll_shared.querying.result import Result, Section, told
+from hushpoll_shared.querying.result import Result, Section, Tells, told
 from hushpoll_shared.querying.rows import (
     ANSWER_IT,
     ESTIMATE,
@@ -67,6 +67,7 @@ class SharesOfAnswered(Result):
         level = f"{100 * self.confidence:g} % interval"
         for attribute in self.attributes:
             whole, _ = cut_row(attribute.answered, SHARES)
+            tells = Tells(n=attribute.n)
             was = attribute.who.replace("were ", "was ")
             words = f"{estimate_cell(whole)} (std. error {error_cell(whole)}, "
             yield Section(
@@ -77,6 +78,7 @@ class SharesOfAnswered(Result):
                 part=attribute.name,
                 fixed={"attribute": attribute.name, "statistic": f"share who {attribute.who}"},
                 possible=SHARES,
+                tells=tells,
             )
             yield Section(
                 of=AnsweredCategory,
@@ -92,6 +94,7 @@ class SharesOfAnswered(Result):
                 below=(f"Share who {attribute.who}: {words}{level} {limits_cell(whole)}).\n",),
                 part=attribute.name,
                 possible=SHARES,
+                tells=replace(tells, statistic=f"share of those who {attribute.who}"),
             )
 
     def notes(self) -> Iterator[str]:

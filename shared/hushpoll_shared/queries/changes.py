@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.querying.possible import DIFFERENCES
 from hushpoll_shared.querying.query import Query, Spelling, asked, confidence, simultaneous
-from hushpoll_shared.querying.result import Result, Section, Shown, told
+from hushpoll_shared.querying.result import Result, Section, Shown, Tells, told
 from hushpoll_shared.querying.rows import HOW_TO_READ, LEVEL, BoundedEstimate
 from hushpoll_shared.querying.sides import (
     ASSUMED,
@@ -98,6 +98,7 @@ class ChangeOfShares(Result):
             part="changes",
             possible=DIFFERENCES,
             interval_of="difference",
+            tells=Tells(statistic="share", question=self.after.attribute, category=("label",)),
         )
 
     def reaches(self) -> Iterator[Reach]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from hushpoll_shared.querying.possible import DIFFERENCES, SHARES
 from hushpoll_shared.querying.query import Query, asked, confidence, simultaneous
-from hushpoll_shared.querying.result import GROUPS, Result, Section, told
+from hushpoll_shared.querying.result import GROUPS, Result, Section, Tells, told
 from hushpoll_shared.querying.rows import (
     ESTIMATE,
     HOW_TO_READ,
@@ -63,6 +63,12 @@ class SharesInGroups(Result):
                 fixed={"statistic": kind},
                 part=f"{kind}s",
                 possible=SHARES if kind == "share" else DIFFERENCES,
+                tells=Tells(
+                    statistic=f"{kind} within a group" if kind == "share" else f"{kind} of shares",
+                    question=self.of,
+                    group=self.given,
+                    reference=None if kind == "share" else self.reference,
+                ),
             )
 
     def reaches(self) -> Iterator[Reach]:

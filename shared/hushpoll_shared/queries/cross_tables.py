@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from hushpoll_shared.querying.possible import SHARES
 from hushpoll_shared.querying.query import Query, asked, confidence
-from hushpoll_shared.querying.result import Result, Section, told
+from hushpoll_shared.querying.result import Result, Section, Tells, told
 from hushpoll_shared.querying.rows import FREQUENCY, Poisoning
 from hushpoll_shared.querying.verdict import Reach, half_width, share_tells
 
@@ -42,6 +42,7 @@ def cells_section(
         below=below,
         part=part,
         possible=SHARES,
+        tells=Tells(statistic="joint share", question=f"{a} & {b}", category=("a", "b")),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal
 
 from hushpoll_shared.queries.independence import (
+    NUMBERS,
     REFERENCE,
     SMALLEST_EXPECTED,
     TABLES,
@@ -15,7 +16,7 @@ from hushpoll_shared.queries.independence import (
     p_in_words,
 )
 from hushpoll_shared.querying.query import Query, asked
-from hushpoll_shared.querying.result import Result, Section, Shown, told
+from hushpoll_shared.querying.result import Result, Section, Shown, Tells, told
 from hushpoll_shared.querying.verdict import Reach
 
 TESTS: Final = (
@@ -67,7 +68,13 @@ class OutcomesOfTests(Result):
         """Yield the tests."""
         names = {"a": "a", "b": "b"}
         yield Section(
-            of=PairTest, rows=self.pairs, words=names, shown=TESTS, labels=names, part=name_of
+            of=PairTest,
+            rows=self.pairs,
+            words=names,
+            shown=TESTS,
+            labels=names,
+            part=name_of,
+            tells=Tells(category=(), numbers={**NUMBERS, "adjusted_p_value": "adjusted p-value"}),
         )
 
     def reaches(self) -> Iterator[Reach]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.querying.possible import SHARES
 from hushpoll_shared.querying.query import Query, asked, confidence
-from hushpoll_shared.querying.result import Result, Section, told
+from hushpoll_shared.querying.result import Result, Section, Tells, told
 from hushpoll_shared.querying.rows import ANSWER_IT, FREQUENCY, CategoryEstimate, Poisoning
 from hushpoll_shared.survey.selects import SELECTED
 
@@ -90,6 +90,7 @@ class EstimatedShares(Result):
                 below=(_fakes(attributes),),
                 part=part,
                 possible=SHARES,
+                tells=Tells(statistic="share", n=attribute.n),
             )
 
 

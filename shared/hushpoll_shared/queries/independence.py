@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
 from hushpoll_shared.querying.query import Query, asked
-from hushpoll_shared.querying.result import Result, Section, told
+from hushpoll_shared.querying.result import Result, Section, Tells, told
 from hushpoll_shared.querying.verdict import Reach
 
 Conclusion = Literal["dependent", "no dependence found"]
@@ -22,6 +22,13 @@ REFERENCE: Final = (
     "are drawn under independence."
 )
 TABLES: Final = "Tables that were drawn; null with the chi-square distribution."
+
+NUMBERS: Final = {
+    "statistic": "chi-square",
+    "degrees": "degrees of freedom",
+    "p_value": "p-value",
+}
+"""What a test comes to, none of it with an interval."""
 
 
 def p_in_words(value: float, tables: int | None) -> str:
@@ -63,7 +70,12 @@ class OutcomeOfTest(Result):
         hidden = ("n", "alpha", "power", "about")
         part = "test"
         yield Section(
-            of=type(self), rows=(self,), labels={"a": "a", "b": "b"}, hidden=hidden, part=part
+            of=type(self),
+            rows=(self,),
+            labels={"a": "a", "b": "b"},
+            hidden=hidden,
+            part=part,
+            tells=Tells(category=(), numbers=NUMBERS),
         )
 
     def reaches(self) -> Iterator[Reach]:

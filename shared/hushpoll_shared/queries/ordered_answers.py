@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from hushpoll_shared.querying.possible import DIFFERENCES, SHARES, Possible
 from hushpoll_shared.querying.query import Query, Spelling, asked, confidence, simultaneous
-from hushpoll_shared.querying.result import Line, Result, Section, Shown, told
+from hushpoll_shared.querying.result import Line, Result, Section, Shown, Tells, told
 from hushpoll_shared.querying.rows import (
     ESTIMATE,
     HOW_TO_READ,
@@ -270,6 +270,7 @@ class OrderedSummary(Result):
             labels={"compared_with": "", "group": "", "statistic": "", "q": "q"},
             fixed={"compared_with": compared_with, "group": group.group},
             part="differences" if apart else "groups",
+            tells=Tells(question=self.attribute, group=self.given or "", reference=compared_with),
         )
 
     def reaches(self) -> Iterator[Reach]:

@@ -13,7 +13,7 @@ from hushpoll_shared.queries.ordered_answers import (
     possible_difference,
 )
 from hushpoll_shared.querying.query import Query, asked, confidence, simultaneous
-from hushpoll_shared.querying.result import Line, Result, Section, Shown, told
+from hushpoll_shared.querying.result import Line, Result, Section, Shown, Tells, told
 from hushpoll_shared.querying.rows import (
     HOW_TO_READ,
     LEVEL,
@@ -124,6 +124,7 @@ class ChangeOfStatistics(Result):
             hidden=NO_TEXT,
             part="changes",
             interval_of="difference",
+            tells=Tells(question=self.after.attribute),
         )
 
     def reaches(self) -> Iterator[Reach]:

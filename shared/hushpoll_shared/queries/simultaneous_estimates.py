@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Literal
 
 from hushpoll_shared.querying.possible import SHARES
 from hushpoll_shared.querying.query import Query, asked, confidence
-from hushpoll_shared.querying.result import Result, Section, Shown, told
+from hushpoll_shared.querying.result import Result, Section, Shown, Tells, told
 from hushpoll_shared.querying.rows import (
     ANSWER_IT,
     FREQUENCY,
@@ -56,6 +56,7 @@ class SharesTogether(Result):
                 fixed={"attribute": attribute.name},
                 part=attribute.name,
                 possible=SHARES,
+                tells=Tells(statistic="share, intervals together", n=attribute.n),
             )
 
 

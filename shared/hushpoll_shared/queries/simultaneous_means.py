@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Literal
 
 from hushpoll_shared.queries.simultaneous_estimates import TOGETHER
 from hushpoll_shared.querying.query import Query, Spelling, asked, confidence
-from hushpoll_shared.querying.result import Line, Result, Section, Shown, told
+from hushpoll_shared.querying.result import Line, Result, Section, Shown, Tells, told
 from hushpoll_shared.querying.rows import (
     ANSWER_IT,
     ESTIMATE,
@@ -105,6 +105,7 @@ class MeansTogether(Result):
             shown=MEANS,
             labels={"attribute": "attribute", "group": "group"},
             part=lambda row: str(row.attribute),
+            tells=Tells(statistic="mean, intervals together", group=self.given or ""),
         )
 
     def reaches(self) -> Iterator[Reach]:

@@ -85,6 +85,39 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Tells:
+    """What the rows of a section are, in the words of the table that all statistics share.
+
+    What is left out is read from the section: see :mod:`hushpoll_shared.querying.tidy`.
+
+    Attributes
+    ----------
+    statistic : str
+        What is estimated.
+    question : str
+        Of which question, or questions.
+    category : tuple of str
+        Members of a row that say of which answer; several stand for answers to several questions.
+    group : str
+        The question whose categories the groups are.
+    reference : str or None
+        The group that is subtracted.
+    n : int or None
+        Reports behind the rows, where they are fewer than those of the result.
+    numbers : mapping of str to str
+        Of rows that are no estimates with intervals: members with a number, and what it is.
+    """
+
+    statistic: str = ""
+    question: str = ""
+    category: tuple[str, ...] = ("category",)
+    group: str = ""
+    reference: str | None = None
+    n: int | None = None
+    numbers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
     """Rows of a result that belong together.
 
@@ -118,6 +151,8 @@ class Section:
         a `Line` may have its own.
     interval_of : str
         Member of a row whose interval is shown; empty: that of the row itself.
+    tells : Tells
+        What the rows are, in the table that all statistics share.
     """
 
     of: type
@@ -133,6 +168,7 @@ class Section:
     part: str | Callable[[Any], str] = ""
     possible: Possible | None = None
     interval_of: str = ""
+    tells: Tells = field(default_factory=Tells)
 
     def part_of(self, row: Any) -> str:
         """Return the part that a row belongs to."""

@@ -191,7 +191,8 @@ def _check_item(item: Attribute, first: Attribute, matrix: Matrix) -> None:
             raise InvalidParameter(
                 f"{where} is an item of the matrix {matrix.name}, which has a text as its question "
                 "and one of some categories as its answer, is not the target, and has no help "
-                f"text, ends or order of its own: correct {key}, or ask the question outside the matrix",
+                f"text, ends or order of its own: correct {key}, or ask the question outside the "
+                "matrix",
                 field=f"{where}.{key}",
             )
 

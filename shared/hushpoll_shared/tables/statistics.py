@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from hushpoll_shared.querying.registry import queries_by_file_name
 from hushpoll_shared.querying.table import table_of_result
+from hushpoll_shared.querying.tidy import tidy_table
 from hushpoll_shared.querying.verdict import INFORMATIVE, TOO_NOISY, part_is_noisy
 from hushpoll_shared.tables.regressions import regression_table
 from hushpoll_shared.tables.result_table import Column, ResultTable, columns
@@ -188,6 +189,7 @@ TABLES: Final[Mapping[str, Callable[[Answer], ResultTable]]] = MappingProxyType(
         "fairness": _fairness,
         "shape": _shape,
         "regression": regression_table,
+        "results": tidy_table,
     }
 )
 """By the name of the statistic."""

@@ -12,6 +12,7 @@ from hushpoll_client.cli.command_group import hushpoll
 WITHOUT = {
     "answer": "asks the questions of a survey",
     "card": "writes a page",
+    "codebook": "writes a page, or its Markdown or JSON",
     "data": "writes the codes of a data set; --out is their CSV file",
     "demo": "tells a story; each of its commands has --out",
     "draft": "drafts are documents",
@@ -30,7 +31,9 @@ WITHOUT = {
     "privacy-sheet": "writes a page",
     "predict": "prints CSV; --out is the file of it",
     "report": "writes a page, which has its tables as files",
-    "results": "publishes a page, which has its tables as files",
+    "results list": "pages that were published",
+    "results publish": "publishes a page, which has its tables as files",
+    "results withdraw": "takes a page back",
     "serve": "serves",
     "simulate": "sends reports",
     "submit": "sends reports",

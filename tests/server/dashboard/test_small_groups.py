@@ -190,6 +190,31 @@ def test_every_query_is_answered_of_merged_groups(site, over, visit):
     assert token.json == analyst.get(address("conditional-shares", "/file.json")).json
 
 
+def test_one_table_of_all_results_is_of_merged_groups(site, over, visit):
+    reader, analyst = visit("eve", work="reader", home="reader"), visit("ada", every="analyst")
+    names = [name for name in ASKED if name != "answered-shares"]
+    addresses = [f"{name}?{urlencode(ASKED[name])}" for name in names]
+    for asked in ("", urlencode([("query", one) for one in addresses])):
+        for form in ("json", "csv"):
+            answer = reader.get(f"{WORK}/results.{form}?{asked}")
+            assert answer.status_code == 200, answer.text
+            assert not alone(answer.text)
+        assert MERGED in answer.text
+        assert alone(analyst.get(f"{WORK}/results.json?{asked}").text)
+    found = json.loads(reader.get(f"{WORK}/results.json").text)
+    assert "commune" in found["methods"]["estimates: small groups"]
+    # the right to export this survey is none to export the one that it is compared with
+    half = visit("bob", work="analyst", home="reader")
+    asked = urlencode(
+        {"query": f"changes?{urlencode(ASKED['changes'] | {'attribute': 'commune'})}"}
+    )
+    assert not alone(half.get(f"{WORK}/results.json?{asked}").text)
+    nobody = visit("mallory", work="reader")
+    assert nobody.get(f"{WORK}/results.json?{asked}").status_code == 404
+    page = reader.get(f"{WORK}/results").text
+    assert f"{WORK}/results.xlsx" in page
+
+
 def test_conditions_that_differ_by_one_person_are_refused(site, over, visit):
     reader = visit("eve", work="reader")
     assert document(reader, "estimates", where=f"commune={MERGED}")["n"] == 41

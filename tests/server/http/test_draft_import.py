@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sample_survey import encoded
 from workbooks import xlsform
 
 pytestmark = pytest.mark.sqlite
@@ -60,3 +61,31 @@ def test_a_file_above_the_server_s_limit_is_refused(make_site):
     site = make_site(MAX_BODY_BYTES=4096, MAX_MANIFEST_BYTES=1024, MAX_JSON_BYTES=1024)
     refused = sent(site, b"x" * 5000)
     assert site.problem(refused)[:2] == (413, "payload-too-large")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("file", ["yes_or_no_question.xlsx", "or_other.xlsx", "widgets.csv"])
+def test_real_forms_are_published_and_answered(site, data_dir, file):
+    body = (data_dir / "xlsform" / file).read_bytes()
+    draft = sent(site, body, f"?file={file}&survey=form").json["draft"]
+    manifest = draft["manifest"] | {"release": "immediate", "minimum_batch": 10}
+    place = f"/api/v1/drafts/{draft['id']}"
+    changed = site.client().put(
+        place, json={"manifest": manifest}, headers={**site.admin, "If-Match": '"1"'}
+    )
+    assert changed.status_code == 200, changed.text
+    done = site.client().post(
+        f"{place}/publish?allow_weak=true", json={}, headers={**site.admin, "If-Match": '"2"'}
+    )
+    assert done.status_code == 201, done.text
+    published = site.services.surveys.published(site.services.surveys.version("form", 1))
+    answers = {one.name: one.domain[0] for one in published.attributes}
+    reports = [encoded(published, answers) for _ in range(12)]
+    assert site.send_batch(published, reports).json["accepted"] == 12
+    site.seal("form")
+    version = "/api/v1/surveys/form/versions/1"
+    assert site.get(f"{version}/estimates").json["n"] == 12
+    for query in ({"format": "csv"}, {"format": "sav", "content": "debiased"}):
+        assert site.get(f"{version}/records", query_string=query).status_code == 200
+    book = site.get(f"{version}/codebook").json
+    assert len(book["questions"]) == len(published.attributes)

@@ -78,7 +78,12 @@ def test_every_statistic_and_file_takes_questions_of_a_block(site):
         )
         for content in ("records", "indicators", "debiased")
     }
-    assert next(columns["records"]) == ["habits", "town", "age"]
+    names = next(columns["records"])
+    block = published.layout.field("habits").oracle.name
+    if block == "GRR":
+        assert names[:2] == ["habits", "town"]
+    else:
+        assert names[:2] == ["habits=Female & no", "habits=Female & yes"]
     assert next(columns["indicators"])[:2] == ["habits=Female & no", "habits=Female & yes"]
     names, *rows = columns["debiased"]
     means = dict(zip(names, np.array(rows, float).mean(axis=0), strict=True))

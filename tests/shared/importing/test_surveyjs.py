@@ -157,3 +157,120 @@ def test_odd_questions_are_taken_or_named_and_never_an_error_of_ours(element):
     made = import_bytes(json.dumps({"elements": [good, element]}).encode(), name="odd.json")
     assert manifest_problems(made.manifest) == ()
     assert len(made.entries) == 2
+
+
+def of(*elements, **more):
+    made = import_bytes(json.dumps({"elements": elements, **more}).encode(), name="s.json")
+    assert manifest_problems(made.manifest) == ()
+    return made
+
+
+FIRST = {"type": "radiogroup", "name": "first", "choices": ["a", "b"], "isRequired": True}
+
+
+@pytest.mark.parametrize(
+    ("element", "name", "outcome", "words"),
+    [
+        ({"type": "comment"}, "q", "dropped", "free text"),
+        ({"type": "text", "inputType": "email"}, "q", "dropped", "free text"),
+        ({"type": "expression", "expression": "1"}, "q", "dropped", "computed"),
+        ({"type": "html", "html": "x"}, "q", "dropped", "asks nothing"),
+        ({"type": "ranking", "choices": [1, 2]}, "q", "dropped", "first choice"),
+        ({"type": "matrixdynamic", "columns": [{"name": "c"}]}, "q", "dropped", "number of rows"),
+        ({"type": "custom"}, "q", "dropped", "'custom' has no form"),
+        ({"type": "dropdown", "choicesByUrl": {"url": "u"}}, "q", "dropped", "choicesByUrl"),
+        ({"type": "dropdown", "choicesMin": 1, "choicesMax": 5, "choicesStep": 2}, "q", "taken",
+         ""),
+        ({"type": "imagepicker", "choices": ["x", "y"]}, "q", "changed", "pictures"),
+        ({"type": "checkbox", "choices": ["x", "x", {"text": "?"}, "y"]}, "q", "changed",
+         "1 of its choices have no value"),
+        ({"type": "checkbox", "choices": ["x", "x", "y"]}, "q", "changed", "'x' stand more"),
+        ({"type": "tagbox", "choices": ["x", "y"], "hasSelectAll": True}, "q", "changed",
+         "'hasSelectAll'"),
+        ({"type": "radiogroup", "choices": [1, 2], "hasComment": True}, "q", "changed", "comment"),
+        ({"type": "radiogroup", "choices": [1, 2], "readOnly": True}, "q", "changed", "'readOnly'"),
+        ({"type": "radiogroup", "choices": [1, 2], "colCount": 2}, "q", "taken", ""),
+        ({"type": "boolean", "validators": [{"type": "expression"}]}, "q", "changed", "checks"),
+        ({"type": "multipletext", "items": [{"name": "i"}]}, "q_i", "dropped", "free text"),
+        ({"type": "multipletext", "items": [{"name": "i", "inputType": "number", "min": 0,
+          "max": 9}]}, "q_i", "changed", "field of 'q'"),
+        ({"type": "matrixdropdown", "rows": ["r"], "choices": [1, 2], "columns": [{"name": "c"}]},
+         "q_r_c", "changed", "cell of the matrix 'q'"),
+        ({"type": "matrixdropdown", "rows": ["r"], "columns": [{"name": "c", "cellType": "text"}]},
+         "q_r_c", "dropped", "free text"),
+        ({"type": "flowpanel", "elements": [{"type": "boolean", "name": "in"}]}, "in", "taken", ""),
+        ({"type": "custom", "elements": [{"type": "boolean", "name": "in"}]}, "in", "dropped",
+         "'custom', which is dropped"),
+        ({"type": "paneldynamic", "templateElements": [{"type": "boolean", "name": "in"}]}, "in",
+         "dropped", "repeats"),
+    ],
+    ids=range(24),
+)  # fmt: skip
+def test_each_construct_is_taken_or_reported(element, name, outcome, words):
+    found = {one.question: one for one in of(FIRST, {"name": "q", **element}).entries}
+    one = found[name]
+    required = "may be skipped" in " ".join(one.messages)
+    assert one.outcome == outcome, one
+    assert words in " ".join(one.messages)
+    assert not required
+
+
+@pytest.mark.parametrize(
+    ("condition", "asked"),
+    [
+        ("{first} anyof ['a']", ["a"]),
+        ("{first} notcontains 'a'", ["b"]),
+        ("!({first} = 'a')", ["b"]),
+        ("not ({first} = 'b') and {first} notempty", ["a"]),
+        ("{first} <> 'a' or {first} == 'b'", ["b"]),
+        ("'b' = {first}", ["b"]),
+    ],
+)
+def test_conditions_of_every_form_become_follow_ups(condition, asked):
+    made = of(FIRST, {"type": "boolean", "name": "q", "visibleIf": condition})
+    (question,) = [one for one in made.manifest["attributes"] if one["name"] == "q"]
+    assert question["ask_if"] == {"first": asked}
+
+
+def test_a_row_of_a_matrix_can_be_asked_about():
+    matrix = {"type": "matrix", "name": "m", "rows": ["r"], "columns": [1, 2],
+              "isAllRowRequired": True}  # fmt: skip
+    made = of(matrix, {"type": "boolean", "name": "q", "visibleIf": "{m.r} = 2"})
+    assert made.manifest["attributes"][1]["ask_if"] == {"m_r": ["2"]}
+
+
+def test_values_of_yes_and_no_are_the_file_s_codes():
+    glad = {"type": "boolean", "name": "glad", "valueTrue": "yes", "valueFalse": 0,
+            "isRequired": True}  # fmt: skip
+    made = of(glad, {"type": "boolean", "name": "why", "visibleIf": "{glad} = 'yes'"})
+    assert made.entries[0].codes == ("0", "yes")
+    assert made.manifest["attributes"][1]["ask_if"] == {"glad": ["Yes"]}
+
+
+def test_limits_in_checks_are_limits_and_descriptions_are_help():
+    checks = [{"type": "numeric", "minValue": 18, "maxValue": 99}]
+    counts = [{"type": "answercount", "minCount": 1, "maxCount": 2}]
+    made = of(
+        {"type": "text", "inputType": "number", "name": "age", "max": 120, "validators": checks,
+         "isRequired": True, "description": {"default": "In years.", "de": "In Jahren."}},
+        {"type": "checkbox", "name": "many", "choices": ["a", "b", "c"], "validators": counts},
+        locale="en",
+    )  # fmt: skip
+    age, many = made.manifest["attributes"]
+    assert age["number"] == {"low": 18, "high": 99}
+    assert age["help"] == "In years."
+    assert made.manifest["translations"]["de"]["attributes"]["age"]["help"] == "In Jahren."
+    assert many["select"] == {"at_least": 1, "at_most": 2}
+    assert [one.outcome for one in made.entries] == ["taken", "taken"]
+
+
+def test_a_language_of_choices_alone_is_kept_and_settings_are_named():
+    choices = [{"value": 1, "text": {"default": "One", "de": "Eins"}}, 2]
+    made = of({**FIRST, "choices": choices}, locale="en", questionsOrder="random", logo="x",
+              pages=[{"description": "d", "elements": []}])  # fmt: skip
+    german = made.manifest["translations"]["de"]["attributes"]["first"]
+    assert german["categories"] == ["Eins", "2"]
+    assert "Its settings 'logo', 'questionsOrder' are left out." in made.survey
+    assert "The descriptions of pages and panels are left out (1)." in made.survey
+    alone = of(FIRST, locale="en", title={"default": "T", "de": "Titel"})
+    assert "In 'de' the file has titles alone, which are left out." in alone.survey

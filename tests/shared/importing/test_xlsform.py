@@ -34,11 +34,11 @@ def entry(made, name):
     ("file", "counts", "refusal"),
     [
         ("choice_filter_test.xlsx", (1, 2, 0, 0), None),
-        ("flat_xlsform_test.xlsx", (1, 7, 4, 36), None),
+        ("flat_xlsform_test.xlsx", (1, 6, 4, 37), None),
         ("group.xlsx", (0, 0, 1, 2), None),
         ("or_other.xlsx", (0, 2, 0, 0), None),
         ("survey_no_name.xlsx", None, "'state' (sheet1, row 2): It asks for free text"),
-        ("table-list.xls", (0, 4, 0, 1), None),
+        ("table-list.xls", (2, 2, 0, 1), None),
         ("text_and_integer.xlsx", (0, 0, 1, 1), None),
         ("tutorial.xls", (0, 0, 9, 1), None),
         ("widgets.csv", (4, 3, 1, 13), None),
@@ -298,3 +298,140 @@ def test_a_row_far_below_is_found_or_refused_within_the_bounds():
             new.writestr(part.filename, content)
     with pytest.raises(InvalidParameter, match="more than 20,000 rows"):
         import_bytes(out.getvalue(), name="far.xlsx")
+
+
+TWO = ("label::English (en)", "label::Français (fr)", "hint::English (en)", "hint::Français (fr)")
+WIDE = (
+    "type", "name", *TWO, "relevant", "constraint", "constraint_message", "required", "appearance",
+    "choice_filter", "calculation", "default", "media::image::English (en)", "parameters",
+    "guidance_hint", "trigger",
+)  # fmt: skip
+CHOICES = [
+    ("list_name", "name", "label::English (en)", "label::Français (fr)", "region", "media::image"),
+    ("yn", "y", "Yes", "Oui", "", ""),
+    ("yn", "n", "No", "Non", "", ""),
+    ("fruit", "ap", "Apple", "Pomme", "n", "ap.png"),
+    ("fruit", "ba", "Banana", "", "s", ""),
+    ("twice", "1", "One", "Un", "", ""),
+    ("twice", "1", "Uno", "", "", ""),
+    ("twice", "2", "Two", "Deux", "", ""),
+    ("bare", "x", "", "", "", ""),
+    ("bare", "y", "", "", "", ""),
+    ("bare", "", "Nameless", "", "", ""),
+]
+
+
+def wide(*rows, choices=CHOICES, **sheets):
+    lines = [tuple(row.get(name, "") for name in WIDE) for row in rows]
+    made = import_bytes(
+        workbook({"survey": [WIDE, *lines], "choices": choices, **sheets}), name="w.xlsx"
+    )
+    assert manifest_problems(made.manifest) == ()
+    return made
+
+
+def asked(kind, name, **more):
+    return {"type": kind, "name": name, "label::English (en)": f"{name}?", **more}
+
+
+def test_hints_become_help_in_every_language_and_of_select_alls():
+    hints = {"hint::English (en)": "Think.", "hint::Français (fr)": "Pensez."}
+    made = wide(
+        asked("select_one yn", "a", **{"label::Français (fr)": "a fr ?"}, **hints, required="yes"),
+        asked("select_multiple fruit", "b", **hints),
+        asked("integer", "c", **{"hint::English (en)": "Only here."}, constraint=". > 0 and . < 9"),
+    )
+    assert [one.get("help") for one in made.manifest["attributes"]] == [
+        "Think.", "Think.", "Only here.",
+    ]  # fmt: skip
+    french = made.manifest["translations"]["fr"]["attributes"]
+    assert [french[name]["help"] for name in "abc"] == ["Pensez.", "Pensez.", "Only here."]
+    assert entry(made, "a").outcome == "taken"
+    published = Manifest.from_dict(made.manifest).resolve()
+    assert published.wording("fr").helps[0] == "Pensez."
+    assert published.wording("fr").select_helps == ("Pensez.",)
+
+
+@pytest.mark.parametrize(
+    ("row", "outcome", "words"),
+    [
+        (asked("select_one fruit", "q", appearance="search('fruits')"), "dropped", "by search()"),
+        (asked("select_one yn", "q", appearance="label"), "dropped", "asks nothing"),
+        (asked("select_one yn", "q", appearance="list-nolabel"), "changed", "row of a table"),
+        (asked("select_one ${kids}", "q"), "dropped", "answers to ${kids}"),
+        (asked("select_one nowhere", "q"), "dropped", "'nowhere' is not in the file"),
+        (asked("select_one_from_file x.csv", "q"), "dropped", "in another file"),
+        (asked("rank fruit", "q"), "dropped", "ask for the first choice"),
+        (asked("select_one twice", "q"), "changed", "'1' stands again in choices, row 7"),
+        (asked("select_one bare", "q"), "changed", "'Nameless' in choices, row 11 has no name"),
+        (asked("select_one bare", "q"), "changed", "read as their codes"),
+        (asked("select_one fruit", "q"), "changed", "Pictures and recordings of its choices"),
+        (asked("select_one yn", "q", **{"media::image::English (en)": "a.png"}), "changed",
+         "Its picture"),
+        (asked("select_one yn", "q", parameters="randomize = true"), "changed", "file's order"),
+        (asked("select_one yn", "q", choice_filter="a=b"), "changed", "'a=b' is left out"),
+        (asked("select_one yn", "q", constraint_message="No!"), "changed", "'constraint_message'"),
+        (asked("select_one yn", "q", guidance_hint="G", trigger="x"), "changed",
+         "'guidance_hint', 'trigger'"),
+        (asked("select_one yn", "q", default="y"), "changed", "default"),
+        (asked("select_one yn", "q", required="${a} = 1"), "to be decided", "must be answered if"),
+        (asked("select_one yn", "q", relevant="count-selected(${m}) > 1"), "to be decided",
+         "count-selected"),
+        (asked("select_one yn", "q", relevant="if(1, 2, 3)"), "to be decided", "if(1, 2, 3)"),
+        (asked("integer", "q", calculation="1 + 1"), "to be decided", "calculation"),
+        (asked("integer", "q", constraint="regex(., 'x')"), "to be decided", "regex"),
+        (asked("weird", "q"), "dropped", "'weird' has no form"),
+        (asked("", "q"), "dropped", "no type"),
+        (asked("range", "q", parameters="start=0;end=10;step=1"), "taken", ""),
+        (asked("range", "q", parameters="start=a"), "dropped", "no numbers"),
+        (asked("barcode", "q"), "dropped", "file"),
+        (asked("acknowledge", "q"), "dropped", "asks nothing"),
+    ],
+    ids=range(28),
+)  # fmt: skip
+def test_each_construct_is_taken_or_reported(row, outcome, words):
+    made = wide(asked("select_one yn", "first", required="yes"), row)
+    found = entry(made, "q")
+    assert found.outcome == outcome, found
+    assert words in " ".join(found.messages)
+
+
+def test_other_is_in_the_form_s_languages_alone():
+    made = wide(asked("select_one yn or_other", "q", **{"label::Français (fr)": "q fr ?"}))
+    assert attribute(made, "q")["categories"] == ["Yes", "No", "Other"]
+    assert list(made.manifest["translations"]) == ["fr"]
+    french = made.manifest["translations"]["fr"]["attributes"]["q"]
+    assert french["categories"] == ["Oui", "Non", "Autre"]
+    assert entry(made, "q").codes == ("y", "n", "other")
+
+
+def test_settings_and_sheets_without_a_form_are_named():
+    made = wide(
+        asked("select_one yn", "q"),
+        settings=[("form_id", "style", "public_key"), ("f", "pages", "KEY")],
+        external_choices=[("list_name", "name"), ("a", "b")],
+    )
+    assert "The settings 'public_key', 'style' have no form here and are left out." in made.survey
+    assert "The sheets 'external_choices' have no form here and are left out." in made.survey
+
+
+CSV = (
+    "survey\n{0}type{0}name{0}label{0}relevant\n{0}select_one yn{0}a{0}A?{0}\n"
+    "{0}select_one yn{0}b{0}B?{0}${{a}} = 'y'\nchoices\n{0}list_name{0}name{0}label\n"
+    "{0}yn{0}y{0}Yes\n{0}yn{0}n{0}No\n"
+)
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_csv_with_any_usual_mark_is_read(mark):
+    made = import_bytes(CSV.format(mark).encode(), name="f.csv")
+    assert [one["name"] for one in made.manifest["attributes"]] == ["a", "b"]
+    assert attribute(made, "b")["ask_if"] == {"a": ["Yes"]}
+
+
+def test_a_password_and_another_encoding_are_named():
+    protected = bounds.OLD_WORKBOOK + b"\0" * 600 + "EncryptedPackage".encode("utf-16-le")
+    with pytest.raises(InvalidParameter, match="protected by a password; take the password off"):
+        import_bytes(protected, name="p.xlsx")
+    with pytest.raises(InvalidParameter, match="UTF-8"):
+        import_bytes(CSV.format(";").replace("A?", "Ä?").encode("latin-1"), name="l.csv")

@@ -14,6 +14,10 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     ),
     "audit": ("hushpoll audit --sdk python --protocols GRR,OUE --epsilons 1,4 --draws 20000",),
     "card": ("hushpoll card run --out card.html",),
+    "codebook": (
+        "hushpoll codebook work-and-health",
+        "hushpoll codebook work-and-health --out codebook.md",
+    ),
     "data": ("hushpoll data adult --out adult.csv",),
     "demo": ("hushpoll demo", "hushpoll demo --look"),
     "draft begin": ("hushpoll draft begin work-and-health",),
@@ -90,6 +94,7 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
         "hushpoll records regress survey.records --formula 'income ~ gender + education'",
     ),
     "records estimate": ("hushpoll records estimate survey.records --check-shape",),
+    "records results": ("hushpoll records results survey.records --out results.csv",),
     "records table": ("hushpoll records table survey.records gender health income",),
     "records weight": ("hushpoll records weight survey.records health --design design.yaml",),
     "relate table": ("hushpoll relate table work-and-health gender health income",),
@@ -108,6 +113,10 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     "results list": ("hushpoll results list work-and-health",),
     "results publish": (
         "hushpoll results publish work-and-health --attribute health --cross health,gender",
+    ),
+    "results table": (
+        "hushpoll results table work-and-health --out results.xlsx",
+        "hushpoll results table work-and-health --query 'cross-tables?a=gender&b=health'",
     ),
     "results withdraw": ("hushpoll results withdraw work-and-health --version 1",),
     "serve": (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, get_args
 from urllib.parse import urlencode
 
-from flask import Response, url_for
+from flask import Response, request, url_for
 
 from hushpoll_analysis.results import RESULTS
 from hushpoll_protocols.errors import InvalidParameter
@@ -22,10 +22,17 @@ from hushpoll_server.dashboard.frame import (
 )
 from hushpoll_server.dashboard.querying.fields import fields_of, missing, texts_of
 from hushpoll_server.dashboard.select_alls import labels_of
-from hushpoll_server.dashboard.surveys import NOTHING_YET, answered, of_survey, reached, seen
+from hushpoll_server.dashboard.surveys import (
+    NOTHING_YET,
+    answered,
+    may_export,
+    of_survey,
+    reached,
+    seen,
+)
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.endpoint import services
-from hushpoll_server.http.tables import Format, result_answer
+from hushpoll_server.http.endpoint import json_response, services
+from hushpoll_server.http.tables import Format, result_answer, table_file
 from hushpoll_server.reports.headlines import headline_of
 from hushpoll_server.reports.shown import html_of_result
 from hushpoll_server.services.people.roles import Role
@@ -44,7 +51,43 @@ def kinds_of_results(name: str, version: int) -> Response:
     """List what can be asked of a survey's records."""
     row = reached(name, version, Role.READER)
     kinds = sorted(RESULTS, key=lambda kind: kind.result_type.title)
-    return page("querying/results.html", **of_survey(row, "results"), kinds=kinds)
+    downloads = [
+        (form.upper(), url_for("dashboard.all_results_file", name=name, version=version, form=form))
+        for form in FORMS
+    ]
+    return page(
+        "querying/results.html",
+        **of_survey(row, "results"),
+        kinds=kinds,
+        downloads=downloads,
+        codebooks=[
+            (words, url_for("dashboard.codebook_of_survey", name=name, version=version, form=form))
+            for words, form in (("Read it", "html"), ("Markdown", "md"), ("JSON", "json"))
+        ],
+    )
+
+
+@dashboard.get(f"{PAGE}.<form>")
+@private
+def all_results_file(name: str, version: int, form: str) -> Response:
+    """Return all results as one table; small groups are merged for who may not export."""
+    row = reached(name, version, Role.READER)
+    if form not in FORMS:
+        raise Refused("not-found", "nothing is at this address")
+    parts = services()
+
+    def require(survey: str, number: int) -> None:
+        reached(survey, number, Role.READER)
+
+    addresses = request.args.getlist("query")
+    found = parts.analysis.tidy(row, addresses, require, may_export=may_export)
+    parts.actions.looked(member().actor, "tidy-results", row.name, row.version)
+    file = f"{row.name}-{row.version}-results"
+    if form == "json":
+        answer = json_response(found.to_dict())
+        answer.headers["Content-Disposition"] = f'attachment; filename="{file}.json"'
+        return finished(answer)
+    return finished(table_file(form, file, found.table(), parts.surveys.published(row)))
 
 
 @dashboard.get(f"{PAGE}/<query>")

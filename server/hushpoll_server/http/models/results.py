@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from hushpoll_server.http.models.common import Answer, Digest, Name
+from hushpoll_server.http.models.common import Answer, Digest, Name, Strict
 from hushpoll_server.http.models.plans import ShuffledAnswer
 from hushpoll_server.http.models.surveys import PublishWarning
 
@@ -34,6 +34,12 @@ class VersionResult(Answer):
     next_release: str | None = Field(
         None, description="UTC; when the next release is due, where that is known."
     )
+
+
+class CodebookQuery(Strict):
+    """The form of a codebook."""
+
+    format: Literal["json", "md", "html"] = Field("json", description="Of the file.")
 
 
 class DeletionAnswer(Answer):

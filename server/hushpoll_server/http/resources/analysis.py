@@ -8,12 +8,15 @@ from flask_openapi3.models.tag import Tag
 from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
 from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.results import (
+    CodebookQuery,
     CountsAnswer,
     DeletionAnswer,
     OverviewAnswer,
 )
 from hushpoll_server.http.openapi import BEARER, Routes, problems
 from hushpoll_server.jobs.parameters import ExportParameters
+from hushpoll_server.reports.codebook import MEDIA_TYPES as CODEBOOKS
+from hushpoll_server.reports.codebook import codebook, codebook_file
 from hushpoll_server.services.results.exports import MEDIA_TYPES, Export
 from hushpoll_server.services.surveys.surveys import timestamp
 from hushpoll_shared.wire.documents import CountsDocument
@@ -110,6 +113,37 @@ def counts(path: VersionPath) -> Response:
     }
     answer = CountsAnswer.model_validate(counts)
     return json_answer(answer, nulls=True)
+
+
+@api.get(
+    "/codebook",
+    responses={
+        200: {
+            "description": "The codebook.",
+            "content": {
+                media_type: {"schema": {"type": "string", "format": "binary"}}
+                for media_type in CODEBOOKS.values()
+            },
+        },
+        **problems(401, 403, 404, 422),
+    },
+)
+@endpoint("read")
+def codebook_of_version(path: VersionPath, query: CodebookQuery) -> Response:
+    """Give every question in every language: block, protocol, law, how to de-bias, shares.
+
+    Shares are those of the last release; before the first there are none.
+    """
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    parts.actions.looked(current_grant().actor, "codebook", row.name, row.version)
+    shares = parts.analysis.shares(row, may_export=True)
+    document = codebook(parts.surveys.published(row), shares)
+    answer = Response(codebook_file(document, query.format), mimetype=CODEBOOKS[query.format])
+    name = f"{row.name}-{row.version}-codebook.{query.format}"
+    answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
 
 
 @api.get("/overview", responses={200: OverviewAnswer, **problems(401, 403, 404)})

@@ -10,11 +10,13 @@ from flask_openapi3.models.tag import Tag
 from hushpoll_analysis.results import RESULTS
 from hushpoll_server.http.endpoint import current_grant, endpoint, services
 from hushpoll_server.http.models.common import VersionPath
+from hushpoll_server.http.models.tidy import TidyAnswer, TidyQuery
 from hushpoll_server.http.openapi import BEARER, Routes, problems
 from hushpoll_server.http.schemas import answer_of, parameters_of
-from hushpoll_server.http.tables import result_answer
+from hushpoll_server.http.tables import answer_in_form, result_answer
 from hushpoll_shared.querying.domains import where_words
 from hushpoll_shared.querying.query import Query
+from hushpoll_shared.querying.tidy import tidy_table
 
 api = Routes(
     "queries",
@@ -26,6 +28,34 @@ api = Routes(
 SCOPE = "read"
 """Of every query's route."""
 REFUSALS = problems(401, 403, 404, 409, 410, 422, 503)
+
+
+@api.get("/tidy-results", responses={200: TidyAnswer, **REFUSALS})
+@endpoint(SCOPE)
+def tidy_results(path: VersionPath, query: TidyQuery) -> Response:
+    """Show the results of several queries as one table, a row an estimate.
+
+    By default those of all queries about the whole survey or one question; what a survey cannot
+    answer is named in `left_out`. A query that is named and cannot be answered is refused.
+    """
+    parts = services()
+    grant = current_grant()
+
+    row = parts.surveys.version(path.name, path.version)
+    found = parts.analysis.tidy(
+        row,
+        (query.queries or "").split(),
+        lambda survey, _: grant.require_survey(survey),
+        may_export=lambda *_: True,
+    )
+    parts.actions.looked(grant.actor, "tidy-results", row.name, row.version)
+    return answer_in_form(
+        TidyAnswer.model_validate(found.to_dict()),
+        tidy_table,
+        form=query.format,
+        name=f"{row.name}-{row.version}-results",
+        published=parts.surveys.published(row),
+    )
 
 
 def _add_route(kind: type[Query[Any]]) -> None:

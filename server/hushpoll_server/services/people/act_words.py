@@ -26,11 +26,13 @@ _VIEWS: Final = {
     **{query.name: query.looked_at for query in all_queries().values()},
     "audits": "the fairness audits",
     "regressions": "the regressions",
+    "codebook": "the codebook",
     "counts": "the numbers of reports",
     "joint-tables": "a table of several questions",
     "models": "the models",
     "overview": "the overview of a survey",
     "report": "a report of results",
+    "tidy-results": "results as one table",
     "weighted-shares": "the weighted shares",
 }
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -38,8 +38,10 @@ from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_server.store.segments import Rows
 from hushpoll_shared.queries.cross_tables import CrossTable as JointShares
 from hushpoll_shared.queries.dependencies import Dependencies
+from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import OfRelease, Result
+from hushpoll_shared.querying.tidy import TidyResults, tidy_results
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.documents import ReleaseHeading
@@ -208,6 +210,54 @@ class Analysis:
         within = (inside,) if query.where is not None else ()
         result = _explained(result, source, *within)
         return replace(result, about=self.about(row, source.release))
+
+    def tidy(
+        self,
+        row: VersionRow,
+        addresses: Sequence[str],
+        require: Callable[[str, int], object],
+        *,
+        may_export: Callable[..., bool],
+    ) -> TidyResults:
+        """Return the results of a version's standard queries, or of those named, as one table.
+
+        Parameters
+        ----------
+        row : VersionRow
+            The version.
+        addresses : sequence of str
+            Queries; see :func:`hushpoll_shared.querying.tidy.tidy_results`.
+        require : callable
+            Refuses another version, by survey and number, that the reader may not see.
+        may_export : callable
+            Says it of the version, and of the earlier one or None; as of `result`, which raises the
+            same.
+        """
+
+        def ask(query: Query[Any]) -> Result:
+            before = None
+            if query.compares:
+                spelled = query.spelled()
+                other = spelled.get("since_survey", row.name)
+                version = int(spelled["since_version"])
+                require(other, version)
+                before = self._surveys.version(other, version)
+            allowed = may_export(row, before)
+            found: Result = self.result(row, query, before, may_export=allowed)
+            return found
+
+        self.release(row)  # refuses once, not query by query, where there is nothing yet
+        published = self._surveys.published(row)
+        return tidy_results(published, ask, addresses)
+
+    def shares(self, row: VersionRow, *, may_export: bool) -> EstimatedShares | None:
+        """Return the shares of every attribute; None where nothing is released yet."""
+        try:
+            return self.result(row, Estimates(), may_export=may_export)
+        except Refused as error:
+            if error.code not in ("not-released", "not-enough-reports"):
+                raise
+            return None
 
     def about(self, row: VersionRow, release: Release) -> OfRelease:
         """Return what every result says of its version and release."""

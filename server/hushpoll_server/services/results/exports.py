@@ -1,9 +1,11 @@
 """Files of a version's sealed records, in random order, streamed in bounded memory.
 
 Tables for other programs are Parquet or CSV, and files of SPSS and Stata, which are made in memory.
-CSV: UTF-8, one header line, every text quoted,
-numbers not, lines end in a line feed. A category that a spreadsheet would take for a formula has an
-apostrophe before it, unless raw texts are asked for; see ``hushpoll_shared.spelling.csv_cells``.
+CSV: UTF-8, one header line, every text quoted, numbers not, lines end in a line feed. Its records
+are labels, or a 0/1 column for each category where a record does not have one category; codes and
+the bytes in hexadecimal are for who asks. A category that a spreadsheet would take for a formula
+has an apostrophe before it, unless raw texts are asked for; see
+``hushpoll_shared.spelling.csv_cells``.
 
 pyarrow is loaded with the first table: a server that nobody asks for one does without its 30 MB.
 """
@@ -21,28 +23,44 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.row_weights import RowWeights
 from hushpoll_analysis.frames.labelled_files import (
     LABELLED,
     LabelledFormat,
+    categories_in,
     check_labelled,
+    check_language,
+    codes_of,
+    is_code,
     write_labelled,
 )
 from hushpoll_analysis.frames.record_tables import reported, reported_type, schema_metadata
-from hushpoll_analysis.records.fields import categories_of, fields_of
+from hushpoll_analysis.records.fields import fields_of
 from hushpoll_analysis.records.records import Records
+from hushpoll_analysis.survey_design.design import SurveyDesign
+from hushpoll_analysis.survey_design.record_weights import (
+    STRATUM,
+    STRATUM_SIZE,
+    WEIGHT,
+    RecordWeights,
+)
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.results.analysis import Analysis
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.segments import ShuffledRows
+from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 from hushpoll_shared.spelling.csv_cells import escaped
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.wording import Wording
 from hushpoll_shared.wire.batch import answered
 from hushpoll_shared.wire.codec import Field
 from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, pack_records_header
 
 Format = Literal["records", "parquet", "csv", "sav", "dta"]
 Content = Literal["records", "indicators", "debiased"]
+Cells = Literal["labels", "codes", "hexadecimal"]
+"""Of records in a CSV file: what stands in its cells."""
 OnRows: TypeAlias = Callable[[int, int], object]
 """Called with (rows written, rows in all)."""
 
@@ -90,10 +108,14 @@ class Exports:
         format: Format,
         content: Content,
         raw: bool = False,
+        cells: Cells | None = None,
         language: str | None = None,
+        design: str | None = None,
     ) -> None:
-        """Raise what :meth:`export` would raise now."""
-        _check(format, content, raw, language)
+        """Raise what :meth:`export` would raise now, but for what the records themselves tell."""
+        _check(format, content, raw, cells, language, design)
+        check_language(self.surveys.published(row), language)
+        _design(design)
         if format in LABELLED:
             # How many records there are is not told here: the export itself counts them.
             check_labelled(self.surveys.published(row), 0, content, language)
@@ -106,7 +128,9 @@ class Exports:
         format: Format = "records",
         content: Content = "records",
         raw: bool = False,
+        cells: Cells | None = None,
         language: str | None = None,
+        design: str | None = None,
         on_rows: OnRows | None = None,
     ) -> Export:
         """Return a file of every sealed record.
@@ -120,26 +144,38 @@ class Exports:
             SPSS and ``dta`` of Stata, with labels and made in memory.
         content : str
             ``records``: what was reported; of a table also ``indicators``, a 0/1 column for each
-            category, and ``debiased``, whose means are unbiased shares.
+            category, and ``debiased``, whose means are our shares.
         raw : bool
             Whether texts of a CSV file are as they are, though a spreadsheet would take some for
             formulas.
+        cells : str, optional
+            Of records in a CSV file: ``labels`` (the default), ``codes``, or ``hexadecimal``, the
+            bytes of a record.
         language : str, optional
-            Of the labels of a file of SPSS or Stata; by default the survey's own.
+            Of the labels of CSV, SPSS and Stata; by default the survey's own.
+        design : str, optional
+            Of a table, as JSON: weights, strata and margins of attributes in clear, which become
+            the columns weight, stratum and stratum_size.
         on_rows : callable, optional
             Called with (rows written, rows in all) while the file is read.
 
         Raises
         ------
         InvalidParameter
-            A file of records with other content, or a raw file that is no CSV.
+            A combination that there is not, a language that the survey is not in, or a design that
+            does not fit it, as ``RecordWeights.of``.
         Refused
             ``not-enough-reports``, ``records-deleted``, or ``unavailable``: too many questions at
             once.
         """
         published = self.surveys.published(row)
-        _check(format, content, raw, language)
+        _check(format, content, raw, cells, language, design)
+        check_language(published, language)
+        given, weights = _design(design), None
         release = self.analysis.release(row)
+        if given is not None:
+            with self.analysis.scanning(row, release) as records:
+                weights = RecordWeights.of(published, given, records.parts)
         with self.analysis.scanning(row, release) as records:
             blocks = (part.rows for part in records.parts)
             shuffled = ShuffledRows(blocks, rows=release.reports, record_size=row.record_size)
@@ -153,22 +189,79 @@ class Exports:
             name += f"-{content}"
         if format == "sav" or format == "dta":
             check_labelled(published, release.reports, content, language)
-            blocks_of_file = _labelled(published, written, format, content, language)
+            blocks_of_file = _labelled(published, written, format, content, language, weights)
             return Export(f"{name}.{format}", MEDIA_TYPES[format], None, blocks_of_file)
+        debiasing: dict[str, RowWeights] = {}
+        if content == "debiased":
+            debiasing = self._debiasing(row, published)
+        table = _Table(
+            published=published,
+            format=format,
+            content=content,
+            raw=raw,
+            cells=cells or "labels",
+            words=published.wording(language),
+            weights=weights,
+        )
         return Export(
             f"{name}.{format}",
             MEDIA_TYPES[format],
             None,
-            _table(published, written, format=format, content=content, raw=raw),
+            _table(table, written, debiasing),
         )
 
+    def _debiasing(self, row: VersionRow, published: Published) -> dict[str, RowWeights]:
+        """Return by which weights a record counts in the estimates of each attribute."""
+        source = self.analysis.source(row, may_export=True)
+        found: dict[str, RowWeights] = {}
+        for attribute in published.attributes:
+            (field,) = fields_of(published, [attribute.name])
+            of = source if field.mask is None else source.answering([attribute.name])
+            counts = of.questions([attribute.name])
+            if counts.n:
+                support = counts.of(of.published, attribute.name)
+                found[attribute.name] = RowWeights.of(
+                    of.published, [attribute.name], support, counts.n
+                )
+        return found
 
-def _check(format: Format, content: Content, raw: bool, language: str | None = None) -> None:
-    if language is not None and format not in LABELLED:
+
+def _design(given: str | None) -> SurveyDesign | None:
+    """Return the design that a text has."""
+    if given is None:
+        return None
+    try:
+        document = parse_json(given.encode())
+    except InvalidJson as error:
+        raise InvalidParameter(f"design: {error}", field="design") from error
+    return SurveyDesign.from_dict(document)
+
+
+def _check(
+    format: Format,
+    content: Content,
+    raw: bool,
+    cells: Cells | None = None,
+    language: str | None = None,
+    design: str | None = None,
+) -> None:
+    if language is not None and format not in (*LABELLED, "csv"):
         raise InvalidParameter(
             f"language is {language!r} and format {format!r}, which has no labels; leave it "
-            "out, or ask for sav or dta",
+            "out, or ask for csv, sav or dta",
             field="language",
+        )
+    if cells is not None and (format != "csv" or content != "records"):
+        raise InvalidParameter(
+            f"cells is {cells!r}, which is of records in a CSV file, and format is {format!r} and "
+            f"content {content!r}; leave it out",
+            field="cells",
+        )
+    if design is not None and format == "records":
+        raise InvalidParameter(
+            "design is given and format 'records', which holds records alone; ask for csv, "
+            "parquet, sav or dta",
+            field="design",
         )
     if format == "records" and content != "records":
         raise InvalidParameter(
@@ -196,13 +289,16 @@ def _labelled(
     format: LabelledFormat,
     content: str,
     language: str | None,
+    weights: RecordWeights | None,
 ) -> Iterator[bytes]:
     """Yield a file of SPSS or Stata: it is written as a whole, and no more than once."""
     with closing(shuffled), TemporaryDirectory() as folder:
         rows = np.concatenate([np.empty((0, published.layout.record_size), np.uint8), *shuffled])
         path = Path(folder) / f"export.{format}"
         records = Records.trusted(published, rows)
-        write_labelled(records, path, format=format, content=content, language=language)
+        write_labelled(
+            records, path, format=format, content=content, language=language, weights=weights
+        )
         with path.open("rb") as file:
             while piece := file.read(PIECE):
                 yield piece
@@ -263,37 +359,65 @@ class _Pieces:
         return taken
 
 
-def _table(
-    published: Published, shuffled: _Rows, *, format: Format, content: Content, raw: bool
-) -> Iterator[bytes]:
+@dataclass(frozen=True, kw_only=True)
+class _Table:
+    """What a table of records is to have."""
+
+    published: Published
+    format: Format
+    content: Content
+    raw: bool
+    cells: Cells
+    words: Wording
+    weights: RecordWeights | None
+
+    def text(self, given: str) -> str:
+        """Return a text as a cell has it."""
+        return escaped(given) if self.format == "csv" and not self.raw else given
+
+    @property
+    def as_sent(self) -> bool:
+        """Whether perturbed answers are the bytes that a device sent."""
+        return self.format == "parquet" or self.cells == "hexadecimal"
+
+    def domain(self, field: Field) -> list[str]:
+        """Return the categories of a field as texts of cells and headers."""
+        return categories_in(self.published, field, self.words)
+
+    def names(self) -> list[str]:
+        """Return the names of the design's columns, none of which another column has."""
+        taken = {field.name for field in self.published.layout.fields}
+        wanted = () if self.weights is None else self.weights.names
+        return [f"{name}_of_design" if name in taken else name for name in wanted]
+
+
+def _table(table: _Table, shuffled: _Rows, debiasing: Mapping[str, RowWeights]) -> Iterator[bytes]:
     """Yield a table of records, in the order of `shuffled`, which is closed at the end.
 
     Columns are named as the manifest spells them: ``attribute`` in records, and
-    ``attribute=category`` otherwise. In records, an attribute in clear is its category, and a
-    perturbed attribute the bytes that the device sent; CSV has them in hexadecimal. A block of
-    several questions is one column in records, of its name; it has an indicator for each
-    combination, ``block=answer & answer``. Debiased columns are those of its questions.
+    ``attribute=category`` otherwise. In records, an attribute in clear is its category. A perturbed
+    attribute is the bytes that the device sent in Parquet; in CSV by GRR a category, by other
+    protocols a 0/1 column for each category, and in hexadecimal for who asks. A block of several
+    questions is one column in records, of its name; it has an indicator for each combination,
+    ``block=answer & answer``. Debiased columns are those of its questions.
 
     Parquet's schema metadata holds the survey's digest (``hushpoll.digest``), its canonical
     manifest (``hushpoll.manifest``) and what the columns are (``hushpoll.content``).
     """
     import pyarrow as pa
 
-    schema = _schema(published, format, content)
-    cell = escaped if format == "csv" and not raw else str
-    header = pa.schema([field.with_name(cell(field.name)) for field in schema], schema.metadata)
-    domains = {
-        attribute.name: [cell(category) for category in attribute.domain]
-        for attribute in published.attributes
-    }
+    schema = _schema(table)
+    header = pa.schema(
+        [field.with_name(table.text(field.name)) for field in schema], schema.metadata
+    )
     pieces = _Pieces()
     rows = max(1, CELLS // len(schema))
     with closing(shuffled):
-        writer = _writer(pieces, header, format)
+        writer = _writer(pieces, header, table.format)
         for block in shuffled:
             for start in range(0, len(block), rows):
-                part = Records.trusted(published, block[start : start + rows])
-                arrays = list(_columns(part, domains, format, content))
+                part = Records.trusted(table.published, block[start : start + rows])
+                arrays = list(_columns(table, part, debiasing))
                 writer.write_table(pa.Table.from_arrays(arrays, schema=header))
                 if piece := pieces.take():
                     yield piece
@@ -315,30 +439,49 @@ def _writer(pieces: _Pieces, schema: Any, format: str) -> _Writer:
     return as_text
 
 
-def _schema(published: Published, format: str, content: str) -> Any:
+def _schema(table: _Table) -> Any:
     import pyarrow as pa
 
-    if content == "records":
-        fields = [
-            pa.field(field.name, _record_type(field, format), nullable=field.mask is not None)
+    published, content = table.published, table.content
+    kinds = {WEIGHT: pa.float64(), STRATUM: pa.string(), STRATUM_SIZE: pa.float64()}
+    wanted = () if table.weights is None else table.weights.names
+    fields = [pa.field(name, kinds[of]) for name, of in zip(table.names(), wanted, strict=True)]
+    if content == "records" and table.as_sent:
+        fields += [
+            pa.field(field.name, _record_type(field, table.format), nullable=field.mask is not None)
             for field in published.layout.fields
         ]
+    elif content == "records":
+        for field in published.layout.fields:
+            if is_code(field):
+                kind = pa.string() if table.cells == "labels" else pa.int32()
+                fields.append(pa.field(field.name, kind, nullable=field.mask is not None))
+            else:
+                fields += _of_categories(table, field, pa.uint8())
     elif content == "indicators":
-        fields = [
-            pa.field(f"{field.name}={category}", pa.uint8(), nullable=field.mask is not None)
-            for field in published.layout.fields
-            for category in categories_of(published, field)
-        ]
+        for field in published.layout.fields:
+            fields += _of_categories(table, field, pa.uint8())
     else:
-        fields = [
+        fields += [
             pa.field(f"{attribute.name}={category}", pa.float64(), nullable=bool(attribute.draw))
-            for attribute in published.attributes
-            for category in attribute.domain
+            for attribute, domain in zip(published.attributes, table.words.domains, strict=True)
+            for category in domain
         ]
     return pa.schema(
         fields,
         metadata=schema_metadata(published, content),
     )
+
+
+def _of_categories(table: _Table, field: Field, kind: Any) -> list[Any]:
+    """Return a column for each category of a field."""
+    import pyarrow as pa
+
+    domain: Sequence[object] = table.domain(field)
+    if table.content == "records" and table.cells == "codes":
+        domain = range(len(domain))
+    nullable = field.mask is not None
+    return [pa.field(f"{field.name}={one}", kind, nullable=nullable) for one in domain]
 
 
 def _record_type(field: Field, format: str) -> Any:
@@ -347,13 +490,13 @@ def _record_type(field: Field, format: str) -> Any:
     return reported_type(field) if format == "parquet" else pa.string()
 
 
-def _columns(
-    records: Records, domains: Mapping[str, Sequence[str]], format: str, content: str
-) -> Iterator[Any]:
-    published = records.published
+def _columns(table: _Table, records: Records, debiasing: Mapping[str, RowWeights]) -> Iterator[Any]:
+    published, content = table.published, table.content
+    if table.weights is not None:
+        yield from _of_design(table, records, table.weights)
     if content == "records":
         for field in published.layout.fields:
-            yield _reported(records, field, domains, format)
+            yield from _of_record(table, records, field)
         return
     if content == "indicators":
         for field in published.layout.fields:
@@ -361,15 +504,28 @@ def _columns(
         return
     for attribute in published.attributes:
         (field,) = fields_of(published, [attribute.name])
-        yield from _answered(records, field, partial(_debiased, attribute.name))
+        weights = debiasing.get(attribute.name)
+        yield from _answered(records, field, partial(_debiased, attribute.name, weights))
+
+
+def _of_design(table: _Table, records: Records, weights: RecordWeights) -> Iterator[Any]:
+    import pyarrow as pa
+
+    for name, column in weights.columns(records).items():
+        if name == STRATUM:
+            called = pa.array([table.text(one) for one in weights.strata], pa.string())
+            strata = pa.DictionaryArray.from_arrays(pa.array(column), called)
+            yield strata.dictionary_decode()
+        else:
+            yield pa.array(column)
 
 
 def _indicators(name: str, records: Records) -> npt.NDArray[Any]:
     return records.indicators_of(records.published.layout.field(name))
 
 
-def _debiased(name: str, records: Records) -> npt.NDArray[Any]:
-    return records.debiased(name)
+def _debiased(name: str, weights: RowWeights | None, records: Records) -> npt.NDArray[Any]:
+    return records.debiased(name) if weights is None else weights.rows(records)
 
 
 def _answered(
@@ -390,18 +546,29 @@ def _answered(
         yield pa.array(cells, mask=~chosen)
 
 
-def _reported(
-    records: Records,
-    field: Field,
-    domains: Mapping[str, Sequence[str]],
-    format: str,
-) -> Any:
+def _of_record(table: _Table, records: Records, field: Field) -> Iterator[Any]:
     import pyarrow as pa
 
+    if not table.as_sent and not is_code(field):
+        yield from _answered(records, field, partial(_indicators, field.name))
+        return
+    if not table.as_sent or (field.oracle is None and table.format == "csv"):
+        codes = codes_of(records, field)
+        chosen = None if field.mask is None else answered(records.rows, field)
+        numbers = pa.array(np.nan_to_num(codes).astype(np.int32), mask=_not(chosen))
+        if table.cells == "codes":
+            yield numbers
+            return
+        cells = pa.array([table.text(one) for one in table.domain(field)], pa.string())
+        yield pa.DictionaryArray.from_arrays(numbers, cells).dictionary_decode()
+        return
     column = reported(records, field)
-    if format == "parquet":
-        return column
-    if field.oracle is None:
-        cells = pa.array(domains[field.name], pa.string())
-        return pa.DictionaryArray.from_arrays(column.indices, cells).dictionary_decode()
-    return pa.array([None if row is None else row.hex() for row in column.to_pylist()], pa.string())
+    if table.format == "parquet":
+        yield column
+        return
+    cells = [None if row is None else row.hex() for row in column.to_pylist()]
+    yield pa.array(cells, pa.string())
+
+
+def _not(chosen: npt.NDArray[np.bool_] | None) -> npt.NDArray[np.bool_] | None:
+    return None if chosen is None else ~chosen

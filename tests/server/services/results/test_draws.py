@@ -83,7 +83,9 @@ def test_an_export_has_no_cells_for_blocks_that_were_not_chosen(site, records):
             of = column.partition("=")[0]
             missing = table.column(column).null_count
             assert (missing > 0) == (of in ("age", "smokes", "sleep")), (content, column)
-    text = site.get(f"{VERSION}/records", query_string={"format": "csv"}).text
+    text = site.get(
+        f"{VERSION}/records", query_string={"format": "csv", "cells": "hexadecimal"}
+    ).text
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 300
     assert all(sum(row[name] != "" for name in ("age", "smokes", "sleep")) == 2 for row in rows)

@@ -1,0 +1,179 @@
+"""Weights of single records by what they have in clear, as columns of a file for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from hushpoll_analysis.records.records import Records
+from hushpoll_analysis.survey_design.design import SurveyDesign, Target, checked
+from hushpoll_analysis.survey_design.raking import Grouping, NotCalibrated, rake
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.survey.published import Published
+
+Array = npt.NDArray[np.float64]
+WEIGHT: Final = "weight"
+STRATUM: Final = "stratum"
+STRATUM_SIZE: Final = "stratum_size"
+MOST_CELLS: Final = 1 << 20
+
+
+@dataclass(frozen=True)
+class RecordWeights:
+    """What a record's answers in clear say of its place in a design.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        In clear; a cell is an answer to each.
+    shape : tuple of int
+        Categories of each.
+    weight : f64[cells]
+        People for whom a record of the cell stands, or in proportion to them.
+    stratum : int64[cells] or None
+        Number of the stratum, from 0.
+    strata : tuple of str
+        What each is called.
+    sizes : f64[strata] or None
+        People in each.
+    """
+
+    attributes: tuple[str, ...]
+    shape: tuple[int, ...]
+    weight: Array
+    stratum: npt.NDArray[np.int64] | None = None
+    strata: tuple[str, ...] = ()
+    sizes: Array | None = None
+
+    @classmethod
+    def of(
+        cls, published: Published, design: SurveyDesign, parts: Iterable[Records]
+    ) -> RecordWeights:
+        """Return the weights that a design gives to records.
+
+        They are the design's own weights, times what its strata and margins ask for.
+
+        Parameters
+        ----------
+        published : Published
+            The survey.
+        design : SurveyDesign
+            Weights, strata and margins, all of attributes in clear.
+        parts : iterable of Records
+            All records, read once.
+
+        Raises
+        ------
+        InvalidParameter
+            As :func:`hushpoll_analysis.survey_design.design.checked`; for a margin of a perturbed
+            attribute, or margins that no factors give.
+        """
+        names = _attributes(published, design)
+        others = [one.name for one in published.attributes if one.name not in names]
+        if not names or not others:
+            raise InvalidParameter(
+                "the design names no attribute, or all of them; give weights, strata or margins of "
+                "some attributes in clear",
+                field="design",
+            )
+        plan = checked(design, published, others[0])
+        shape = tuple(published.attribute(name).k for name in names)
+        size = int(np.prod(shape))
+        if size > MOST_CELLS:
+            raise InvalidParameter(
+                f"the design has {size:,} cells, and at most {MOST_CELLS:,} are taken; name fewer "
+                "attributes",
+                field="design",
+            )
+        counts = np.zeros(size)
+        for part in parts:
+            counts += np.bincount(_places(part, names, shape), minlength=size)
+        base = np.ones(size)
+        if plan.weights is not None:
+            base = _over(plan.weights, plan.weights.shares.ravel(), names, shape)
+        total = float(base @ counts)
+        if not total > 0:
+            raise InvalidParameter(
+                "all weights are 0, so no record counts; give some records a weight above 0",
+                field="weights",
+            )
+        margins = [
+            Grouping(_category(target, names, shape), target.shares.ravel())
+            for target in plan.targets
+        ]
+        factor = np.ones(size)
+        if margins:
+            try:
+                factor = rake(base * counts / total, margins, plan.bounds).factor
+            except NotCalibrated as error:
+                target = plan.targets[error.margin]
+                raise InvalidParameter(
+                    f"no weights give the shares of {' and '.join(target.attributes)}: a category "
+                    "that has a share has no record, or the margins cannot hold together; merge "
+                    "categories, or leave a margin out",
+                    field="margins",
+                ) from error
+        scale = 1.0 if plan.population is None else plan.population / total
+        weight = base * factor * scale
+        if plan.strata is None:
+            return cls(names, shape, weight)
+        stratum = _category(plan.strata, names, shape)
+        domains = [published.attribute(name).domain for name in plan.strata.attributes]
+        called = [
+            " & ".join(domain[code] for domain, code in zip(domains, codes, strict=True))
+            for codes in np.ndindex(*plan.strata.shares.shape)
+        ]
+        return cls(names, shape, weight, stratum, tuple(called), plan.strata.shares.ravel())
+
+    def columns(self, records: Records) -> Mapping[str, npt.NDArray[Any]]:
+        """Return the columns of records by name; strata as their numbers."""
+        place = _places(records, self.attributes, self.shape)
+        found: dict[str, npt.NDArray[Any]] = {WEIGHT: self.weight[place]}
+        if self.stratum is not None and self.sizes is not None:
+            found[STRATUM] = self.stratum[place].astype(np.int32)
+            found[STRATUM_SIZE] = self.sizes[self.stratum[place]]
+        return found
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns."""
+        return (WEIGHT,) if self.stratum is None else (WEIGHT, STRATUM, STRATUM_SIZE)
+
+
+def _attributes(published: Published, design: SurveyDesign) -> tuple[str, ...]:
+    """Return the attributes that a design names, which must be in clear."""
+    parts = [*design.margins, *filter(None, (design.strata, design.weights))]
+    names = tuple(dict.fromkeys(name for part in parts for name in part.attributes))
+    for name in names:
+        if published.attribute(name).oracle is not None:
+            raise InvalidParameter(
+                f"the design names {name}, which is perturbed: a weight of single records would "
+                "carry its noise; give attributes in clear, or use hushpoll weight, which weighs "
+                "by perturbed ones as well",
+                field="design",
+            )
+    return names
+
+
+def _places(
+    records: Records, names: tuple[str, ...], shape: tuple[int, ...]
+) -> npt.NDArray[np.int64]:
+    codes = tuple(records.codes(name) for name in names)
+    return np.ravel_multi_index(codes, shape).astype(np.int64)
+
+
+def _category(
+    target: Target, names: tuple[str, ...], shape: tuple[int, ...]
+) -> npt.NDArray[np.int64]:
+    """Return for each cell the place of its category in a target."""
+    codes = dict(zip(names, np.unravel_index(np.arange(int(np.prod(shape))), shape), strict=True))
+    of_target = tuple(codes[name] for name in target.attributes)
+    return np.ravel_multi_index(of_target, target.shares.shape).astype(np.int64)
+
+
+def _over(target: Target, values: Array, names: tuple[str, ...], shape: tuple[int, ...]) -> Array:
+    return np.asarray(values[_category(target, names, shape)])
