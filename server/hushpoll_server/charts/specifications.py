@@ -33,6 +33,7 @@ from hushpoll_server.charts.standing_alone import (
     values_of,
     with_words,
 )
+from hushpoll_server.translations.speech import in_marks, percent_sign, say
 from hushpoll_shared.querying.possible import SHARES, Possible, cut_ends
 
 MOST_ROWS: Final = 50
@@ -241,7 +242,11 @@ def cross_table_chart(
                 "type": "nominal",
                 "sort": None,
                 "scale": {"domain": list(of_columns.values()), "paddingInner": 0.05},
-                "title": [f"Rows: {a}", f"Columns: {b}", ""],
+                "title": [
+                    say("Rows: {question}", question=a),
+                    say("Columns: {question}", question=b),
+                    "",
+                ],
                 "axis": axis
                 | above
                 | {"orient": "top", "labelAngle": 0, "labelLimit": step, "labelOverlap": False}
@@ -252,8 +257,8 @@ def cross_table_chart(
                 "type": "quantitative",
                 "scale": {"domain": [0, largest], "range": [0.04, 1]},
                 "legend": {
-                    "title": "share",
-                    "labelExpr": "format(100 * datum.value, '~g') + ' %'",
+                    "title": say("share"),
+                    "labelExpr": _percent_expression(),
                     "tickCount": 4,
                     "orient": "bottom",
                 },
@@ -359,8 +364,8 @@ def as_too_noisy(chart: Chart) -> Chart:
 
     Its sentence names no estimate and counts no interval.
     """
-    words = replace(chart.words, title="Too noisy to tell")
-    return replace(chart, words=words, sentence=TOO_NOISY_WORDS)
+    words = replace(chart.words, title=say("Too noisy to tell"))
+    return replace(chart, words=words, sentence=say(TOO_NOISY_WORDS))
 
 
 def told(chart: Chart, title: str, question: str, *foot: str) -> Chart:
@@ -442,6 +447,11 @@ def _domain(values: Iterable[float]) -> list[float]:
     ends = [0.0, *values]
     low, high = math.floor(20 * min(ends)) / 20, math.ceil(20 * max(ends)) / 20
     return [low, max(high, low + 0.05)]
+
+
+def _percent_expression() -> str:
+    """Return what writes a number of percent on a legend."""
+    return f"replace(format(100 * datum.value, '~g'), '.', '{in_marks('0.5')[1]}') + '{percent_sign()}'"
 
 
 def _full(labels: Mapping[str, str]) -> dict[str, str]:
