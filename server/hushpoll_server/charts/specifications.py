@@ -63,6 +63,8 @@ LIGHT: Final = {
 }
 
 
+# A title is a text of the picture, which needs no name of its own in English.
+_TITLES: Final = re.compile(r'(<g class="mark-text role-title-[a-z]+") aria-label="[^"<>]*"')
 # Of elements alone: a text of the data has no < in SVG.
 _ROLES: Final = re.compile(
     r'(<g class="[^"<>]*") role="graphics-[a-z]+" aria-roledescription="[^"<>]*"'
@@ -407,7 +409,7 @@ def as_one_image(svg: str) -> str:
 
     A page names the picture as a whole, and has the figures in a table.
     """
-    plain = _ROLES.sub(r"\1", svg)
+    plain = _TITLES.sub(r"\1", _ROLES.sub(r"\1", svg))
     return plain.replace(f'font-family="{MEASURED}"', f'font-family="{SHOWN}"')
 
 
@@ -451,7 +453,8 @@ def _domain(values: Iterable[float]) -> list[float]:
 
 def _percent_expression() -> str:
     """Return what writes a number of percent on a legend."""
-    return f"replace(format(100 * datum.value, '~g'), '.', '{in_marks('0.5')[1]}') + '{percent_sign()}'"
+    number = f"replace(format(100 * datum.value, '~g'), '.', '{in_marks('0.5')[1]}')"
+    return f"{number} + '{percent_sign()}'"
 
 
 def _full(labels: Mapping[str, str]) -> dict[str, str]:

@@ -103,12 +103,19 @@ def _fakes(estimates: Mapping[str, Any]) -> Iterator[str]:
         return
     worst = sorted(parts, reverse=True)[:_MOST_NAMED]
     named = ", ".join(f"{name} {in_marks(f'{100 * raised:.1f}')}" for raised, name, _ in worst)
-    text = (
-        "If {share} of the reports were fake, the share of a category could be raised by so many "
-        "percentage points: {questions}."
-        if len(parts) <= _MOST_NAMED
-        else "If {share} of the reports were fake, the share of a category could be raised by so "
-        "many percentage points (the {number} largest): {questions}."
-    )
     share = in_marks(f"{100 * parts[0][2]:g} %")
-    yield say(text, share=share, number=_MOST_NAMED, questions=named)
+    if len(parts) <= _MOST_NAMED:
+        yield say(
+            "If {share} of the reports were fake, the share of a category could be raised by so "
+            "many percentage points: {questions}.",
+            share=share,
+            questions=named,
+        )
+    else:
+        yield say(
+            "If {share} of the reports were fake, the share of a category could be raised by so "
+            "many percentage points (the {number} largest): {questions}.",
+            share=share,
+            number=_MOST_NAMED,
+            questions=named,
+        )

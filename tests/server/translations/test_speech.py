@@ -9,6 +9,8 @@ from string import Formatter
 
 import pytest
 
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.charts import figures
 from hushpoll_server.charts.sentences import TOO_NOISY_WORDS
 from hushpoll_server.pages import public_results
 from hushpoll_server.reports import captions, headlines, page, promise, summaries
@@ -17,6 +19,12 @@ from hushpoll_server.translations.speech import (
     ENGLISH,
     LANGUAGES,
     catalogue,
+    check_language,
+    counted,
+    said,
+    say,
+    speaking,
+    whole,
 )
 
 OTHERS = [one for one in LANGUAGES if one != ENGLISH]

@@ -34,8 +34,8 @@ log = get_logger(__name__)
 MOST_BYTES: Final = 16 * 2**20
 """Of a page, and of a bundle."""
 
-KEPT: Final = 16
-"""Publications whose files are kept in memory."""
+KEPT: Final = 8
+"""Publications, each in one language, whose files are kept in memory."""
 
 BUNDLE: Final = "bundle.zip"
 
