@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Final, TypeVar
 
 import numpy as np
-from flask import Response
+from flask import Response, request
 
 from hushpoll_analysis.estimates.cross_table import CrossTable
 from hushpoll_analysis.multiplicity.dependencies import is_tested
 from hushpoll_analysis.ordered.answered import has_shares_among
+from hushpoll_analysis.ordered.bins import binned, has_bins
 from hushpoll_analysis.ordered.scales import is_ordered
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.rows import Cell, Share
@@ -42,6 +44,7 @@ from hushpoll_server.dashboard.relating.subgroups import (
     table_among,
 )
 from hushpoll_server.dashboard.select_alls import (
+    found_by,
     gathered,
     labels_of,
     questions_of,
@@ -86,6 +89,7 @@ from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.wire.documents import JobDocument
 
 SORTS: Final = {"order": "the questionnaire", "share": "share, largest first", "name": "name"}
+DETAILS: Final = {"bins": "put together", "all": "each by itself"}
 # Those that the kept counts suffice for.
 ESTIMATORS: Final = tuple(
     name for name, terms in ESTIMATOR_TERMS.items() if not terms.needs_records
@@ -95,6 +99,8 @@ SHARES: Final = {"all": "of all people", "row": "of each row", "column": "of eac
 ALPHA: Final = 0.05
 # Of one page; the others have their tables, and a page of their own.
 MOST_CHARTS: Final = 8
+# Questions of a list to choose from; of more a field finds some by their words.
+MOST_LISTED: Final = 12
 # Tables of three questions that are listed.
 MOST_TABLES: Final = 10
 
@@ -102,6 +108,7 @@ C = TypeVar("C", bound=Cell)
 _CHOICES: Final[dict[str, Any]] = {
     "confidences": CONFIDENCES,
     "sorts": SORTS,
+    "details": DETAILS,
     "estimators": ESTIMATORS,
     "shares": SHARES,
 }
@@ -113,9 +120,14 @@ def estimates(name: str, version: int) -> Response:
     """Show the shares of every question, or of one."""
     row = reached(name, version, Role.READER)
     published = asked_of(row)
-    chosen, groups = _chosen(published)
+    questions = questions_of(published)
+    words = request.args.get("find", "").strip()
+    found = found_by(words, questions)
+    by_words = words and len(found) == 1 and not request.args.get("attribute")
+    chosen, groups = _chosen(published, found[0] if by_words else None)
     frame = of_survey(row, "estimates")
-    frame |= {"chosen": chosen, "questions": questions_of(published), "groups": groups}
+    frame |= {"chosen": chosen, "questions": questions, "groups": groups}
+    frame |= {"words": words, "searched": len(questions) > MOST_LISTED}
     # Other pages are about attributes, and a select-all is none.
     names = {one.name for one in published.attributes}
     frame |= {
@@ -129,9 +141,12 @@ def estimates(name: str, version: int) -> Response:
     wanted = [
         attribute
         for attribute in gathered(answer["attributes"], published)
-        if chosen["attribute"] in ("", attribute["name"])
+        if chosen["attribute"] in ("", attribute["name"]) and attribute["name"] in found
     ]
     figures = [_figure(attribute, answer, chosen, published) for attribute in wanted]
+    if chosen["detail"] == "bins" and _has_means(chosen):
+        for figure in figures[:MOST_CHARTS]:
+            _put_into_bins(figure, row, published, answer, chosen)
     for place, figure in enumerate(figures):
         if place < MOST_CHARTS and figure["chart"] is not None:
             figure["svg"] = inline(figure["chart"], f"shows-{place}")
@@ -202,6 +217,7 @@ def _chosen(
     chosen |= {
         "sort": choice("sort", SORTS),
         # Among a group there is no other estimator.
+        "detail": choice("detail", DETAILS),
         "estimator": UNBIASED if chosen["among"] else choice("estimator", ESTIMATORS),
         "confidence": choice("confidence", CONFIDENCES, "0.95"),
     }
@@ -535,8 +551,48 @@ def _figure(
         )
         chart = told(chart, title, question, *foot)
         title = chart.words.title
-    found = {"attribute": attribute, "rows": rows, "chart": chart, "noisy": noisy, "svg": None}
+    found = {
+        "bins": None,
+        "attribute": attribute,
+        "rows": rows,
+        "chart": chart,
+        "noisy": noisy,
+        "svg": None,
+    }
     return {**found, "title": title or CANNOT_TELL, **beside_shares(None, None)}
+
+
+def _put_into_bins(
+    figure: dict[str, Any],
+    row: VersionRow,
+    published: Published,
+    answer: Mapping[str, Any],
+    chosen: Mapping[str, str],
+) -> None:
+    """Show many numbers in a few bins, whose shares are among those who answered."""
+    name = figure["attribute"]["name"]
+    asked = {one.name: one for one in published.attributes}.get(name)
+    if asked is None or not has_bins(asked):
+        return
+    source = services().analysis.source(row, may_export=may_export(row))
+    confidence = float(chosen["confidence"])
+    found = binned(source, name, confidence=confidence)
+    rows = [
+        Share(category=one.label, frequency=one.share.value, lower=one.share.lower,
+              upper=one.share.upper)
+        for one in found.bins
+    ]  # fmt: skip
+    if not all(math.isfinite(row["frequency"]) for row in rows):
+        return
+    first = headline_row(None, rows)
+    title = of_share(first["category"], first["frequency"], first["lower"], first["upper"])
+    question = questions_of(published)[name]
+    chart = estimates_chart(
+        question, rows, confidence=confidence, total=len(rows), main=first["category"]
+    )
+    chart = as_too_noisy(chart) if found.noisy else chart
+    chart = told(chart, title, question, *foot_of(published, answer["n"], confidence))
+    figure |= {"chart": chart, "title": chart.words.title, "noisy": found.noisy, "bins": rows}
 
 
 def _cut(figures: Sequence[Mapping[str, Any]], size: Ends | None) -> str:

@@ -227,5 +227,9 @@ def _pattern(text: str) -> re.Pattern[str]:
             form += f"(?P={part})"
         else:
             names.add(part)
-            form += rf"(?P<{part}>[\d.,]+)" if part.startswith("number") else rf"(?P<{part}>(?:(?!\. ).)+?)"
+            form += (
+                rf"(?P<{part}>[\d.,]+)"
+                if part.startswith("number")
+                else rf"(?P<{part}>(?:(?!\. ).)+?)"
+            )
     return re.compile(form, re.DOTALL)

@@ -24,9 +24,9 @@ CODES = (
 )
 SAME = {
     "de": f"{CODES} band fair fairness link median negative person quantile was",
-    "fr": f"{CODES} audit audits change conclusion disparate groups intervals local page part parts point "
-    "points population positive possible protection publication quantile quantiles question "
-    "questions rare script source",
+    "fr": f"{CODES} audit audits change conclusion disparate distribution groups intervals local "
+    "page part parts point points population positive possible protection publication quantile "
+    "quantiles question questions rare script source",
     "es": f"{CODES} error factor local odds script",
 }
 """Words that are the same in English."""
