@@ -7,6 +7,7 @@ scale alone, never from estimates.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -49,6 +50,13 @@ class Bin:
 
     label: str
     share: Bounded
+
+    @property
+    def known(self) -> bool:
+        """Whether the records give a share with both ends."""
+        return all(
+            math.isfinite(one) for one in (self.share.value, self.share.lower, self.share.upper)
+        )
 
 
 @dataclass(frozen=True)
@@ -93,7 +101,8 @@ def binned(source: Source, attribute: str, *, confidence: float) -> Bins:
     named = zip(places, shares, strict=True)
     return Bins(
         tuple(Bin(_label(scale, chosen), share) for chosen, share in named),
-        noisy=half > share_tells(len(places)),
+        # a half-width that is no number tells nothing
+        noisy=not half <= share_tells(len(places)),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Final, TypeVar
@@ -582,7 +581,7 @@ def _put_into_bins(
               upper=one.share.upper)
         for one in found.bins
     ]  # fmt: skip
-    if not all(math.isfinite(row["frequency"]) for row in rows):
+    if not all(one.known for one in found.bins):
         return
     first = headline_row(None, rows)
     title = of_share(first["category"], first["frequency"], first["lower"], first["upper"])

@@ -93,7 +93,7 @@ def test_field_finds_questions_by_their_words_where_there_are_many(site, visit):
     ]  # fmt: skip
     more = [{**asked[0], "name": f"m{place}", "question": f"More {place}"} for place in range(5)]
     published = site.publish(
-        attributes=[*asked, *more], epsilon="30", protected=None, minimum_batch=1,
+        attributes=[*asked, *more], epsilon="5", protected=None, minimum_batch=1,
         release="immediate",
     )  # fmt: skip
     for _ in range(4):

@@ -35,7 +35,7 @@ def told(text: str) -> str:
     ("value", "lower", "upper", "words"),
     [
         (0.25, 0.17, 0.34, "Yes: 25 % (17 to 34 %)"),
-        (0.0, -0.02, 0.02, "Yes: 0.0 % (0.0 to 2.0 %)"),
+        (0.0, -0.02, 0.02, "Yes: 0 % (0 to 2 %)"),
         (1.0, 0.95, 1.02, "Yes: 100 % (95 to 100 %)"),
         (-0.03, -0.09, 0.03, "Yes: about 0 % (0 to 3 %)"),
         (1.04, 0.9, 1.2, "Yes: about 100 % (90 to 100 %)"),
@@ -97,8 +97,11 @@ def source():
         (Ordered(attribute="c"), "Mean 1.00 (0.93 to 1.07)"),
         (Answered(attribute="c"), "0: 33 % (30 to 37 %)"),
         (CrossTable(a="a", b="b"), "Largest share, y and v: 68 % (64 to 71 %)"),
-        (Conditional(of="b", given="a"), "v: 90 % (87 to 92 %) among y"),
-        (Conditional(of="b", given="a", reference="x"), "v: 80 points more among y than among x"),
+        (Conditional(of="b", given="a"), "u: 90 % (85 to 94 %) among x"),
+        (
+            Conditional(of="b", given="a", reference="x"),
+            "u: 80 points less among y than among x (75 to 84)",
+        ),
         (Independence(a="a", b="b"), "The two go together"),
         (Independence(a="b", b="s"), TOO_NOISY),
         (Dependencies(), "1 of 6 pairs of questions goes together; 3 are too noisy to tell"),
