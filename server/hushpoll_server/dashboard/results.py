@@ -56,6 +56,7 @@ from hushpoll_server.dashboard.surveys import (
     of_survey,
     reached,
 )
+from hushpoll_server.dashboard.waves import waves_of
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.captions import foot_of, how_to_read_bands
@@ -157,6 +158,16 @@ def estimates(name: str, version: int) -> Response:
             figure.update(beside_shares(*beside))
             if headline:
                 figure["title"] = headline
+    waves = None
+    if len(figures) == 1 and _has_means(chosen) and not figures[0]["noisy"]:
+        (only,) = figures
+        if only["attribute"]["name"] in names and only["about"] and not only["bins"]:
+            waves = waves_of(
+                row,
+                only["attribute"]["name"],
+                only["about"],
+                confidence=float(chosen["confidence"]),
+            )
     terms = ESTIMATOR_TERMS[chosen["estimator"]]
     size = size_of_group(row, chosen) if chosen["among"] else None
     return page(
@@ -165,6 +176,7 @@ def estimates(name: str, version: int) -> Response:
         answer=answer,
         size=size,
         figures=figures,
+        waves=waves,
         cut=_cut(figures, size),
         numbers=[one.name for one in published.perturbed if one.number is not None],
         most_charts=MOST_CHARTS,
@@ -525,13 +537,14 @@ def _figure(
         if row["frequency"] is not None
     ]
     chart: Chart | None = None
-    title = ""
+    title = about = ""
     name = attribute["name"]
     parts = ("shares",) if chosen["among"] else options_of(published, attribute["name"])
     noisy = any(part_is_noisy(answer["verdict"], part) for part in parts)
     if known:
         one = {asked.name: asked for asked in published.attributes}.get(name)
         first = headline_row(one, known)
+        about = first["category"]
         title = of_share(first["category"], first["frequency"], first["lower"], first["upper"])
         question = questions_of(published)[name]
         chart = estimates_chart(
@@ -551,6 +564,7 @@ def _figure(
         chart = told(chart, title, question, *foot)
         title = chart.words.title
     found = {
+        "about": about,
         "bins": None,
         "attribute": attribute,
         "rows": rows,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from hushpoll_server.translations.speech import said
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.wording import Wording
@@ -68,7 +68,7 @@ class SurveyWords:
         """Return what a category is called; one of merged categories has its own name."""
         return self.answers[name].get(category, category)
 
-    def results(self, results: Mapping[str, Any]) -> dict[str, Any]:
+    def results(self, results: JsonObject) -> JsonMembers:
         """Return the numbers of a report with its answers in these words."""
         estimates = results["estimates"]
         return {
@@ -87,14 +87,14 @@ class SurveyWords:
             "cross_tables": [self._cross_table(one) for one in results["cross_tables"]],
         }
 
-    def _attribute(self, one: Mapping[str, Any]) -> dict[str, Any]:
+    def _attribute(self, one: JsonObject) -> JsonMembers:
         rows = [
             {**row, "category": self.answer(one["name"], row["category"])}
             for row in one["categories"]
         ]
         return {**one, "categories": rows}
 
-    def _cross_table(self, one: Mapping[str, Any]) -> dict[str, Any]:
+    def _cross_table(self, one: JsonObject) -> JsonMembers:
         a, b = one["a"], one["b"]
         cells = [
             {**cell, "a": self.answer(a, cell["a"]), "b": self.answer(b, cell["b"])}

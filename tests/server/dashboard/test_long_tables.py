@@ -72,7 +72,7 @@ def test_many_numbers_are_shown_in_bins_and_each_by_itself_on_request(site, visi
     for answer in (21, 22, 23, 35, 36, 37, 38, 51):
         site.send(published, encoded(published, {"age": str(answer), "coin": "a"}))
     site.services.sealing.sweep(site.services.surveys.now())
-    ada = visit("ada", work="editor")
+    ada = visit("ada", work="analyst")
     path = "/surveys/work/versions/1/estimates?attribute=age"
     binned = ada.get(path).text
     assert "Of those who answered, in bins of neighbouring numbers." in binned
@@ -115,3 +115,29 @@ def test_field_finds_questions_by_their_words_where_there_are_many(site, visit):
     assert by_name.count('<section class="result"') == 1
     none = ada.get(f"{path}?find=zebra").text
     assert "No question has the words" in none
+
+
+def test_question_is_shown_over_all_versions_that_ask_it_with_the_same_answers(site, visit):
+    likes = {"name": "likes", "role": "plain", "categories": ["yes", "no"]}
+    coin = {"name": "coin", "role": "sensitive", "protocol": "GRR", "categories": ["a", "b"]}
+    for version, yes in ((1, 60), (2, 30), (3, 90)):
+        first = likes if version != 3 else {**likes, "categories": ["yes", "no", "both"]}
+        published = site.publish(
+            version=version, attributes=[first, coin], epsilon="1", protected=None,
+            minimum_batch=1, release="immediate",
+        )  # fmt: skip
+        for answer in range(100):
+            said = "yes" if answer < yes else "no"
+            site.send(published, encoded(published, {"likes": said, "coin": "a"}))
+        site.services.sealing.sweep(site.services.surveys.now())
+    ada = visit("ada", work="analyst")
+    page = ada.get("/surveys/work/versions/2/estimates?attribute=likes").text
+    waves = page.partition("Over all versions")[2]
+    assert re.findall(r"<bdi>(Version \d)</bdi></p><p class=\"value\"><strong>(\d+)", waves) == [
+        ("Version 1", "60"),
+        ("Version 2", "30"),
+    ]
+    # one that asks with other answers stands alone
+    alone = ada.get("/surveys/work/versions/3/estimates?attribute=likes").text
+    assert "Over all versions" not in alone
+    assert "Over all versions" not in ada.get("/surveys/work/versions/2/estimates").text
