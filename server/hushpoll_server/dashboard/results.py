@@ -146,7 +146,7 @@ def estimates(name: str, version: int) -> Response:
     figures = [_figure(attribute, answer, chosen, published) for attribute in wanted]
     if chosen["detail"] == "bins" and _has_means(chosen):
         for figure in figures[:MOST_CHARTS]:
-            _put_into_bins(figure, row, published, answer, chosen)
+            _put_into_bins(figure, row, published, answer["n"], chosen)
     for place, figure in enumerate(figures):
         if place < MOST_CHARTS and figure["chart"] is not None:
             figure["svg"] = inline(figure["chart"], f"shows-{place}")
@@ -579,7 +579,7 @@ def _put_into_bins(
     figure: dict[str, Any],
     row: VersionRow,
     published: Published,
-    answer: Mapping[str, Any],
+    n: int,
     chosen: Mapping[str, str],
 ) -> None:
     """Show many numbers in a few bins, whose shares are among those who answered."""
@@ -604,7 +604,7 @@ def _put_into_bins(
         question, rows, confidence=confidence, total=len(rows), main=first["category"]
     )
     chart = as_too_noisy(chart) if found.noisy else chart
-    chart = told(chart, title, question, *foot_of(published, answer["n"], confidence))
+    chart = told(chart, title, question, *foot_of(published, n, confidence))
     figure |= {"chart": chart, "title": chart.words.title, "noisy": found.noisy, "bins": rows}
 
 

@@ -5,12 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypedDict
 
 from hushpoll_server.translations.speech import said
-from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.wording import Wording
+
+
+class _Row(TypedDict):
+    category: str
+
+
+class _Shares(TypedDict):
+    name: str
+    categories: list[_Row]
+
+
+class _Pair(TypedDict):
+    a: str
+    b: str
+
+
+class _Table(TypedDict):
+    a: str
+    b: str
+    cells: list[_Pair]
 
 
 @dataclass(frozen=True)
@@ -68,7 +88,7 @@ class SurveyWords:
         """Return what a category is called; one of merged categories has its own name."""
         return self.answers[name].get(category, category)
 
-    def results(self, results: JsonObject) -> JsonMembers:
+    def results(self, results: Mapping[str, Any]) -> dict[str, Any]:
         """Return the numbers of a report with its answers in these words."""
         estimates = results["estimates"]
         return {
@@ -87,16 +107,16 @@ class SurveyWords:
             "cross_tables": [self._cross_table(one) for one in results["cross_tables"]],
         }
 
-    def _attribute(self, one: JsonObject) -> JsonMembers:
-        rows = [
+    def _attribute(self, one: _Shares) -> _Shares:
+        rows: list[_Row] = [
             {**row, "category": self.answer(one["name"], row["category"])}
             for row in one["categories"]
         ]
         return {**one, "categories": rows}
 
-    def _cross_table(self, one: JsonObject) -> JsonMembers:
+    def _cross_table(self, one: _Table) -> _Table:
         a, b = one["a"], one["b"]
-        cells = [
+        cells: list[_Pair] = [
             {**cell, "a": self.answer(a, cell["a"]), "b": self.answer(b, cell["b"])}
             for cell in one["cells"]
         ]
