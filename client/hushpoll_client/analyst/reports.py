@@ -28,6 +28,7 @@ class ReportCalls(Calls):
         fairness: bool = True,
         results: Sequence[Query[Any]] = (),
         regressions: Sequence[str] = (),
+        language: str | None = None,
     ) -> int:
         """Fetch a report of the last release piece by piece.
 
@@ -53,6 +54,8 @@ class ReportCalls(Calls):
             What else is shown; none that compares two versions.
         regressions : sequence of str
             Ids of kept regressions that are shown.
+        language : str, optional
+            Of its words, such as ``de``; by default English.
 
         Returns
         -------
@@ -68,6 +71,7 @@ class ReportCalls(Calls):
             "fairness": "true" if fairness else "false",
             "results": ",".join(query.address() for query in results) or None,
             "regressions": ",".join(regressions) or None,
+            "language": language,
         }
         used = {field: value for field, value in params.items() if value is not None}
         path = (*version_path(name, version), "report")

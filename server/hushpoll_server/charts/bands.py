@@ -20,6 +20,7 @@ from hushpoll_server.charts.figures import (
     share_limits,
 )
 from hushpoll_server.charts.rows import Share, Unknown
+from hushpoll_server.translations.speech import say
 from hushpoll_shared.querying.possible import DIFFERENCES, SHARES, Possible, cut_ends
 
 _STEPS: Final = (0.01, 0.02, 0.04, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
@@ -114,7 +115,7 @@ def bands_of(
     for row in rows:
         value = row["frequency"]
         if value is None:
-            label, words = row["category"], "cannot tell"
+            label, words = row["category"], say("cannot tell")
             shown.append(Band(label, words, "", 0.0, 0.0, None, known=False))
             continue
         lower, upper = cut_ends(row["lower"], row["upper"], possible)
@@ -183,4 +184,4 @@ def _words(
         return share_figure(value, lower, upper), share_limits(lower, upper)
     if lower is None or upper is None:
         return percent(value), ""
-    return percent(value), f"{fixed(100 * lower, 1)} to {percent(upper)}"
+    return percent(value), say("{low} to {high}", low=fixed(100 * lower, 1), high=percent(upper))

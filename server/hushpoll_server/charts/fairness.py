@@ -13,6 +13,7 @@ from hushpoll_server.charts.bands import Band, Bands
 from hushpoll_server.charts.figures import fixed, with_minus
 from hushpoll_server.charts.rows import Metric, Specification
 from hushpoll_server.charts.specifications import LABEL_PIXELS, MOST_ROWS, Chart, base
+from hushpoll_server.translations.speech import in_marks, say
 
 WIDTH: Final = 400
 STEP: Final = 32
@@ -62,12 +63,13 @@ def _bands(fair: float, rows: Sequence[Metric]) -> Bands:
         value, lower, upper = row["value"], row["lower"], row["upper"]
         start = 0.0 if lower is None else place(lower)
         end = 100.0 if upper is None else place(upper)
-        ends = " to ".join("no bound" if one is None else fixed(one, 3) for one in (lower, upper))
+        bounds = [say("no bound") if one is None else fixed(one, 3) for one in (lower, upper)]
+        ends = say("{low} to {high}", low=bounds[0], high=bounds[1])
         shown.append(
             Band(
                 label=row["label"],
-                figure="cannot tell" if value is None else fixed(value, 3),
-                limits="no bound" if lower is None and upper is None else ends,
+                figure=say("cannot tell") if value is None else fixed(value, 3),
+                limits=say("no bound") if lower is None and upper is None else ends,
                 start=start,
                 width=round(end - start, 2),
                 dot=place(value) if value is not None and low <= value <= high else None,
@@ -77,7 +79,7 @@ def _bands(fair: float, rows: Sequence[Metric]) -> Bands:
                 above=upper is None or upper > high,
             )
         )
-    ticks = tuple((place(one), f"{with_minus(f'{one:.3g}')}") for one in (low, fair, high))
+    ticks = tuple((place(one), in_marks(with_minus(f"{one:.3g}"))) for one in (low, fair, high))
     return Bands("", tuple(shown), ticks, place(fair))
 
 
@@ -119,7 +121,7 @@ def _panel(fair: float, rows: Sequence[Metric]) -> Specification:
         "type": "quantitative",
         "title": None,
         "scale": {"domain": [low, high], "nice": False},
-        "axis": {"tickCount": 6, "format": ".2~f", "labelFlush": False},
+        "axis": {"tickCount": 6, "labelExpr": _number_expression(), "labelFlush": False},
     }
     arrow = {"type": "text", "fontSize": 13, "color": "var(--accent)", "font": "monospace"}
     return {
@@ -170,6 +172,11 @@ def _panel(fair: float, rows: Sequence[Metric]) -> Specification:
             },
         ],
     }
+
+
+def _number_expression() -> str:
+    mark = in_marks("0.5")[1]
+    return f"replace(format(datum.value, '.2~f'), '.', '{mark}')"
 
 
 def _domain(fair: float, rows: Sequence[Metric]) -> tuple[float, float]:

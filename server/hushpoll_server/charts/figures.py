@@ -10,11 +10,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from hushpoll_server.translations.speech import counted as counted_words
+from hushpoll_server.translations.speech import in_marks, percent_sign, said, say, say_html, whole
 from hushpoll_shared.querying.possible import DIFFERENCES, SHARES, Possible, cut_ends
 
 MINUS: Final = "\u2212"
 NO_BREAK: Final = "\u00a0"
-PERCENT: Final = f"{NO_BREAK}%"
 MOST_PLACES: Final = 4
 _HYPHEN: Final = re.compile(r"(?<![\w.\u2212-])-(?=\d)")
 _DECIMAL: Final = re.compile(r"(?<![\w.])([+-]?)(\d+\.\d{4})(?![\w.])")
@@ -46,12 +47,12 @@ def fixed(value: float, places: int, *, plus: bool = False) -> str:
     rounded = round(value, places) + 0.0
     if plus and rounded == 0:
         plus = False
-    return with_minus(f"{rounded:{'+' if plus else ''}.{places}f}")
+    return in_marks(with_minus(f"{rounded:{'+' if plus else ''}.{places}f}"))
 
 
 def percent(share: float, places: int = 1) -> str:
     """Return a share as a percentage."""
-    return f"{fixed(100 * share, places)}{PERCENT}"
+    return f"{fixed(100 * share, places)}{percent_sign()}"
 
 
 def points(difference: float, places: int = 1) -> str:
@@ -61,7 +62,7 @@ def points(difference: float, places: int = 1) -> str:
 
 def level(confidence: float | str) -> str:
     """Return a confidence as a percentage, such as 95 %."""
-    return f"{round(100 * float(confidence), 6):g}{PERCENT}"
+    return f"{in_marks(f'{round(100 * float(confidence), 6):g}')}{percent_sign()}"
 
 
 def share_figure(value: float, lower: float | None, upper: float | None) -> str:
@@ -70,9 +71,9 @@ def share_figure(value: float, lower: float | None, upper: float | None) -> str:
     One that falls outside 0 to 100 % is said to be about 0 or about 100 %.
     """
     if value < 0:
-        return f"about 0{PERCENT}"
+        return say("about {share}", share=f"0{percent_sign()}")
     if value > 1:
-        return f"about 100{PERCENT}"
+        return say("about {share}", share=f"100{percent_sign()}")
     return percent(value, _share_places(lower, upper))
 
 
@@ -82,21 +83,22 @@ def share_limits(lower: float | None, upper: float | None) -> str:
         return ""
     places = _share_places(lower, upper)
     low, high = cut_ends(lower, upper, SHARES)
-    return f"{fixed(100 * low, places)} to {percent(high, places)}"
+    return say("{low} to {high}", low=fixed(100 * low, places), high=percent(high, places))
 
 
 def points_figure(value: float, lower: float, upper: float) -> str:
     """Return a difference of shares with the digits that its interval supports."""
     places = places_of(100 * (upper - lower), 100)
-    said = points(min(max(value, -1.0), 1.0), places)
-    return f"{said}{NO_BREAK}point{'' if said.lstrip('+' + MINUS) == '1' else 's'}"
+    figure = points(min(max(value, -1.0), 1.0), places)
+    single = figure.lstrip("+" + MINUS) == "1"
+    return say("{figure}\u00a0point" if single else "{figure}\u00a0points", figure=figure)
 
 
 def points_limits(lower: float, upper: float) -> str:
     """Return the interval of a difference of shares, cut to what is possible."""
     places = places_of(100 * (upper - lower), 100)
     low, high = cut_ends(lower, upper, DIFFERENCES)
-    return f"{points(low, places)} to {points(high, places)}"
+    return say("{low} to {high}", low=points(low, places), high=points(high, places))
 
 
 def scale_figure(value: float, lower: float, upper: float, ends: Possible) -> str:
@@ -110,7 +112,7 @@ def scale_limits(lower: float, upper: float, ends: Possible) -> str:
     """Return the interval of a mean, cut to its scale."""
     places = places_of(upper - lower, ends[1] - ends[0])
     low, high = cut_ends(lower, upper, ends)
-    return f"{fixed(low, places)} to {fixed(high, places)}"
+    return say("{low} to {high}", low=fixed(low, places), high=fixed(high, places))
 
 
 def cell_of_shares(text: str, possible: Possible | None) -> str:
@@ -135,7 +137,7 @@ def cell_of_shares(text: str, possible: Possible | None) -> str:
     told, changed = _DECIMAL.subn(shown, text)
     if not changed or possible == DIFFERENCES:
         return with_minus(told)
-    return f"{told}{PERCENT}"
+    return f"{told}{percent_sign()}"
 
 
 def _share_places(lower: float | None, upper: float | None) -> int:
@@ -156,5 +158,11 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "level": level,
     "levels": levels,
     "true_minus": with_minus,
+    "thousands": whole,
+    "marks": in_marks,
+    "said": said,
 }
 """What templates write figures with."""
+
+GLOBALS: Final[dict[str, Callable[..., Any]]] = {"say": say_html, "counted": counted_words}
+"""What templates of reports say their texts with."""

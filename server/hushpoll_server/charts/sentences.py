@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from hushpoll_server.charts.figures import level, percent, points
 from hushpoll_server.charts.rows import BoundedShare, Share
+from hushpoll_server.translations.speech import counted, in_marks, say, whole
 from hushpoll_shared.querying.possible import DIFFERENCES, SHARES, cut_ends
 from hushpoll_shared.spelling.text import isolated
 
@@ -25,47 +26,79 @@ TOO_NOISY_WORDS: Final = "These estimates are too noisy to tell anything."
 
 def quoted(question: str) -> str:
     """Return what a question is called within a sentence: its text in quotes, its name as it is."""
-    return f"“{isolated(question)}”" if " " in question or question.endswith("?") else question
+    if " " in question or question.endswith("?"):
+        return say("“{question}”", question=isolated(question))
+    return question
 
 
 def of_estimates(attribute: str, rows: Sequence[Share], confidence: float) -> str:
     """Return the sentence under the shares of one question's categories."""
-    attribute = quoted(attribute)
+    question = quoted(attribute)
     largest = max(row["frequency"] for row in rows)
     tied = [row for row in rows if row["frequency"] == largest]
-    top = tied[0]
+    top, share = tied[0], percent(largest)
     if len(tied) > 3:
-        words = f"{len(tied)} categories of {attribute} have the same largest estimate"
-        return f"{words}, {percent(largest)}.{_widest(rows)}"
+        words = say(
+            "{number} categories of {question} have the same largest estimate, {share}.",
+            number=whole(len(tied)),
+            question=question,
+            share=share,
+        )
+        return f"{words}{_widest(rows)}"
     if len(tied) > 1:
         names = [isolated(row["category"]) for row in tied]
-        both = f"{', '.join(names[:-1])} and {names[-1]}"
-        words = f"The largest estimates of {attribute} are equal, those of {both}"
-        return f"{words}: {percent(largest)}.{_widest(rows)}"
+        words = say(
+            "The largest estimates of {question} are equal, those of {first} and {last}: {share}.",
+            question=question,
+            first=", ".join(names[:-1]),
+            last=names[-1],
+            share=share,
+        )
+        return f"{words}{_widest(rows)}"
     name = isolated(top["category"])
-    words = f"The largest estimate of {attribute} is that of {name}: {percent(largest)}"
     if top["lower"] is None or top["upper"] is None:
-        return f"{words}. This estimate has no interval."
+        return say(
+            "The largest estimate of {question} is that of {answer}: {share}. This estimate has no "
+            "interval.",
+            question=question,
+            answer=name,
+            share=share,
+        )
     lower, upper = cut_ends(top["lower"], top["upper"], SHARES)
     others = [row for row in rows if row is not top]
     low = top["lower"]
     reach = sum(row["upper"] is not None and row["upper"] >= low for row in others)
-    if reach:
-        interval, verb = ("interval", "reaches") if reach == 1 else ("intervals", "reach")
-        left_open = (
-            f" The {interval} of {reach} of the {len(others)} others {verb} into it, so these "
-            "intervals do not tell which share is the largest."
+    words = say(
+        "The largest estimate of {question} is that of {answer}: {share}, with a {level} interval "
+        "from {low} to {high}.",
+        question=question,
+        answer=name,
+        share=share,
+        level=level(confidence),
+        low=percent(lower),
+        high=percent(upper),
+    )
+    return f"{words}{_left_open(reach, len(others))}{_widest(rows)}"
+
+
+def _left_open(reach: int, others: int) -> str:
+    """Return how many other intervals reach into that of the largest estimate."""
+    if not others:
+        return ""
+    if not reach:
+        return " " + say("No other interval reaches so high.")
+    if others == 1:
+        return " " + say(
+            "The other interval reaches into it, so these intervals do not tell which share is the "
+            "larger."
         )
-        if len(others) == 1:
-            left_open = (
-                " The other interval reaches into it, so these intervals do not tell which share "
-                "is the larger."
-            )
-    else:
-        left_open = " No other interval reaches so high." if others else ""
-    return (
-        f"{words}, with a {level(confidence)} interval from {percent(lower)} to "
-        f"{percent(upper)}.{left_open}{_widest(rows)}"
+    return " " + counted(
+        reach,
+        "The interval of {number} of the {others} others reaches into it, so these intervals do "
+        "not tell which share is the largest.",
+        "The intervals of {number} of the {others} others reach into it, so these intervals do not "
+        "tell which share is the largest.",
+        others=whole(others),
     )
 
 
@@ -82,20 +115,43 @@ def of_cells(
     within = within and quoted(within)
     names = quoted(names[0]), quoted(names[1])
     if top is None:
-        return f"These reports cannot tell any share within a category of {within}."
-    estimate = "estimate" if within is None else f"estimate within a category of {within}"
-    unknown = facts.rows * facts.columns - facts.known
-    rest = f" Of {unknown} the reports cannot tell the share." if unknown else ""
-    hidden = "" if top["a"] in drawn[0] and top["b"] in drawn[1] else ", which is not drawn"
+        return say(
+            "These reports cannot tell any share within a category of {question}.", question=within
+        )
+    hidden = top["a"] not in drawn[0] or top["b"] not in drawn[1]
     lower, upper = cut_ends(top["lower"], top["upper"], SHARES)
-    row, column = isolated(top["a"]), isolated(top["b"])
-    return (
-        f"The largest {estimate} is that of {names[0]} {row} and {names[1]} {column}"
-        f"{hidden}: {percent(top['frequency'])}, with a {level(confidence)} interval from "
-        f"{percent(lower)} to {percent(upper)}. {facts.above} of {facts.known} "
-        f"intervals {'lies' if facts.above == 1 else 'lie'} above zero; of those of shares that "
-        f"are zero, about 1 in {round(2 / (1 - confidence))} does.{rest}"
+    largest = say(
+        "The largest estimate is that of {row} and {column}: {share}, with a {level} interval from "
+        "{low} to {high}."
+        if within is None
+        else "The largest estimate within a category of {question} is that of {row} and {column}: "
+        "{share}, with a {level} interval from {low} to {high}.",
+        question=within,
+        row=f"{names[0]} {isolated(top['a'])}",
+        column=f"{names[1]} {isolated(top['b'])}",
+        share=percent(top["frequency"]),
+        level=level(confidence),
+        low=percent(lower),
+        high=percent(upper),
     )
+    parts = [largest]
+    if hidden:
+        parts.append(say("It is not drawn."))
+    parts.append(
+        counted(
+            facts.above,
+            "{number} of {known} intervals lies above zero; of those of shares that are zero, "
+            "about 1 in {chance} does.",
+            "{number} of {known} intervals lie above zero; of those of shares that are zero, about "
+            "1 in {chance} does.",
+            known=whole(facts.known),
+            chance=whole(round(2 / (1 - confidence))),
+        )
+    )
+    unknown = facts.rows * facts.columns - facts.known
+    if unknown:
+        parts.append(say("Of {number} the reports cannot tell the share.", number=whole(unknown)))
+    return " ".join(parts)
 
 
 def of_differences(
@@ -129,4 +185,6 @@ def _widest(rows: Sequence[Share]) -> str:
         return ""
     widest = max(halves)
     widest_points = math.ceil(round(1000 * widest, 6)) / 10
-    return f" No interval is wider than ±{widest_points:.1f} points."
+    return " " + say(
+        "No interval is wider than ±{figure} points.", figure=in_marks(f"{widest_points:.1f}")
+    )

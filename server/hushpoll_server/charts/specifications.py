@@ -33,6 +33,7 @@ from hushpoll_server.charts.standing_alone import (
     values_of,
     with_words,
 )
+from hushpoll_server.translations.speech import in_marks, percent_sign, say
 from hushpoll_shared.querying.possible import SHARES, Possible, cut_ends
 
 MOST_ROWS: Final = 50
@@ -62,6 +63,8 @@ LIGHT: Final = {
 }
 
 
+# A title is a text of the picture, which needs no name of its own in English.
+_TITLES: Final = re.compile(r'(<g class="mark-text role-title-[a-z]+") aria-label="[^"<>]*"')
 # Of elements alone: a text of the data has no < in SVG.
 _ROLES: Final = re.compile(
     r'(<g class="[^"<>]*") role="graphics-[a-z]+" aria-roledescription="[^"<>]*"'
@@ -241,7 +244,11 @@ def cross_table_chart(
                 "type": "nominal",
                 "sort": None,
                 "scale": {"domain": list(of_columns.values()), "paddingInner": 0.05},
-                "title": [f"Rows: {a}", f"Columns: {b}", ""],
+                "title": [
+                    say("Rows: {question}", question=a),
+                    say("Columns: {question}", question=b),
+                    "",
+                ],
                 "axis": axis
                 | above
                 | {"orient": "top", "labelAngle": 0, "labelLimit": step, "labelOverlap": False}
@@ -252,8 +259,8 @@ def cross_table_chart(
                 "type": "quantitative",
                 "scale": {"domain": [0, largest], "range": [0.04, 1]},
                 "legend": {
-                    "title": "share",
-                    "labelExpr": "format(100 * datum.value, '~g') + ' %'",
+                    "title": say("share"),
+                    "labelExpr": _percent_expression(),
                     "tickCount": 4,
                     "orient": "bottom",
                 },
@@ -359,8 +366,8 @@ def as_too_noisy(chart: Chart) -> Chart:
 
     Its sentence names no estimate and counts no interval.
     """
-    words = replace(chart.words, title="Too noisy to tell")
-    return replace(chart, words=words, sentence=TOO_NOISY_WORDS)
+    words = replace(chart.words, title=say("Too noisy to tell"))
+    return replace(chart, words=words, sentence=say(TOO_NOISY_WORDS))
 
 
 def told(chart: Chart, title: str, question: str, *foot: str) -> Chart:
@@ -402,7 +409,7 @@ def as_one_image(svg: str) -> str:
 
     A page names the picture as a whole, and has the figures in a table.
     """
-    plain = _ROLES.sub(r"\1", svg)
+    plain = _TITLES.sub(r"\1", _ROLES.sub(r"\1", svg))
     return plain.replace(f'font-family="{MEASURED}"', f'font-family="{SHOWN}"')
 
 
@@ -442,6 +449,12 @@ def _domain(values: Iterable[float]) -> list[float]:
     ends = [0.0, *values]
     low, high = math.floor(20 * min(ends)) / 20, math.ceil(20 * max(ends)) / 20
     return [low, max(high, low + 0.05)]
+
+
+def _percent_expression() -> str:
+    """Return what writes a number of percent on a legend."""
+    number = f"replace(format(100 * datum.value, '~g'), '.', '{in_marks('0.5')[1]}')"
+    return f"{number} + '{percent_sign()}'"
 
 
 def _full(labels: Mapping[str, str]) -> dict[str, str]:

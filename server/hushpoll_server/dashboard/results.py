@@ -7,11 +7,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Final, TypeVar
 
 import numpy as np
-from flask import Response
+from flask import Response, request
 
 from hushpoll_analysis.estimates.cross_table import CrossTable
 from hushpoll_analysis.multiplicity.dependencies import is_tested
 from hushpoll_analysis.ordered.answered import has_shares_among
+from hushpoll_analysis.ordered.bins import binned, has_bins
 from hushpoll_analysis.ordered.scales import is_ordered
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.rows import Cell, Share
@@ -42,6 +43,7 @@ from hushpoll_server.dashboard.relating.subgroups import (
     table_among,
 )
 from hushpoll_server.dashboard.select_alls import (
+    found_by,
     gathered,
     labels_of,
     matrix_tables,
@@ -55,6 +57,7 @@ from hushpoll_server.dashboard.surveys import (
     of_survey,
     reached,
 )
+from hushpoll_server.dashboard.waves import waves_of
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.captions import foot_of, how_to_read_bands
@@ -87,6 +90,7 @@ from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.wire.documents import JobDocument
 
 SORTS: Final = {"order": "the questionnaire", "share": "share, largest first", "name": "name"}
+DETAILS: Final = {"bins": "put together", "all": "each by itself"}
 # Those that the kept counts suffice for.
 ESTIMATORS: Final = tuple(
     name for name, terms in ESTIMATOR_TERMS.items() if not terms.needs_records
@@ -96,6 +100,8 @@ SHARES: Final = {"all": "of all people", "row": "of each row", "column": "of eac
 ALPHA: Final = 0.05
 # Of one page; the others have their tables, and a page of their own.
 MOST_CHARTS: Final = 8
+# Questions of a list to choose from; of more a field finds some by their words.
+MOST_LISTED: Final = 12
 # Tables of three questions that are listed.
 MOST_TABLES: Final = 10
 
@@ -103,6 +109,7 @@ C = TypeVar("C", bound=Cell)
 _CHOICES: Final[dict[str, Any]] = {
     "confidences": CONFIDENCES,
     "sorts": SORTS,
+    "details": DETAILS,
     "estimators": ESTIMATORS,
     "shares": SHARES,
 }
@@ -114,9 +121,14 @@ def estimates(name: str, version: int) -> Response:
     """Show the shares of every question, or of one."""
     row = reached(name, version, Role.READER)
     published = asked_of(row)
-    chosen, groups = _chosen(published)
+    questions = questions_of(published)
+    words = request.args.get("find", "").strip()
+    found = found_by(words, questions)
+    by_words = words and len(found) == 1 and not request.args.get("attribute")
+    chosen, groups = _chosen(published, found[0] if by_words else None)
     frame = of_survey(row, "estimates")
-    frame |= {"chosen": chosen, "questions": questions_of(published), "groups": groups}
+    frame |= {"chosen": chosen, "questions": questions, "groups": groups}
+    frame |= {"words": words, "searched": len(questions) > MOST_LISTED}
     # Other pages are about attributes, and a select-all is none.
     names = {one.name for one in published.attributes}
     frame |= {
@@ -130,9 +142,12 @@ def estimates(name: str, version: int) -> Response:
     wanted = [
         attribute
         for attribute in gathered(answer["attributes"], published)
-        if chosen["attribute"] in ("", attribute["name"])
+        if chosen["attribute"] in ("", attribute["name"]) and attribute["name"] in found
     ]
     figures = [_figure(attribute, answer, chosen, published) for attribute in wanted]
+    if chosen["detail"] == "bins" and _has_means(chosen):
+        for figure in figures[:MOST_CHARTS]:
+            _put_into_bins(figure, row, published, answer["n"], chosen)
     for place, figure in enumerate(figures):
         if place < MOST_CHARTS and figure["chart"] is not None:
             figure["svg"] = inline(figure["chart"], f"shows-{place}")
@@ -144,6 +159,16 @@ def estimates(name: str, version: int) -> Response:
             figure.update(beside_shares(*beside))
             if headline:
                 figure["title"] = headline
+    waves = None
+    if len(figures) == 1 and _has_means(chosen) and not figures[0]["noisy"]:
+        (only,) = figures
+        if only["attribute"]["name"] in names and only["about"] and not only["bins"]:
+            waves = waves_of(
+                row,
+                only["attribute"]["name"],
+                only["about"],
+                confidence=float(chosen["confidence"]),
+            )
     terms = ESTIMATOR_TERMS[chosen["estimator"]]
     size = size_of_group(row, chosen) if chosen["among"] else None
     return page(
@@ -153,6 +178,7 @@ def estimates(name: str, version: int) -> Response:
         size=size,
         figures=figures,
         matrices=matrix_tables(figures, published),
+        waves=waves,
         cut=_cut(figures, size),
         numbers=[one.name for one in published.perturbed if one.number is not None],
         most_charts=MOST_CHARTS,
@@ -204,6 +230,7 @@ def _chosen(
     chosen |= {
         "sort": choice("sort", SORTS),
         # Among a group there is no other estimator.
+        "detail": choice("detail", DETAILS),
         "estimator": UNBIASED if chosen["among"] else choice("estimator", ESTIMATORS),
         "confidence": choice("confidence", CONFIDENCES, "0.95"),
     }
@@ -512,13 +539,14 @@ def _figure(
         if row["frequency"] is not None
     ]
     chart: Chart | None = None
-    title = ""
+    title = about = ""
     name = attribute["name"]
     parts = ("shares",) if chosen["among"] else options_of(published, attribute["name"])
     noisy = any(part_is_noisy(answer["verdict"], part) for part in parts)
     if known:
         one = {asked.name: asked for asked in published.attributes}.get(name)
         first = headline_row(one, known)
+        about = first["category"]
         title = of_share(first["category"], first["frequency"], first["lower"], first["upper"])
         question = questions_of(published)[name]
         chart = estimates_chart(
@@ -537,8 +565,49 @@ def _figure(
         )
         chart = told(chart, title, question, *foot)
         title = chart.words.title
-    found = {"attribute": attribute, "rows": rows, "chart": chart, "noisy": noisy, "svg": None}
+    found = {
+        "about": about,
+        "bins": None,
+        "attribute": attribute,
+        "rows": rows,
+        "chart": chart,
+        "noisy": noisy,
+        "svg": None,
+    }
     return {**found, "title": title or CANNOT_TELL, **beside_shares(None, None)}
+
+
+def _put_into_bins(
+    figure: dict[str, Any],
+    row: VersionRow,
+    published: Published,
+    n: int,
+    chosen: Mapping[str, str],
+) -> None:
+    """Show many numbers in a few bins, whose shares are among those who answered."""
+    name = figure["attribute"]["name"]
+    asked = {one.name: one for one in published.attributes}.get(name)
+    if asked is None or not has_bins(asked):
+        return
+    source = services().analysis.source(row, may_export=may_export(row))
+    confidence = float(chosen["confidence"])
+    found = binned(source, name, confidence=confidence)
+    rows = [
+        Share(category=one.label, frequency=one.share.value, lower=one.share.lower,
+              upper=one.share.upper)
+        for one in found.bins
+    ]  # fmt: skip
+    if not all(one.known for one in found.bins):
+        return
+    first = headline_row(None, rows)
+    title = of_share(first["category"], first["frequency"], first["lower"], first["upper"])
+    question = questions_of(published)[name]
+    chart = estimates_chart(
+        question, rows, confidence=confidence, total=len(rows), main=first["category"]
+    )
+    chart = as_too_noisy(chart) if found.noisy else chart
+    chart = told(chart, title, question, *foot_of(published, n, confidence))
+    figure |= {"chart": chart, "title": chart.words.title, "noisy": found.noisy, "bins": rows}
 
 
 def _cut(figures: Sequence[Mapping[str, Any]], size: Ends | None) -> str:

@@ -35,6 +35,23 @@ def questions_of(published: Published) -> dict[str, str]:
     return questions
 
 
+def found_by(words: str, questions: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the questions whose text or name has these words; all of them for no words.
+
+    A question whose whole text or name it is, is the only one.
+    """
+    wanted = words.casefold()
+    for name, text in questions.items():
+        if wanted in (text.casefold(), name.casefold()):
+            return (name,)
+    parts = wanted.split()
+    return tuple(
+        name
+        for name, text in questions.items()
+        if all(part in f"{text} {name}".casefold() for part in parts)
+    )
+
+
 def gathered(entries: Sequence[Mapping[str, Any]], published: Published) -> list[dict[str, Any]]:
     """Return the entries of an answer, with those of a select-all's options as one.
 

@@ -275,6 +275,10 @@ class ReportParameters(ReportChoices):
         max_length=MOST_REGRESSIONS,
         description="Ids of kept regressions; `GET .../regressions` lists them.",
     )
+    language: Literal["en", "de", "fr", "es"] = Field(
+        "en",
+        description="Of its words. Other results and regressions have words in `en` alone.",
+    )
     format: Literal["html", "pdf", "bundle"] = Field(
         "html",
         description="`html` and `pdf` are one file to read and to print; `bundle` is a ZIP from "

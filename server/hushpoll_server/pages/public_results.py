@@ -16,6 +16,8 @@ from hushpoll_server.pages.survey import POLICY as NOTICE_POLICY
 from hushpoll_server.pages.survey import asset_root
 from hushpoll_server.reports.bundle import read_file
 from hushpoll_server.services.results.public_results import BUNDLE, Snapshot
+from hushpoll_server.translations.speech import ENGLISH, LANGUAGES, say, speaking
+from hushpoll_shared.spelling.languages import chosen, closest
 from hushpoll_shared.wire.problems import PROBLEMS
 
 pages = Blueprint("public_results", __name__, template_folder="templates")
@@ -43,20 +45,24 @@ def newest(name: str) -> Response:
         row = services().public_results.newest(name)
     except Refused as refusal:
         return _notice(refusal)
-    address = f"{request.script_root}/results/{row.name}/versions/{row.version}"
+    asked = request.args.get("lang")
+    query = f"?lang={asked}" if asked in LANGUAGES else ""
+    address = f"{request.script_root}/results/{row.name}/versions/{row.version}{query}"
     answer = Response(status=302, headers={"Location": address})
     return _finished(answer)
 
 
 @pages.get("/results/<name>/versions/<int:version>")
 def results(name: str, version: int) -> Response:
-    """Show the published results of a version."""
+    """Show the published results of a version, in the language that the reader asks for."""
     try:
-        snapshot = services().public_results.shown(name, version)
+        snapshot = _snapshot(name, version)
     except Refused as refusal:
         return _notice(refusal)
     answer = encoded(snapshot.page, snapshot.compressed, "text/html", etag=snapshot.etag)
     answer.headers["Content-Security-Policy"] = _policy(snapshot)
+    answer.headers["Content-Language"] = snapshot.language
+    answer.headers.add("Vary", "Accept-Language")
     return _finished(answer)
 
 
@@ -64,7 +70,7 @@ def results(name: str, version: int) -> Response:
 def file(name: str, version: int, path: str) -> Response:
     """Give a file of the results: the bundle, a table or a figure."""
     try:
-        snapshot = services().public_results.shown(name, version)
+        snapshot = _snapshot(name, version)
         if path == BUNDLE:
             body: bytes | None = snapshot.bundle
         elif path.startswith(("tables/", "figures/")):
@@ -81,7 +87,19 @@ def file(name: str, version: int, path: str) -> Response:
     short = path.replace("/", "-")
     answer.headers["Content-Disposition"] = f'attachment; filename="{name}-{version}-{short}"'
     answer.headers["Content-Security-Policy"] = "default-src 'none'"
+    answer.headers.add("Vary", "Accept-Language")
     return _finished(answer)
+
+
+def _snapshot(name: str, version: int) -> Snapshot:
+    """Return results in the language of the address, or else of the browser, or as published."""
+    results = services().public_results
+    offered = results.languages(name, version)
+    asked = request.args.get("lang", "")
+    language = closest(asked, offered) if asked else None
+    return results.shown(
+        name, version, language or chosen(request.accept_languages, offered, offered[0])
+    )
 
 
 def _policy(snapshot: Snapshot) -> str:
@@ -102,9 +120,19 @@ def _notice(refusal: Refused) -> Response:
     if refusal.code not in _NOTICES:
         raise refusal
     heading, words = _NOTICES[refusal.code]
-    html = render_template("notice.html", heading=heading, words=words, root=asset_root())
+    asked = closest(request.args.get("lang", ""), LANGUAGES)
+    language = asked or chosen(request.accept_languages, LANGUAGES, ENGLISH) or ENGLISH
+    with speaking(language):
+        html = render_template(
+            "notice.html",
+            language=language,
+            heading=say(heading),
+            words=say(words),
+            root=asset_root(),
+        )
     answer = Response(html, status=PROBLEMS[refusal.code].status, mimetype="text/html")
     answer.headers["Content-Security-Policy"] = NOTICE_POLICY
+    answer.headers.add("Vary", "Accept-Language")
     return _finished(answer)
 
 

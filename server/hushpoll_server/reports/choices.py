@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.translations.speech import ENGLISH, LANGUAGES, check_language
 from hushpoll_shared.estimators import CONFIDENCES, ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.registry import query_at
@@ -51,6 +52,8 @@ class Choices:
         What else is shown: each with a section of its own.
     regressions : tuple of str
         Ids of the jobs of kept regressions that are shown.
+    language : str
+        Of its words, one of `LANGUAGES`.
     """
 
     attributes: tuple[str, ...]
@@ -60,6 +63,7 @@ class Choices:
     fairness: bool = True
     results: tuple[Query[Any], ...] = ()
     regressions: tuple[str, ...] = ()
+    language: str = ENGLISH
 
     @classmethod
     def of(
@@ -73,6 +77,7 @@ class Choices:
         fairness: bool = True,
         results: Sequence[str] = (),
         regressions: Sequence[str] = (),
+        language: str = ENGLISH,
     ) -> Choices:
         """Return choices that a survey can answer; no attributes stand for all of them.
 
@@ -83,7 +88,8 @@ class Choices:
         InvalidParameter
             For an unknown attribute or estimator, a confidence outside its interval, the same
             attribute twice in a cross-table, more cross-tables, cells, results or regressions
-            than a report has, or a result that no report has.
+            than a report has, a result that no report has, or a language without words, or whose
+            words are not of other results and regressions.
         """
         attributes = named_attributes(published, attributes)
         for name in attributes:
@@ -99,6 +105,7 @@ class Choices:
                 "number inside it",
                 field="confidence",
             )
+        _check_language(language, results=results, regressions=regressions)
         chosen = [
             attribute.name
             for attribute in published.attributes
@@ -112,7 +119,15 @@ class Choices:
             fairness=fairness,
             results=_queries(results),
             regressions=_ids(regressions),
+            language=language,
         )
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Languages that the same can be told in, its own first."""
+        if self.results or self.regressions:
+            return (self.language,)
+        return (self.language, *(one for one in LANGUAGES if one != self.language))
 
     @property
     def figures(self) -> int:
@@ -132,12 +147,23 @@ class Choices:
             document["results"] = [query.address() for query in self.results]
         if self.regressions:
             document["regressions"] = list(self.regressions)
+        if self.language != ENGLISH:
+            document["language"] = self.language
         return document
 
     @classmethod
     def from_dict(cls, published: Published, document: Mapping[str, Any]) -> Choices:
         """Return the choices that `to_dict` gave; raises as `of`, and TypeError."""
         return cls.of(published, **document)
+
+
+def _check_language(language: str, *, results: Sequence[str], regressions: Sequence[str]) -> None:
+    if check_language(language) != ENGLISH and (results or regressions):
+        raise InvalidParameter(
+            f"language is {language}, and the words of other results and of regressions are "
+            "English; leave them out, or ask for the language en",
+            field="language",
+        )
 
 
 def _ids(regressions: Sequence[str]) -> tuple[str, ...]:

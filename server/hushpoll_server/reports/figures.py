@@ -27,12 +27,12 @@ from hushpoll_server.reports.basis import Basis
 from hushpoll_server.reports.captions import foot_of
 from hushpoll_server.reports.findings import headline_row
 from hushpoll_server.reports.headlines import of_share
+from hushpoll_server.reports.wording import SurveyWords
+from hushpoll_server.translations.speech import say, speaking
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.spelling.text import isolated
-from hushpoll_shared.survey.option_texts import asked_text
-from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.wire.audit_documents import AuditDocument, MetricDocument
@@ -100,10 +100,11 @@ def figures_of(basis: Basis, results: Mapping[str, Any], draw: Draw) -> list[Fig
     draw : callable
         Draws a chart; where it raises, so does what asks a figure for its picture.
     """
-    return [
-        Figure(f"{number:02}-{key}", chart, table, draw)
-        for number, (key, chart, table) in enumerate(_charts(basis, results), start=1)
-    ]
+    with speaking(basis.choices.language):
+        return [
+            Figure(f"{number:02}-{key}", chart, table, draw)
+            for number, (key, chart, table) in enumerate(_charts(basis, results), start=1)
+        ]
 
 
 def _charts(
@@ -120,13 +121,19 @@ def _charts(
         "pending": None,
     }
     estimates, confidence = results["estimates"], basis.choices.confidence
-    names = questions_of(basis.published)
+    words = SurveyWords(basis.published, basis.choices.language)
+    names, in_words = words.questions, words.results(results)
     interval = ESTIMATOR_TERMS[basis.choices.estimator].no_interval is None
-    foot = foot_of(basis.published, basis.n, confidence, interval=interval)
-    for attribute in estimates["attributes"]:
-        rows = attribute["categories"]
+    foot = foot_of(
+        basis.published, basis.n, confidence, interval=interval, title=words.wording.title
+    )
+    for attribute, told_rows in zip(
+        estimates["attributes"], in_words["estimates"]["attributes"], strict=True
+    ):
+        rows = told_rows["categories"]
         asked = basis.published.attribute(attribute["name"])
-        first = headline_row(asked, rows)
+        first = headline_row(asked, attribute["categories"])
+        first = {**first, "category": words.answer(asked.name, first["category"])}
         question = names[asked.name]
         chart = estimates_chart(
             question, rows, confidence=confidence, total=len(rows), main=first["category"]
@@ -137,12 +144,13 @@ def _charts(
         chart = told(chart, title, question, *foot)
         table = table_of("estimates", {**about, **estimates, "attributes": [attribute]})
         yield attribute["name"], chart, table
-    for cross in results["cross_tables"]:
+    for cross, told_cross in zip(results["cross_tables"], in_words["cross_tables"], strict=True):
         a, b = names[cross["a"]], names[cross["b"]]
-        chart = cross_table_chart(a, b, cross["cells"], confidence=confidence)
+        chart = cross_table_chart(a, b, told_cross["cells"], confidence=confidence)
         if part_is_noisy(cross["verdict"], "cells"):
             chart = as_too_noisy(chart)
-        chart = told(chart, "Shares of both answers", f"{a} By: {b}", *foot)
+        about_both = say("{rows} By: {columns}", rows=a, columns=b)
+        chart = told(chart, say("Shares of both answers"), about_both, *foot)
         table = table_of("cross-table", {**about, **cross})
         yield f"{cross['a']}-by-{cross['b']}", chart, table
     for number, audit in enumerate(results["audits"], start=1):
@@ -154,11 +162,6 @@ def _charts(
         yield f"regression-{number}", drawn, table_of("regression", {**about, **document})
     for query, found in zip(basis.choices.results, results.get("results", ()), strict=True):
         yield query.name, None, table_of(query.file_name, {**about, **found["result"]})
-
-
-def questions_of(published: Published) -> dict[str, str]:
-    """Return what each attribute is called in a report: by its question."""
-    return {one.name: asked_text(published, one.name) for one in published.attributes}
 
 
 def audit_chart(audit: AuditDocument) -> Chart | None:
@@ -193,10 +196,11 @@ def audit_chart(audit: AuditDocument) -> Chart | None:
             found += [isolated(label)] if number["conclusion"] == "disparity" else []
     if not panels:
         return None
-    named = ", ".join(found) or "none of these metrics"
-    sentence = (
-        f"Metrics of the groups with their {level(audit['confidence'])} sets; the line is where "
-        f"groups are treated alike. A disparity is concluded for {named}."
+    sentence = say(
+        "Metrics of the groups with their {level} sets; the line is where groups are treated "
+        "alike. A disparity is concluded for {metrics}.",
+        level=level(audit["confidence"]),
+        metrics=", ".join(found) or say("none of these metrics"),
     )
     return fairness_chart(sorted(panels.items()), sentence)
 

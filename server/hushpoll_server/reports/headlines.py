@@ -20,6 +20,7 @@ from hushpoll_server.charts.figures import (
     share_figure,
     share_limits,
 )
+from hushpoll_server.translations.speech import say
 from hushpoll_shared.queries.answered_shares import SharesOfAnswered
 from hushpoll_shared.queries.changes import ChangeOfShares
 from hushpoll_shared.queries.cross_tables import JointShares
@@ -46,14 +47,15 @@ CANNOT_TELL: Final = "These answers cannot tell"
 def headline_of(result: Result) -> str:
     """Return the finding of any result; empty where its kind has none."""
     if result.verdict is not None and result.verdict.noisy:
-        return TOO_NOISY
+        return say(TOO_NOISY)
     return _headline(result)
 
 
 def of_share(category: str, value: float, lower: float | None, upper: float | None) -> str:
     """Return the headline of a share, such as ``Yes: 25 % (17 to 34 %)``."""
     limits = share_limits(lower, upper)
-    words = f"{isolated(category)}: {share_figure(value, lower, upper)}"
+    figure = share_figure(value, lower, upper)
+    words = say("{answer}: {figure}", answer=isolated(category), figure=figure)
     return f"{words} ({limits})" if limits else words
 
 
@@ -223,14 +225,15 @@ def _counted(told: int, of: int) -> str:
 def _of_means(rows: Sequence[tuple[str | None, Any]], scale: Possible) -> str:
     known = [(group, mean) for group, mean in rows if _bounded(mean)]
     if not known:
-        return CANNOT_TELL
+        return say(CANNOT_TELL)
 
     def words(mean: Any) -> str:
         return scale_figure(mean.value, mean.lower, mean.upper, scale)
 
     if len(rows) == 1:
         mean = known[0][1]
-        return f"Mean {words(mean)} ({scale_limits(mean.lower, mean.upper, scale)})"
+        limits = scale_limits(mean.lower, mean.upper, scale)
+        return say("Mean {figure} ({limits})", figure=words(mean), limits=limits)
     low, high = (choose(known, key=lambda pair: pair[1].value) for choose in (min, max))
     return (
         f"Mean from {words(low[1])} among {isolated(low[0] or '')} to {words(high[1])} among "

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from hushpoll_server.reports.basis import Basis
+from hushpoll_server.translations.speech import in_marks, said, say, whole
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 
 WIDE: Final = 0.1
@@ -26,59 +27,60 @@ def limits_of(basis: Basis, results: Mapping[str, Any]) -> list[str]:
 
 def _limits(basis: Basis, results: Mapping[str, Any]) -> Iterator[str]:
     published = basis.published
-    yield (
+    yield say(
         "Estimates and intervals are about the population from which these respondents were drawn. "
         "Nothing here says how people would have answered who did not take part."
     )
     terms = ESTIMATOR_TERMS[basis.choices.estimator]
     if terms.no_interval is not None:
-        yield terms.no_interval
+        yield said(terms.no_interval)
     else:
-        yield results["estimates"]["intervals"]
+        yield said(results["estimates"]["intervals"])
         wide = dict(_wide(results["estimates"]))
         if wide:
-            named = ", ".join(f"{name} (±{100 * half:.0f})" for name, half in wide.items())
-            yield (
+            yield say(
                 "The reports tell little where an interval is wide. The widest interval of these "
-                f"questions is at least ±{100 * WIDE:.0f} percentage points: {named}."
+                "questions is at least ±{number} percentage points: {questions}.",
+                number=f"{100 * WIDE:.0f}",
+                questions=", ".join(f"{name} (±{100 * half:.0f})" for name, half in wide.items()),
             )
-    yield (
-        f"Nothing is computed from fewer than {published.minimum_batch:,} reports, the survey’s "
-        "minimum batch."
+    yield say(
+        "Nothing is computed from fewer than {number} reports, the survey’s minimum batch.",
+        number=whole(published.minimum_batch),
     )
-    yield from basis.sentences
+    yield from map(said, basis.sentences)
     if basis.facts["state"] != "closed":
-        yield (
+        yield say(
             "The survey is not over. A later release changes these numbers, and a decision that "
             "waits for the release that pleases misses the truth more often."
         )
     clear = [attribute.name for attribute in published.attributes if not attribute.perturbed]
     if clear:
-        yield (
-            f"The guarantee does not cover what was sent in clear: {', '.join(clear)}. Answers in "
-            "clear can betray others that go with them."
+        yield say(
+            "The guarantee does not cover what was sent in clear: {questions}. Answers in clear "
+            "can betray others that go with them.",
+            questions=", ".join(clear),
         )
-    yield (
+    yield say(
         "The guarantee is about what leaves a device. Respondents of a hosted page trusted the "
         "server for the page’s script; a program of their own trusts no server."
     )
     if published.submission == "token":
-        yield "Each respondent needed a single-use token, so that nobody could answer twice."
+        yield say("Each respondent needed a single-use token, so that nobody could answer twice.")
     elif published.submission == "invited":
-        yield "Each respondent needed an invitation, so that nobody could answer twice."
+        yield say("Each respondent needed an invitation, so that nobody could answer twice.")
     else:
-        yield (
+        yield say(
             "Anybody who had the link could answer, and could do so more than once from another "
             "device. Intervals know of no fake reports."
         )
     yield from _fakes(results["estimates"])
     for audit in results["audits"]:
-        setting = audit["result"]["setting"]
-        yield (
-            f"The audit of fairness is about a model {setting}. “No disparity found” does not say "
-            "that there is none; “cannot conclude” says that the reports cannot tell."
+        yield say(
+            "The audit of fairness is about a model {setting}. “No disparity found” does not say "
+            "that there is none; “cannot conclude” says that the reports cannot tell.",
+            setting=said(audit["result"]["setting"]),
         )
-
     if results.get("regressions"):
         yield (
             "A regression says which answers go together, other things equal that are in it. It "
@@ -99,12 +101,23 @@ def _fakes(estimates: Mapping[str, Any]) -> Iterator[str]:
         poisoning = attribute["poisoning"]
         if poisoning is not None:
             parts.append((poisoning["raised_by"], attribute["name"], poisoning["fake_share"]))
-    if parts:
-        share = parts[0][2]
-        worst = sorted(parts, reverse=True)[:_MOST_NAMED]
-        named = ", ".join(f"{name} {100 * raised:.1f}" for raised, name, _ in worst)
-        more = "" if len(parts) <= _MOST_NAMED else f" (the {_MOST_NAMED} largest)"
-        yield (
-            f"If {100 * share:g} % of the reports were fake, the share of a category could be "
-            f"raised by so many percentage points{more}: {named}."
+    if not parts:
+        return
+    worst = sorted(parts, reverse=True)[:_MOST_NAMED]
+    named = ", ".join(f"{name} {in_marks(f'{100 * raised:.1f}')}" for raised, name, _ in worst)
+    share = in_marks(f"{100 * parts[0][2]:g} %")
+    if len(parts) <= _MOST_NAMED:
+        yield say(
+            "If {share} of the reports were fake, the share of a category could be raised by so "
+            "many percentage points: {questions}.",
+            share=share,
+            questions=named,
+        )
+    else:
+        yield say(
+            "If {share} of the reports were fake, the share of a category could be raised by so "
+            "many percentage points (the {number} largest): {questions}.",
+            share=share,
+            number=_MOST_NAMED,
+            questions=named,
         )

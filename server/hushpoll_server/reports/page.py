@@ -16,18 +16,20 @@ from markupsafe import Markup
 
 from hushpoll_analysis.html import style_sheet
 from hushpoll_protocols import format_epsilon
-from hushpoll_server.charts.figures import FILTERS
+from hushpoll_server.charts.figures import FILTERS, GLOBALS
 from hushpoll_server.charts.regressions import finding_of, slopes_of
 from hushpoll_server.charts.specifications import MOST_CELLS_A_SIDE, estimates_chart
 from hushpoll_server.reports.basis import Basis
 from hushpoll_server.reports.captions import how_to_read_bands
-from hushpoll_server.reports.figures import Figure, questions_of
+from hushpoll_server.reports.figures import Figure
 from hushpoll_server.reports.findings import MOST_BARS, headline_row
 from hushpoll_server.reports.headlines import TOO_NOISY, headline_of
 from hushpoll_server.reports.limits import limits_of
 from hushpoll_server.reports.promise import PROTOCOL_NAMES, promise_of
 from hushpoll_server.reports.shown import environment, html_of_bands, html_of_result
 from hushpoll_server.reports.summaries import UNKNOWN, beside_shares
+from hushpoll_server.reports.wording import SurveyWords
+from hushpoll_server.translations.speech import ENGLISH, LANGUAGE_NAMES, said, say, speaking
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.queries.ordered_answers import Ordered
@@ -37,8 +39,8 @@ from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.shown import cut_notes, shown_sections
 from hushpoll_shared.querying.verdict import TOO_NOISY as NOISY
 from hushpoll_shared.querying.verdict import part_is_noisy
+from hushpoll_shared.spelling.languages import direction
 from hushpoll_shared.survey.budget import Split
-from hushpoll_shared.survey.option_texts import asked_text
 from hushpoll_shared.tables.top_rows import top_rows
 
 Picture = Callable[[str], Markup] | None
@@ -69,6 +71,7 @@ def page_of(
     for_print: bool = False,
     beside: str | None = None,
     bundle: str = "",
+    languages: Sequence[str] = (),
 ) -> str:
     """Return a report as HTML.
 
@@ -84,8 +87,34 @@ def page_of(
         Of a page that has the bundle and its files beside it: their relative address.
     bundle : str
         Name of the bundle there.
+    languages : sequence of str
+        In which that address has the page, to choose from.
     """
+    with speaking(basis.choices.language):
+        return _page_of(
+            basis,
+            results,
+            figures,
+            for_print=for_print,
+            beside=beside,
+            bundle=bundle,
+            languages=languages,
+        )
+
+
+def _page_of(
+    basis: Basis,
+    results: Mapping[str, Any],
+    figures: Sequence[Figure],
+    *,
+    for_print: bool,
+    beside: str | None,
+    bundle: str,
+    languages: Sequence[str],
+) -> str:
     published = basis.published
+    words = SurveyWords(published, basis.choices.language)
+    told = words.results(results)
     drawn = [_picture(figure, for_print=for_print) for figure in figures]
     together = list(zip(figures, drawn, strict=True))
     questions_end = len(basis.choices.attributes)
@@ -94,9 +123,9 @@ def page_of(
     regressions = results.get("regressions", ())
     regressions_end = audits_end + len(regressions)
     questions = [
-        _question(basis, results, attribute, *figure, for_print=for_print)
+        _question(words, told, attribute, *figure, for_print=for_print)
         for attribute, figure in zip(
-            results["estimates"]["attributes"], together[:questions_end], strict=True
+            told["estimates"]["attributes"], together[:questions_end], strict=True
         )
     ]
     shown = [
@@ -104,7 +133,7 @@ def page_of(
         for query, found in zip(basis.choices.results, results.get("results", ()), strict=True)
     ]
     others = together[questions_end:crosses_end]
-    names = questions_of(published)
+    names = words.questions
     interval = ESTIMATOR_TERMS[basis.choices.estimator].no_interval is None
     return (
         _templates()
@@ -118,8 +147,13 @@ def page_of(
             promise=promise_of(published),
             epsilon=format_epsilon(published.epsilon),
             protocols=PROTOCOL_NAMES,
-            split=_SPLITS[Split.parse(published.split).kind],
-            when=_RELEASES[basis.facts["release"]],
+            words=words.wording,
+            language=basis.choices.language,
+            languages=[(one, LANGUAGE_NAMES[one]) for one in languages],
+            tag=words.tag,
+            direction=direction(words.tag),
+            split=say(_SPLITS[Split.parse(published.split).kind]),
+            when=say(_RELEASES[basis.facts["release"]]),
             terms=ESTIMATOR_TERMS[basis.choices.estimator],
             questions=questions,
             names=names,
@@ -134,10 +168,10 @@ def page_of(
                     "svg": svg,
                     "blocks": _blocks(table["cells"]),
                 }
-                for table, (figure, svg) in zip(results["cross_tables"], others, strict=True)
+                for table, (figure, svg) in zip(told["cross_tables"], others, strict=True)
             ],
             audits=[
-                {**_audit(audit), "key": figure.key, "chart": figure.chart, "svg": svg}
+                {**_audit(audit, words), "key": figure.key, "chart": figure.chart, "svg": svg}
                 for audit, (figure, svg) in zip(
                     results["audits"], together[crosses_end:audits_end], strict=True
                 )
@@ -154,7 +188,7 @@ def page_of(
             ],
             limits=limits_of(basis, results),
             most=MOST_CELLS_A_SIDE,
-            unknown=UNKNOWN,
+            unknown=say(UNKNOWN),
             for_print=for_print,
             beside=beside,
             bundle=bundle,
@@ -187,7 +221,7 @@ def style_hash() -> str:
 
 
 def _question(
-    basis: Basis,
+    words: SurveyWords,
     results: Mapping[str, Any],
     attribute: Mapping[str, Any],
     figure: Figure,
@@ -199,7 +233,7 @@ def _question(
     return {
         "key": figure.key,
         "attribute": attribute,
-        "question": asked_text(basis.published, name),
+        "question": words.questions[name],
         "chart": figure.chart,
         "svg": svg,
         "noisy": part_is_noisy(results["estimates"]["verdict"], name),
@@ -220,7 +254,7 @@ def _finding(
     title = "" if figure.chart is None else figure.chart.words.title
     if ordered is not None:
         mean = headline_of(Ordered.result_of(ordered))
-        title = title if mean in ("", TOO_NOISY) else mean
+        title = title if mean in ("", say(TOO_NOISY)) else mean
     rows = attribute["categories"]
     top = sorted(rows, key=lambda row: -row["frequency"])[:MOST_BARS]
     kept = [row for row in rows if row in top]
@@ -260,13 +294,13 @@ def _cut(
     """Return the sentence about intervals that a report shows cut; empty if none is."""
     by_section = (cut_notes(shown_sections(one), folded=not for_print) for one in others)
     if any(by_section) or any(one["summary_cut"] for one in questions):
-        return CUT
+        return said(CUT)
     rows = [row for one in results["estimates"]["attributes"] for row in one["categories"]]
     rows += [cell for table in results["cross_tables"] for cell in table["cells"]]
     beside = (question[part] for question in questions for part in ("asked", "answered"))
     for one in filter(None, beside):
         rows += [row for row in (one["answered"], *one["categories"]) if row["value"] is not None]
-    return cut_words(rows)
+    return said(cut_words(rows))
 
 
 def _blocks(cells: Sequence[Mapping[str, Any]]) -> list[list[tuple[str, list[Mapping[str, Any]]]]]:
@@ -283,17 +317,21 @@ def _blocks(cells: Sequence[Mapping[str, Any]]) -> list[list[tuple[str, list[Map
     ]
 
 
-def _audit(audit: Mapping[str, Any]) -> dict[str, Any]:
+def _audit(audit: Mapping[str, Any], words: SurveyWords) -> dict[str, Any]:
     document = audit["result"]
     pairs = document.get("groups")
-    if pairs is None:
-        group = " or ".join(document["protected"]["unprivileged"])
-        pairs = [{**document, "group": group}]
     about = document["protected"]
+
+    def either(categories: Sequence[str]) -> str:
+        named = [words.answer(about["attribute"], category) for category in categories]
+        return say(" or ").join(named)
+
+    if pairs is None:
+        pairs = [{**document, "group": either(about["unprivileged"])}]
     return {
         **document,
         "asked": audit,
-        "reference": " or ".join(about.get("privileged") or [about["reference"]]),
+        "reference": either(about.get("privileged") or [about["reference"]]),
         "pairs": [
             {"group": pair["group"], "metrics": list(_metrics(pair["metrics"]))} for pair in pairs
         ],
@@ -318,13 +356,14 @@ def _metrics(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any
         # A later release may have found a metric that this one does not know.
         label = METRICS[name].long_label if name in METRICS else name
         yield {
-            "label": label,
+            "label": said(label),
             "value": None,
             "lower": None,
             "upper": None,
             "conclusion": None,
             "reason": None,
             **number,
+            **{key: said(number[key]) for key in ("conclusion", "reason") if number.get(key)},
         }
 
 
@@ -341,6 +380,8 @@ def _command(basis: Basis) -> str:
         words += ["--result", shlex.quote(query.address())]
     for one in choices.regressions:
         words += ["--regression", one]
+    if choices.language != ENGLISH:
+        words += ["--language", choices.language]
     words += ["--estimator", choices.estimator, "--confidence", f"{choices.confidence:g}"]
     words += [] if choices.fairness else ["--no-fairness"]
     return " ".join([*words, "--out", f"{published.name}.html"])
@@ -358,7 +399,7 @@ def _templates() -> Environment:
     templates.globals["style"] = Markup(_style())  # noqa: S704  # our own files
     templates.globals["style_hash"] = style_hash()
     templates.filters |= FILTERS
-    templates.filters["thousands"] = "{:,}".format
+    templates.globals |= GLOBALS
     templates.filters["top_rows"] = top_rows
     templates.filters["shown_share"] = shown_share
     return templates

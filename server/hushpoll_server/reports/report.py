@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -50,6 +50,16 @@ class Report:
     def bundle(self) -> bytes:
         """A ZIP from which the same report is made; see ``reports.bundle``."""
         return bundle_of(self.basis, self.results, self.figures, self.html)
+
+    def told_in(self, language: str) -> Report:
+        """Return the same in another language, with the numbers that this one has."""
+        if language == self.basis.choices.language:
+            return self
+        choices = replace(self.basis.choices, language=language)
+        other = Report(replace(self.basis, choices=choices), self.draw)
+        # As a cached property keeps it: numbers are the same in every language.
+        vars(other)["results"] = self.results
+        return other
 
     def pdf(self, *, seconds: float = LONGEST_SECONDS) -> bytes:
         """Return the report as PDF; raises as ``pdf_of``."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from hushpoll_server.charts.figures import with_minus
+from hushpoll_server.translations.speech import in_marks, said, say
 from hushpoll_shared.queries.ordered_answers import Ordered, possible_of
 from hushpoll_shared.querying.possible import Possible, cut_ends, is_cut
 from hushpoll_shared.querying.rows import Score, ends_of
@@ -19,6 +21,7 @@ Line = tuple[str, str, str]
 """Words, estimate and interval."""
 
 UNKNOWN: Final = "cannot conclude"
+_BY_MIDDLE: Final = "Mean, with the middle of each interval"
 _MEANS: Final = {
     "mean": "Mean",
     "least": "Mean, if all lie at the lower ends of their intervals",
@@ -62,7 +65,7 @@ def beside_shares(
             found["asked" if shares["missing"] == NOT_ASKED else "answered"] = shares
             found["answered_noisy"] = part_is_noisy(answered["verdict"], shares["name"])
         found["answered_verdict"] = answered["verdict"]
-        found["assumption"] = answered["assumption"]
+        found["assumption"] = said(answered["assumption"])
     return found | {"why_none": _why_none(summary, found["answered"], found["asked"])}
 
 
@@ -75,7 +78,7 @@ def _why_none(summary: Mapping[str, Any] | None, *shares: Mapping[str, Any] | No
     for among in shares:
         if among is not None:
             rows += [among["answered"], *among["categories"]]
-    return CANNOT_CONCLUDE if cannot_conclude(rows) else None
+    return said(CANNOT_CONCLUDE) if cannot_conclude(rows) else None
 
 
 def _lines(group: Mapping[str, Any], scale: Sequence[Score]) -> Iterator[tuple[Line, bool]]:
@@ -85,10 +88,12 @@ def _lines(group: Mapping[str, Any], scale: Sequence[Score]) -> Iterator[tuple[L
         if number is None:
             continue
         if name == "mean" and group["least"] is not None:
-            words = "Mean, with the middle of each interval"
-        yield _line(words, number, possible_of(name, scale), nothing=number["says_nothing"])
+            words = _BY_MIDDLE
+        yield _line(say(words), number, possible_of(name, scale), nothing=number["says_nothing"])
     for quantile in group["quantiles"]:
-        words = "Median" if quantile["q"] == 0.5 else f"Quantile {quantile['q']:g}"
+        words = say("Median")
+        if quantile["q"] != 0.5:
+            words = say("Quantile {figure}", figure=in_marks(f"{quantile['q']:g}"))
         yield _line(words, quantile, ends_of(scale), nothing=False)
 
 
@@ -96,8 +101,11 @@ def _line(
     words: str, number: Mapping[str, Any], possible: Possible, *, nothing: bool
 ) -> tuple[Line, bool]:
     if number["value"] is None:
-        return (words, "", UNKNOWN), False
+        return (words, "", say(UNKNOWN)), False
     lower, upper = cut_ends(number["lower"], number["upper"], possible)
-    limits = f"{lower:.5g} to {upper:.5g}"
-    line = words, f"{number['value']:.5g}", f"{limits}, {UNKNOWN}" if nothing else limits
+    low, high, value = (
+        in_marks(with_minus(f"{one:.5g}")) for one in (lower, upper, number["value"])
+    )
+    limits = say("{low} to {high}", low=low, high=high)
+    line = words, value, f"{limits}, {say(UNKNOWN)}" if nothing else limits
     return line, is_cut(number["lower"], number["upper"], possible)

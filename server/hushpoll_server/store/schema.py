@@ -308,6 +308,16 @@ publications = Table(
     Column("bundle", LargeBinary),
 )
 
+# A publication in other languages than its own, which has its files in `publications`.
+publication_translations = Table(
+    "publication_translations",
+    metadata,
+    Column("publication_id", ForeignKey("publications.id"), primary_key=True),
+    Column("language", String(8), primary_key=True),
+    Column("page", LargeBinary, nullable=False),
+    Column("bundle", LargeBinary, nullable=False),
+)
+
 # Reports by day and outcome, written outside the uploads' transactions.
 counters = Table(
     "counters",

@@ -11,6 +11,7 @@ from hushpoll_shared.tables.top_rows import MOST_ROWS
 from sample_survey import SURVEYS, encoded, make_draft
 
 pytestmark = pytest.mark.sqlite
+DRINKS = ("tea", "coffee", "milk", "water", "juice", "wine", "beer", "cider", "rum", "gin")
 WIDE = {"name": "income", "role": "sensitive", "protocol": "OLH", "range": [0, 999]}
 
 
@@ -60,3 +61,83 @@ def test_draft_warns_for_the_respondents_that_are_expected(site, visit):
     few = ada.get(f"{path}?n=500&beside=now").text
     assert "With 500 reports and epsilon 1, income cannot tell" in few
     assert "income cannot tell" not in ada.get(f"{path}?n=100000000&beside=now").text
+
+
+def test_many_numbers_are_shown_in_bins_and_each_by_itself_on_request(site, visit):
+    age = {"name": "age", "role": "plain", "range": [17, 90], "question": "How old are you?"}
+    coin = {"name": "coin", "role": "sensitive", "protocol": "GRR", "categories": ["a", "b"]}
+    published = site.publish(
+        attributes=[age, coin], epsilon="1", protected=None, minimum_batch=1, release="immediate"
+    )
+    for answer in (21, 22, 23, 35, 36, 37, 38, 51):
+        site.send(published, encoded(published, {"age": str(answer), "coin": "a"}))
+    site.services.sealing.sweep(site.services.surveys.now())
+    ada = visit("ada", work="analyst")
+    path = "/surveys/work/versions/1/estimates?attribute=age"
+    binned = ada.get(path).text
+    assert "Of those who answered, in bins of neighbouring numbers." in binned
+    for label in ("17 to 19", "30 to 39", "90"):
+        assert f'<p class="label"><bdi>{label}</bdi></p>' in binned
+    # the table has every number
+    assert '<tr><th scope="row"><bdi>88</bdi>' in binned
+    alone = ada.get(f"{path}&detail=all").text
+    assert "in bins of neighbouring numbers" not in alone
+    assert '<p class="label"><bdi>35</bdi></p>' in alone
+
+
+def test_field_finds_questions_by_their_words_where_there_are_many(site, visit):
+    asked = [
+        {"name": f"q{place}", "role": "sensitive", "protocol": "GRR", "categories": ["a", "b"],
+         "question": f"Do you like {thing}?"}
+        for place, thing in enumerate(DRINKS)
+    ]  # fmt: skip
+    more = [{**asked[0], "name": f"m{place}", "question": f"More {place}"} for place in range(5)]
+    published = site.publish(
+        attributes=[*asked, *more], epsilon="5", protected=None, minimum_batch=1,
+        release="immediate",
+    )  # fmt: skip
+    for _ in range(4):
+        answers = {one.name: "a" for one in published.attributes}
+        site.send(published, encoded(published, answers))
+    site.services.sealing.sweep(site.services.surveys.now())
+    ada = visit("ada", work="editor")
+    path = "/surveys/work/versions/1/estimates"
+    everything = ada.get(path).text
+    assert '<input type="search" id="find" name="find" list="find-questions"' in everything
+    assert '<option value="Do you like tea?"></option>' in everything
+    assert everything.count('<section class="result"') == 15
+    several = ada.get(f"{path}?find=like+do").text
+    assert several.count('<section class="result"') == 10
+    one = ada.get(f"{path}?find=Do+you+like+tea%3F").text
+    assert one.count('<section class="result"') == 1
+    assert "Do you like tea?" in one
+    by_name = ada.get(f"{path}?find=q3").text
+    assert by_name.count('<section class="result"') == 1
+    none = ada.get(f"{path}?find=zebra").text
+    assert "No question has the words" in none
+
+
+def test_question_is_shown_over_all_versions_that_ask_it_with_the_same_answers(site, visit):
+    likes = {"name": "likes", "role": "plain", "categories": ["yes", "no"]}
+    coin = {"name": "coin", "role": "sensitive", "protocol": "GRR", "categories": ["a", "b"]}
+    for version, yes in ((1, 60), (2, 30), (3, 90)):
+        first = likes if version != 3 else {**likes, "categories": ["yes", "no", "both"]}
+        published = site.publish(
+            version=version, attributes=[first, coin], epsilon="1", protected=None,
+            minimum_batch=1, release="immediate",
+        )  # fmt: skip
+        for answer in range(100):
+            said = "yes" if answer < yes else "no"
+            site.send(published, encoded(published, {"likes": said, "coin": "a"}))
+        site.services.sealing.sweep(site.services.surveys.now())
+    ada = visit("ada", work="analyst")
+    page = ada.get("/surveys/work/versions/2/estimates?attribute=likes").text
+    waves = page.partition("Over all versions")[2]
+    assert re.findall(r"<bdi>(Version \d)</bdi></p><p class=\"value\"><strong>(\d+)", waves) == [
+        ("Version 1", "60"),
+        ("Version 2", "30"),
+    ]
+    # one that asks with other answers stands alone
+    alone = ada.get("/surveys/work/versions/3/estimates?attribute=likes").text
+    assert "Over all versions" not in alone
+    assert "Over all versions" not in ada.get("/surveys/work/versions/2/estimates").text

@@ -7,6 +7,8 @@ from html import unescape
 
 import pytest
 
+from sample_survey import VERSION
+
 pytestmark = pytest.mark.sqlite
 
 BANNED = (
@@ -67,3 +69,18 @@ def test_main_pages_have_plain_words(site, visit):
 def test_words_that_are_folded_are_no_words_of_a_page():
     html = "<p>a</p><details><summary>x</summary>sealed<details>released</details></details>b"
     assert open_words(html).split() == ["a", "b"]
+
+
+def test_findings_of_public_results_have_plain_words(site):
+    site.fill(site.publish(), 60)
+    site.close()
+    site.clock.advance(1)
+    site.services.sealing.sweep(site.services.surveys.now())
+    assert site.post(f"{VERSION}/public-results", json={}).status_code == 201
+    page = site.client().get("/results/work/versions/1?lang=en").text
+    # The methods stand below, where terms have their place.
+    findings, methods = page.split('<h2 id="promise"')
+    words = open_words(findings).casefold()
+    assert "what the answers say" in words
+    assert [word for word in BANNED if word in words] == []
+    assert "minimum batch" in open_words(methods).casefold()

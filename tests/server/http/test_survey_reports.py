@@ -82,6 +82,40 @@ def test_results_are_public_until_they_are_taken_back(site, over):
     assert acts[:2] == ["took-results-back", "published-results"]
 
 
+def test_reader_gets_results_in_the_language_of_the_address_or_of_the_browser(site, over):
+    chosen = {"attributes": ["age", "income"], "cross_tables": [["income", "age"]]}
+    assert site.post(PUBLIC, json=chosen).status_code == 201
+    told = {
+        language: visit(site, f"{ADDRESS}?lang={language}") for language in ("en", "de", "fr", "es")
+    }
+    for language, page in told.items():
+        assert page.headers["Content-Language"] == language
+        assert f'<html lang="{language}">' in page.text
+        assert f'?lang={language}">CSV</a>' in page.text
+        assert "Accept-Language" in page.headers.getlist("Vary")
+    assert "Was die Antworten sagen" in told["de"].text
+    assert len({page.headers["ETag"] for page in told.values()}) == 4
+    accepted = visit(site, **{"Accept-Language": "pt, fr-CA;q=0.9, en;q=0.5"})
+    assert accepted.headers["Content-Language"] == "fr"
+    unknown = visit(site, f"{ADDRESS}?lang=tlh", **{"Accept-Language": "tlh"})
+    assert unknown.headers["Content-Language"] == "en"
+    forwarded = visit(site, "/results/work?lang=de")
+    assert forwarded.headers["Location"].endswith(f"{ADDRESS}?lang=de")
+    with zipfile.ZipFile(io.BytesIO(visit(site, f"{ADDRESS}/bundle.zip?lang=es").data)) as archive:
+        assert 'lang="es"' in archive.read("report.html").decode()
+        assert b"Fuente: " in archive.read("figures/01-age.vl.json")
+        tables = archive.read("tables/01-age.csv")
+    picture = visit(site, f"{ADDRESS}/figures/01-age.svg?lang=de")
+    assert "Quelle: " in picture.text
+    assert visit(site, f"{ADDRESS}/tables/01-age.csv").data == tables
+    site.delete(PUBLIC)
+    gone = visit(site, f"{ADDRESS}?lang=de")
+    assert gone.status_code == 410
+    assert "Diese Ergebnisse wurden zurückgenommen" in gone.text
+    assert '<html lang="de">' in gone.text
+    assert site.scalars("SELECT count(*) FROM publication_translations") == [0]
+
+
 def test_published_results_stay_as_they_were(site, over):
     site.post(PUBLIC, json={"attributes": ["age"]})
     before = visit(site)

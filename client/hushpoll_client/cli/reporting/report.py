@@ -112,6 +112,11 @@ def chosen_tables(crosses: Iterable[str]) -> list[list[str]]:
     metavar="ID",
     help="Also show this kept regression; the dashboard and GET .../regressions list them.",
 )
+@click.option(
+    "--language",
+    type=click.Choice(["en", "de", "fr", "es"]),
+    help="Language of the report's words. [default: en]",
+)
 @choice_options
 @timeout_option("Seconds to wait for a worker, which makes a report of many questions.")
 @optional_url_option
@@ -173,7 +178,11 @@ def _fetch(
         "attributes": list(shown["attributes"]),
         "cross_tables": chosen_tables(shown["crosses"]),
         "fairness": shown["fairness"],
-        **{key: shown[key] for key in ("estimator", "confidence") if shown[key] is not None},
+        **{
+            key: shown[key]
+            for key in ("estimator", "confidence", "language")
+            if shown[key] is not None
+        },
     }
     results = [query_at(address, "--result") for address in shown["results"]]
     if shown["regressions"]:

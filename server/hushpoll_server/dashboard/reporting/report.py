@@ -30,6 +30,7 @@ from hushpoll_server.reports.page import style_hash
 from hushpoll_server.reports.report import FORMS
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.translations.speech import ENGLISH, LANGUAGE_NAMES
 from hushpoll_shared.querying.registry import query_at
 from hushpoll_shared.reading.decimal_texts import parse_number
 from hushpoll_shared.spelling.text import show
@@ -95,6 +96,7 @@ def report(name: str, version: int) -> Response:
         estimators=ESTIMATORS,
         confidences=CONFIDENCES,
         forms=_FORMS,
+        languages=LANGUAGE_NAMES,
         pairs=range(CROSS_TABLES),
         most=MOST_FIGURES_AT_ONCE,
         standing=standing,
@@ -126,6 +128,7 @@ def report_file(name: str, version: int) -> Response:
         **chosen,
         results=results,
         regressions=request.args.getlist("regression"),
+        language=request.args.get("language", ENGLISH),
     )
     file = parts.survey_reports.file(row, choices, form, may_export=export)
     parts.actions.looked(member().actor, "report", row.name, row.version)

@@ -48,6 +48,11 @@ class ReportQuery(Strict):
         "lists them.",
     )
 
+    language: Literal["en", "de", "fr", "es"] = Field(
+        "en",
+        description="Of its words. Other results and regressions have words in `en` alone.",
+    )
+
     format: Literal["html", "pdf", "bundle"] = Field(
         "html",
         description="`html` and `pdf` are one file to read and to print. `bundle` is a ZIP with "
@@ -65,6 +70,7 @@ class ReportQuery(Strict):
             "fairness": self.fairness,
             "results": _words(self.results, ","),
             "regressions": _words(self.regressions, ","),
+            "language": self.language,
         }
 
 

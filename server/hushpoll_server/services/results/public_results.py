@@ -20,11 +20,13 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.reports.choices import Choices
 from hushpoll_server.reports.page import page_of
+from hushpoll_server.reports.report import Report
 from hushpoll_server.reports.small_groups import warnings_of
 from hushpoll_server.services.results.survey_reports import RETRY_AFTER_SECONDS, SurveyReports
 from hushpoll_server.services.surveys.surveys import State, SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.editing.publications import PublicationRow, PublicationStore
+from hushpoll_server.translations.speech import ENGLISH, LANGUAGES
 from hushpoll_shared.wire.documents import PublicationDocument
 
 log = get_logger(__name__)
@@ -33,7 +35,7 @@ MOST_BYTES: Final = 16 * 2**20
 """Of a page, and of a bundle."""
 
 KEPT: Final = 8
-"""Publications whose files are kept in memory."""
+"""Publications, each in one language, whose files are kept in memory."""
 
 BUNDLE: Final = "bundle.zip"
 
@@ -50,12 +52,15 @@ class Snapshot:
         The ZIP behind it.
     etag : str
         Names the publication's content.
+    language : str
+        Of its words.
     """
 
     page: bytes
     compressed: bytes
     bundle: bytes
     etag: str
+    language: str = ENGLISH
 
 
 class PublicResults:
@@ -68,7 +73,7 @@ class PublicResults:
         self._surveys = surveys
         self._reports = reports
         self._lock = threading.Lock()
-        self._kept: dict[str, Snapshot] = {}
+        self._kept: dict[tuple[str, str], Snapshot] = {}
 
     def require_over(self, row: VersionRow) -> None:
         """Refuse a version that is not over, or not all of which is released yet.
@@ -159,23 +164,12 @@ class PublicResults:
             self.require_over(row)
         self._reports.require_short(choices)
         report = self._reports.report(row, choices, may_export=False)
+        files = {}
         try:
-            page = page_of(
-                report.basis,
-                report.results,
-                report.figures,
-                beside=f"{row.version}/",
-                bundle=BUNDLE,
-            ).encode()
-            bundle = report.bundle
+            for language in choices.languages:
+                files[language] = _files(report.told_in(language), row.version)
         except NotDrawn as error:
             raise Refused("unavailable", str(error), retry_after=RETRY_AFTER_SECONDS) from error
-        if max(len(page), len(bundle)) > MOST_BYTES:
-            raise Refused(
-                "payload-too-large",
-                f"the page has {len(page)} bytes and its bundle {len(bundle)}, of at most "
-                f"{MOST_BYTES}; choose fewer questions or cross-tables",
-            )
         publication = PublicationRow(
             id=secrets.token_hex(16),
             version_id=row.id,
@@ -184,7 +178,7 @@ class PublicResults:
             published_by=actor,
             taken_back_at=None,
         )
-        self._store.add(publication, page=page, bundle=bundle)
+        self._store.add(publication, files)
         log.info("results-published", survey=row.name, version=row.version)
         described = self._describe(publication)
         described["warnings"] = warnings_of(report.basis)
@@ -223,8 +217,22 @@ class PublicResults:
                 return row
         raise refusal or _nothing()
 
-    def shown(self, name: str, version: int) -> Snapshot:
+    def languages(self, name: str, version: int) -> tuple[str, ...]:
+        """Return the languages that a publication is told in, its own first; raises as `shown`."""
+        publication = self._of(name, version)
+        own = json.loads(publication.choices).get("language", ENGLISH)
+        told = self._store.languages(publication.id)
+        return (own, *(one for one in LANGUAGES if one in told and one != own))
+
+    def shown(self, name: str, version: int, language: str | None = None) -> Snapshot:
         """Return what everybody may see of a version.
+
+        Parameters
+        ----------
+        name, version : str, int
+            The version.
+        language : str, optional
+            One of `languages`; by default that of the publication.
 
         Raises
         ------
@@ -232,9 +240,14 @@ class PublicResults:
             ``not-found``: nothing was published, or there is no such survey;
             ``results-taken-back``.
         """
+        publication = self._of(name, version)
+        own = json.loads(publication.choices).get("language", ENGLISH)
+        return self._snapshot(publication, language or own, own)
+
+    def _of(self, name: str, version: int) -> PublicationRow:
         for row in self._surveys.all():
             if (row.name, row.version) == (name, version):
-                return self._snapshot(self._standing(row))
+                return self._standing(row)
         raise _nothing()
 
     def _standing(self, row: VersionRow) -> PublicationRow:
@@ -247,22 +260,23 @@ class PublicResults:
             )
         return publications[0]
 
-    def _snapshot(self, publication: PublicationRow) -> Snapshot:
-        kept = self._kept.get(publication.id)
+    def _snapshot(self, publication: PublicationRow, language: str, own: str) -> Snapshot:
+        key = publication.id, language
+        kept = self._kept.get(key)
         if kept is not None:
             return kept
-        files = self._store.files(publication.id)
+        files = self._store.files(publication.id, None if language == own else language)
         if files is None:  # it was taken back a moment ago
             raise Refused(
                 "results-taken-back", "these results were published and have been taken back"
             )
         page, bundle = files
         etag = hashlib.sha256(page + bundle).hexdigest()
-        snapshot = Snapshot(page, gzip.compress(page, mtime=0), bundle, etag)
+        snapshot = Snapshot(page, gzip.compress(page, mtime=0), bundle, etag, language)
         with self._lock:
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
-            self._kept[publication.id] = snapshot
+            self._kept[key] = snapshot
         return snapshot
 
     def _describe(self, publication: PublicationRow) -> PublicationDocument:
@@ -278,6 +292,32 @@ class PublicResults:
             **json.loads(publication.choices),
         }
         return cast("PublicationDocument", described)
+
+
+def _files(report: Report, version: int) -> tuple[bytes, bytes]:
+    """Return the page and the bundle of a publication in one language.
+
+    Raises
+    ------
+    Refused
+        ``payload-too-large``.
+    """
+    page = page_of(
+        report.basis,
+        report.results,
+        report.figures,
+        beside=f"{version}/",
+        bundle=BUNDLE,
+        languages=[one for one in LANGUAGES if one in report.basis.choices.languages],
+    ).encode()
+    bundle = report.bundle
+    if max(len(page), len(bundle)) > MOST_BYTES:
+        raise Refused(
+            "payload-too-large",
+            f"the page has {len(page)} bytes and its bundle {len(bundle)}, of at most "
+            f"{MOST_BYTES}; choose fewer questions or cross-tables",
+        )
+    return page, bundle
 
 
 def _nothing() -> Refused:

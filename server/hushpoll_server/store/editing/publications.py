@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Update, insert, select, update
+from sqlalchemy import Connection, Update, delete, insert, select, update
 
 from hushpoll_server.store.database import Database
+from hushpoll_server.store.schema import publication_translations as translations
 from hushpoll_server.store.schema import publications
 
 
@@ -41,16 +43,31 @@ class PublicationStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, row: PublicationRow, *, page: bytes, bundle: bytes) -> None:
-        """Insert a publication; an earlier one of its version is taken back."""
+    def add(self, row: PublicationRow, files: Mapping[str, tuple[bytes, bytes]]) -> None:
+        """Insert a publication; an earlier one of its version is taken back.
+
+        Parameters
+        ----------
+        row : PublicationRow
+            The publication.
+        files : mapping of str to (bytes, bytes)
+            Page and bundle by language, first those in the publication's own.
+        """
+        (_, (page, bundle)), *others = files.items()
         with self._database.writing(catalogue=True) as connection:
-            connection.execute(_taken_back(row.version_id, row.published_at))
+            _take_back(connection, row.version_id, row.published_at)
             connection.execute(insert(publications).values(**vars(row), page=page, bundle=bundle))
+            for language, (told, told_bundle) in others:
+                connection.execute(
+                    insert(translations).values(
+                        publication_id=row.id, language=language, page=told, bundle=told_bundle
+                    )
+                )
 
     def take_back(self, version_id: int, now: int) -> bool:
         """Delete the files of a version's publication; return False if there is none."""
         with self._database.writing(catalogue=True) as connection:
-            return connection.execute(_taken_back(version_id, now)).rowcount > 0
+            return _take_back(connection, version_id, now)
 
     def of_version(self, version_id: int) -> list[PublicationRow]:
         """Return every publication of a version, the newest first."""
@@ -63,14 +80,41 @@ class PublicationStore:
         with self._database.reading() as connection:
             return [PublicationRow(**row._mapping) for row in connection.execute(statement)]
 
-    def files(self, publication_id: str) -> tuple[bytes, bytes] | None:
-        """Return page and bundle; None if they were taken back."""
+    def languages(self, publication_id: str) -> tuple[str, ...]:
+        """Return the languages beside its own that a publication is told in."""
+        statement = select(translations.c.language).where(
+            translations.c.publication_id == publication_id
+        )
+        with self._database.reading() as connection:
+            return tuple(connection.execute(statement).scalars())
+
+    def files(self, publication_id: str, language: str | None = None) -> tuple[bytes, bytes] | None:
+        """Return page and bundle; None if they were taken back.
+
+        Parameters
+        ----------
+        publication_id : str
+            The publication.
+        language : str, optional
+            Another one than its own.
+        """
         statement = select(publications.c.page, publications.c.bundle).where(
             publications.c.id == publication_id, publications.c.taken_back_at.is_(None)
         )
+        if language is not None:
+            statement = select(translations.c.page, translations.c.bundle).where(
+                translations.c.publication_id == publication_id, translations.c.language == language
+            )
         with self._database.reading() as connection:
             row = connection.execute(statement).one_or_none()
         return None if row is None else (bytes(row.page), bytes(row.bundle))
+
+
+def _take_back(connection: Connection, version_id: int, now: int) -> bool:
+    """Delete the files of what stands of a version; return whether something stood."""
+    standing = select(publications.c.id).where(publications.c.version_id == version_id)
+    connection.execute(delete(translations).where(translations.c.publication_id.in_(standing)))
+    return connection.execute(_taken_back(version_id, now)).rowcount > 0
 
 
 def _taken_back(version_id: int, now: int) -> Update:

@@ -1,0 +1,1 @@
+"""The words of reports, charts and public results in each language, and its numbers."""
