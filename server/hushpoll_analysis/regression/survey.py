@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.records.clear_groups import ClearGroups
+from hushpoll_analysis.records.joint_groups import joint_groups
 from hushpoll_analysis.records.laws import refuse_draw
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.regression.answers import (
@@ -77,6 +79,23 @@ def checked_formula(
     _check_family(attributes[outcome], read, family)
     _check_combinations(published, outcome, [attributes[name] for name in read.predictors])
     return read
+
+
+def readers_formula(groups: ClearGroups, formula: str, *, family: str | None = None) -> Formula:
+    """Return a formula as a reader without the right to export may ask for it.
+
+    Its categories and references are those of the groups that are shown. Whether its attributes in
+    clear may be combined is known of the records alone (:func:`answers_of`).
+
+    Raises
+    ------
+    InvalidParameter
+        For an attribute in clear that is not shown; as :func:`checked_formula`.
+    """
+    read = read_formula(formula)
+    for name in read.variables:
+        groups.require(name, field=FIELD)
+    return checked_formula(groups.shown, read, family=family)
 
 
 def _attribute(published: Published, name: str) -> PublishedAttribute:
@@ -171,6 +190,7 @@ def answers_of(
     formula: str | Formula,
     *,
     weights: npt.NDArray[np.float64] | None = None,
+    groups: ClearGroups | None = None,
 ) -> Answers:
     """Return what a formula reads of a survey's records.
 
@@ -185,18 +205,29 @@ def answers_of(
         It names attributes.
     weights : f64[n], optional
         Survey weights, in the order of the records.
+    groups : ClearGroups, optional
+        What the reader may see of attributes in clear: their groups take the place of categories.
 
     Raises
     ------
     InvalidParameter
-        As :func:`checked_formula`; for other weights than one for each record, or a weight that is
+        As :func:`checked_formula`; for attributes in clear that are not shown, or whose groups all
+        together leave few reports; for other weights than one for each record, or a weight that is
         not positive.
     """
-    read = checked_formula(records.published, formula)
+    if groups is None:
+        published = records.published
+        read = checked_formula(published, formula)
+    else:
+        published = groups.shown
+        read = readers_formula(groups, formula if isinstance(formula, str) else formula.text)
+        in_clear = [name for name in read.variables if name in groups.places]
+        if len(in_clear) > 1:
+            joint_groups(groups, records).require(in_clear, field=FIELD)
     clear: dict[str, Numbers | Categories] = {}
     units: dict[str, Unit] = {}
     for name in read.variables:
-        attribute = records.published.attribute(name)
+        attribute = published.attribute(name)
         if attribute.oracle is not None:
             field = next(
                 field for field in records.published.layout.fields if name in field.questions
@@ -205,6 +236,8 @@ def answers_of(
                 units[field.name] = _unit(records, field.name)
             continue
         codes, domain = records.codes(name), attribute.domain
+        if groups is not None:
+            codes = groups.places[name][codes]
         if is_scored(domain):
             clear[name] = Numbers(name, np.array([float(one) for one in domain])[codes])
         else:
