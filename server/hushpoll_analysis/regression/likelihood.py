@@ -348,7 +348,6 @@ class Likelihood:
             gradient=gradient,
             complete=more(found.complete),
             observed=more(found.observed),
-            scored=more(found.scored),
         )
 
     @cached_property

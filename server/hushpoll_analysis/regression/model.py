@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.regression.answers import Answers, Categories, Numbers, Unit
 from hushpoll_analysis.regression.effects import Averages, marginal_effects
-from hushpoll_analysis.regression.fitting import LARGE, Maximum, climb, maximise, with_shares
+from hushpoll_analysis.regression.fitting import LARGE, Maximum, maximise
 from hushpoll_analysis.regression.inference import (
     Covariance,
     coefficients,
@@ -41,10 +41,6 @@ Places = npt.NDArray[np.int64]
 
 _SAMPLE: Final = 20_000
 """Rows of many over which averages are taken."""
-_NEARBY: Final = 100_000
-"""Rows of many that say where to start: each step costs a fraction of one of all."""
-_FIRST: Final = 180
-"""Steps there: more would fit what is chance in so few rows."""
 _PRIOR: Final = 0.01
 """Precision, by mean squared logit, of the perturbed predictors' slopes in clear, of large fits."""
 _CHEAP: Final = 1 << 21
@@ -261,7 +257,7 @@ def _model(formula: Formula, answers: Answers, family: str, *, saturated: bool) 
 
 
 def _maximum(model: _Model) -> tuple[Maximum, Likelihood]:
-    """Return the maximum, of many rows from near that of a tenth of them, and a sample or all."""
+    """Return the maximum, and a sample of many rows, or all."""
     likelihood, answers = model.likelihood, model.answers
     work = float(len(likelihood.rows.group)) * likelihood.size**2
     if work <= LARGE:
@@ -270,13 +266,8 @@ def _maximum(model: _Model) -> tuple[Maximum, Likelihood]:
     if answers.n < 2 * _SAMPLE:
         return maximise(likelihood, model.start), likelihood
     rng = np.random.default_rng(20_261)
-    begin = None
-    if answers.n > 2 * _NEARBY and not likelihood.convex:
-        nearby = _part(model, np.sort(rng.choice(answers.n, _NEARBY, replace=False)))
-        nearby.prior = _PRIOR
-        begin = climb(nearby, with_shares(nearby, model.start), most=_FIRST).parameters
     part = _part(model, np.sort(rng.choice(answers.n, _SAMPLE, replace=False)))
-    return maximise(likelihood, model.start, begin=begin), part
+    return maximise(likelihood, model.start), part
 
 
 def _part(model: _Model, rows: Places) -> Likelihood:
