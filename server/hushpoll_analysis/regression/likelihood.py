@@ -303,10 +303,17 @@ class Likelihood:
         score[:, np.arange(1, self.c), m * kinds.shape[1] + np.arange(self.c - 1)] = 1.0
         score[:, :, m * kinds.shape[1] :] -= 1 / self.c
         flat = score.reshape(-1, width)
-        told = np.ones((self.y * self.c,) * 2) / len(flat) ** 2
-        for unit, places, codes in zip(self.units, self.rows.patterns, self._codes, strict=True):
-            code = np.broadcast_to(codes, (self.y, self.c)).ravel()
-            told *= unit.k**2 * unit.patterns.even_products(places)[np.ix_(code, code)]
+        told = np.zeros((self.y * self.c,) * 2)
+        for rows, share in self._asked_alike():
+            part = np.full(told.shape, share / len(flat) ** 2)
+            weight = self.rows.weight[rows]
+            for unit, places, codes in zip(
+                self.units, self.rows.patterns, self._codes, strict=True
+            ):
+                code = np.broadcast_to(codes, (self.y, self.c)).ravel()
+                products = unit.patterns.even_products(places[rows], weight)
+                part *= unit.k**2 * products[np.ix_(code, code)]
+            told += part
         if self.own is None:
             outcome = np.repeat(np.arange(self.y), self.c)
             told *= self.y * (outcome[:, None] == outcome)
@@ -321,6 +328,16 @@ class Likelihood:
             assert complete is not None  # noqa: S101
             found.append(complete)
         return found[0], found[1]
+
+    def _asked_alike(self) -> Iterator[tuple[Places, float]]:
+        """Yield the rows of which the same units were asked, and their share of all weight."""
+        place = np.zeros(len(self.rows.group), np.int64)
+        for unit, pattern in zip(self.units, self.rows.patterns, strict=True):
+            if unit.patterns.unasked is not None:
+                place = 2 * place + (pattern == unit.patterns.unasked)
+        for one in np.unique(place):
+            rows = np.flatnonzero(place == one)
+            yield rows, float(self.rows.weight[rows].sum()) / self.total
 
     def _held(self, parameters: Array, found: Slopes) -> Slopes:
         """Return slopes with those of the prior of the perturbed predictors' model."""

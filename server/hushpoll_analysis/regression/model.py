@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -104,10 +104,19 @@ def fit(
     chosen = _family(family, read, answers)
     if answers.n == 0:
         raise InvalidParameter("there is no row to fit; give rows without gaps", field="rows")
+    asked_all = answers.asked_all()
     if chosen == LINEAR:
         from hushpoll_analysis.regression.linear import fit_linear
 
-        return fit_linear(read, answers, robust=robust, confidence=confidence, plain=plain)
+        if asked_all.n == 0:
+            raise InvalidParameter(
+                "no record answers all questions of the formula, which a linear regression needs; "
+                "leave a question out, or give another family",
+                field=FIELD,
+            )
+        found = fit_linear(read, asked_all, robust=robust, confidence=confidence, plain=plain)
+        unasked = answers.n - asked_all.n
+        return replace(found, notes=(*found.notes, *_of_draws(unasked))) if unasked else found
     say("reading")
     model = _model(read, answers, chosen, saturated=saturated)
     likelihood = model.likelihood
@@ -140,10 +149,13 @@ def fit(
         mixing=tuple(_mixing(model, maximum, known)),
         tests=tuple(tests(likelihood, maximum, known, ratios=cheap)),
         effects=tuple(marginal_effects(averages, confidence=confidence)) if effects else (),
-        plain=_plain(read, answers, chosen) if plain and perturbed else (),
-        notes=tuple(_notes(model, maximum, known, sample)),
-        adjusted_odds=adjusted_odds(read, answers, confidence=confidence)
-        if chosen == LOGIT
+        plain=_plain(read, asked_all, chosen) if plain and perturbed and asked_all.n else (),
+        notes=(
+            *_notes(model, maximum, known, sample),
+            *_in_draws(answers.n, asked_all.n),
+        ),
+        adjusted_odds=adjusted_odds(read, asked_all, confidence=confidence)
+        if chosen == LOGIT and asked_all.n
         else (),
         averages=averages,
         predictors=read.predictors,
@@ -356,6 +368,25 @@ def _plain(formula: Formula, answers: Answers, family: str) -> tuple[Plain, ...]
         )
         for place, one in enumerate(model.likelihood.family.coefficients)
     )
+
+
+def _in_draws(n: int, asked_all: int) -> list[str]:
+    """Return what must be known where devices drew which questions they answer."""
+    if asked_all == n:
+        return []
+    return [
+        f"{asked_all:,} of {n:,} records answer all questions of the formula, since devices drew "
+        "which they answer; the others count for what they answer, and the plain regression and "
+        "adjusted odds ratios are of the former alone"
+    ]
+
+
+def _of_draws(unasked: int) -> list[str]:
+    """Return what must be known of a linear regression of records that answer all."""
+    return [
+        f"{unasked:,} records were left out, since their devices drew other questions; by chance "
+        "alone, so the slopes are not biased"
+    ]
 
 
 def _notes(model: _Model, maximum: Maximum, known: Covariance, sample: Likelihood) -> list[str]:
