@@ -334,11 +334,13 @@ def patterns_of_law(
         apart.
     """
     totals = law.sum(axis=0)
+    turned = len(law) > 1 and bool((abs(law.sum(axis=1) - 1) <= ROUNDING).all())
+    remedy = "; its rows do, so exchange rows and columns" if turned else ""
     for value, total in zip(domain, totals, strict=True):
         if abs(total - 1) > ROUNDING:
             raise InvalidParameter(
                 f"the law's column {show(value)} sums to {total:.9g}; the chances of all recorded "
-                "values, given a true one, sum to 1",
+                f"values, given a true one, sum to 1{remedy}",
                 field=field,
             )
     law = law / totals
