@@ -88,6 +88,10 @@ class Patterns:
         told = (k * float(sizes @ square) / max(float(sizes.sum()), 1e-300) - 1) / (k - 1)
         return np.asarray(told * np.eye(k) / k + (1 - told) / k**2, np.float64)
 
+    def says_nothing(self, places: Places) -> bool:
+        """Whether all records are of rows of which the question was not asked."""
+        return self.unasked is not None and bool((places == self.unasked).all())
+
     def debiased(self, places: Places) -> Array:
         """Return D, f64[n, k], of records by their patterns."""
         if self.unbiased is not None:
@@ -117,12 +121,15 @@ class Unit:
         Of its records.
     places : int64[n]
         The pattern of each row.
+    oracle : FrequencyOracle or None
+        The protocol that gave the records; None of a law that is a table.
     """
 
     name: str
     questions: tuple[Question, ...]
     patterns: Patterns
     places: Places
+    oracle: FrequencyOracle | None = None
 
     @property
     def sizes(self) -> tuple[int, ...]:

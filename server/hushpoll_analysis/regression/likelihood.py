@@ -282,16 +282,21 @@ class Likelihood:
             total.join(sums)
         return self._held(parameters, total.result())
 
-    def expected(self) -> tuple[Array, Array]:
+    def expected(self, even: Sequence[Array] | None = None) -> tuple[Array, Array]:
         """Return the expected information of the rows, and of complete data, f64[q, q] each.
 
         Nothing depends on anything, and all answers are alike. What a record tells of two answers
         (:meth:`Patterns.even_products`) then stands between their scores, and it is the same for
         all rows: a matrix over outcomes and combinations, spread to each group in clear.
+
+        Parameters
+        ----------
+        even : sequence of f64[k, k], optional
+            Of each unit, in place of what its records tell of two answers.
         """
-        even = np.zeros(self.size)
-        even[: self.outcome_size] = self.family.start(np.full(self.y, 1 / self.y))
-        b, _ = self.split(even)
+        origin = np.zeros(self.size)
+        origin[: self.outcome_size] = self.family.start(np.full(self.y, 1 / self.y))
+        b, _ = self.split(origin)
         _, first, _ = self.family.evaluate(self.linear(b, self.design.u[:1]))
         kinds, m = self.kinds.table, self.family.predictors
         width = m * kinds.shape[1] + self.c - 1
@@ -307,11 +312,12 @@ class Likelihood:
         for rows, share in self._asked_alike():
             part = np.full(told.shape, share / len(flat) ** 2)
             weight = self.rows.weight[rows]
-            for unit, places, codes in zip(
-                self.units, self.rows.patterns, self._codes, strict=True
-            ):
-                code = np.broadcast_to(codes, (self.y, self.c)).ravel()
-                products = unit.patterns.even_products(places[rows], weight)
+            for place, unit in enumerate(self.units):
+                code = np.broadcast_to(self._codes[place], (self.y, self.c)).ravel()
+                patterns = self.rows.patterns[place][rows]
+                products = unit.patterns.even_products(patterns, weight)
+                if even is not None and not unit.patterns.says_nothing(patterns):
+                    products = even[place]
                 part *= unit.k**2 * products[np.ix_(code, code)]
             told += part
         if self.own is None:

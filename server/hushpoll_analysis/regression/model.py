@@ -13,9 +13,11 @@ from hushpoll_analysis.regression.answers import Answers, Categories, Numbers, U
 from hushpoll_analysis.regression.effects import Averages, marginal_effects
 from hushpoll_analysis.regression.fitting import LARGE, Maximum, maximise
 from hushpoll_analysis.regression.inference import (
+    NOISY,
     Covariance,
     coefficients,
     covariance,
+    telling_epsilon,
     tests,
 )
 from hushpoll_analysis.regression.likelihood import Likelihood
@@ -160,6 +162,9 @@ def fit(
         averages=averages,
         predictors=read.predictors,
         columns=model.design.columns,
+        times_epsilon=telling_epsilon(sample, likelihood.total)
+        if any((one.expected_standard_error or 0) > NOISY for one in table)
+        else None,
     )
 
 

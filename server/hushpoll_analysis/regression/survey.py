@@ -287,6 +287,7 @@ def _unit(records: Records, name: str) -> Unit:
         tuple(Question(question.name, question.domain) for question in questions),
         patterns,
         places,
+        field.oracle,
     )
 
 

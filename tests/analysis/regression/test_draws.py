@@ -112,3 +112,22 @@ def test_questions_that_no_device_answers_both_are_refused_by_name():
     with pytest.raises(InvalidParameter, match="smokes and drinks are in the draw rota"):
         checked_formula(survey(answer=1), "smokes ~ drinks")
     checked_formula(survey(answer=1), "smokes ~ town")
+
+
+@pytest.mark.parametrize("protocol", ["GRR", "OUE"])
+def test_verdict_names_the_epsilon_at_which_as_many_records_would_tell(protocol):
+    def fitted(epsilon):
+        published = survey(protocol=protocol, epsilon=f"{epsilon:.3f}")
+        records = records_of(published, 900, np.random.default_rng(6))
+        return fit(FORMULA, answers_of(records, FORMULA), effects=False, plain=False)
+
+    noisy = fitted(3.0)
+    assert noisy.verdict["says"] != "informative" or noisy.verdict["too_noisy"]
+    times = noisy.verdict["times_epsilon"]
+    assert times > 1
+    words = f"or about {times:g} times the epsilon of each randomised question."
+    assert noisy.verdict["sentence"].endswith(words)
+    told = fitted(3.0 * times * 1.1)
+    assert told.verdict["too_noisy"] == []
+    assert told.verdict["times_epsilon"] is None
+    assert fitted(3.0 * times * 0.8).verdict["too_noisy"]
