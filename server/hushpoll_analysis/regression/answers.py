@@ -144,7 +144,8 @@ class Unit:
     @property
     def asked(self) -> npt.NDArray[np.bool_]:
         """Of which rows it was asked, bool[n]: of all, without draws."""
-        return self.places != (-1 if self.patterns.unasked is None else self.patterns.unasked)
+        unasked = -1 if self.patterns.unasked is None else self.patterns.unasked
+        return np.asarray(self.places != unasked, np.bool_)
 
     def taken(self, rows: Places) -> Unit:
         """Return the records of some of the rows."""
