@@ -21,7 +21,9 @@ import numpy as np
 from benchmarks.adult import load_codes
 from benchmarks.harness import Figure, against, announced
 
-SECONDS_LIMIT = 30.0
+PROCESSORS = 2
+SECONDS_LIMIT = 30.0 * PROCESSORS
+"""Of processor time: other work on the machine does not count, and two processors share it."""
 BYTES_LIMIT = 1.5e9
 FORMULA = "income ~ age + hours + marital_status + race + gender + education"
 PERTURBED = ("gender", "education")
@@ -42,11 +44,18 @@ def fitting(data: Path, scale: float) -> list[Figure]:
         run = json.loads(done.stdout)
         print(f"  {json.dumps(run)}")
         title = f"logit of {rows:,} records, 32 perturbed combinations of the {source}"
-        seconds = run["seconds"] if run["converged"] else float("inf")
+        seconds = run["processor"] if run["converged"] else float("inf")
         for name, ours, peer, peer_name, unit, goal in (
-            (title, seconds, SECONDS_LIMIT, "limit", "s", 1.0),
+            (f"{title}: processor time", seconds, SECONDS_LIMIT, "limit", "s", 1.0),
             (f"{title}: peak of memory", run["peak"] / 1e9, BYTES_LIMIT / 1e9, "limit", "GB", 1.0),
-            (title, seconds, run["peer"], "statsmodels' logit in clear", "s", 0.0),
+            (
+                f"{title}: processor time",
+                seconds,
+                run["peer"],
+                "statsmodels' logit of the answers",
+                "s",
+                0.0,
+            ),
         ):
             found.append(
                 against(
@@ -138,9 +147,9 @@ def _peer(columns: dict[str, Any], found: Any) -> dict[str, Any]:
     for name in ("marital-status", "race", "gender", "education"):
         parts += [columns[name] == level for level in range(1, int(columns[name].max()) + 1)]
     X = np.column_stack(parts).astype(np.float64)
-    start = time.perf_counter()
+    start = time.process_time()
     peer = sm.Logit(columns["income"], X).fit(disp=0)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     known = [
         (one.estimate, one.standard_error, truth)
         for one, truth in zip(found.coefficients, peer.params, strict=True)

@@ -398,6 +398,7 @@ class JobCalls(Calls):
         robust: bool = False,
         confidence: float | None = None,
         at: Mapping[str, str] | None = None,
+        for_readers: bool = False,
         timeout: float = TIMEOUT_SECONDS,
         on_look: OnLook | None = None,
     ) -> JsonMembers:
@@ -420,6 +421,9 @@ class JobCalls(Calls):
             Of the intervals.
         at : mapping of str to str, optional
             By predictor, the value that all respondents have in a prediction.
+        for_readers : bool
+            Whether it keeps to the groups in clear that users of the dashboard without the right to
+            export may see, who then see it.
         timeout, on_look
             See :meth:`fairness`.
 
@@ -445,6 +449,7 @@ class JobCalls(Calls):
             robust=robust,
             confidence=confidence,
             at=dict(at) if at else None,
+            for_readers=for_readers or None,
         )
 
     def _document(

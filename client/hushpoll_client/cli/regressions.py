@@ -27,6 +27,11 @@ from hushpoll_shared.tables.regressions import regression_table
 @click.argument("name")
 @version_option
 @regression_options
+@click.option(
+    "--for-readers",
+    is_flag=True,
+    help="Keep to the groups in clear that readers without the right to export may see.",
+)
 @timeout_option("Seconds to wait for the worker.")
 @analyst_command
 def survey(

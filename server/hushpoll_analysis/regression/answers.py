@@ -50,6 +50,9 @@ class Patterns:
         See above.
     named : int64[P] or None
         The answer that each record names, where it names one.
+    unasked : int or None
+        The pattern of rows of which the question was not asked, since a device drew others: it is
+        as likely under each answer, and so its rows say nothing of it.
     """
 
     table: npt.NDArray[Any]
@@ -59,12 +62,13 @@ class Patterns:
     scale: float = 1.0
     unbiased: Array | None = None
     named: Places | None = None
+    unasked: int | None = None
 
     def likelihood(self, places: Places) -> Array:
         """Return f64[n, k]: the likelihood of records, by their patterns, under each answer."""
         return np.asarray(self.low + self.rise * self.table[places], np.float64)
 
-    def even_products(self, places: Places) -> Array:
+    def even_products(self, places: Places, weights: Array) -> Array:
         """Return f64[k, k]: the mean product of two answers' chances given a record, all alike.
 
         Of a protocol it hangs on how many answers records support, which tells nothing of answers;
@@ -75,13 +79,18 @@ class Patterns:
             chance = self.table.mean(axis=1)
             given = self.table[chance > 0] / (k * chance[chance > 0])[:, None]
             return np.asarray((given * chance[chance > 0][:, None]).T @ given, np.float64)
-        sizes = np.bincount(self.table.sum(axis=1, dtype=np.int64)[places], minlength=k + 1)
+        of = self.table.sum(axis=1, dtype=np.int64)[places]
+        sizes = np.bincount(of, weights, minlength=k + 1)
         support = np.arange(k + 1)
         high, low = self.low + self.rise, self.low
         total = support * high + (k - support) * low
         square = (support * high**2 + (k - support) * low**2) / np.maximum(total, 1e-300) ** 2
-        told = (k * float(sizes @ square) / max(int(sizes.sum()), 1) - 1) / (k - 1)
+        told = (k * float(sizes @ square) / max(float(sizes.sum()), 1e-300) - 1) / (k - 1)
         return np.asarray(told * np.eye(k) / k + (1 - told) / k**2, np.float64)
+
+    def says_nothing(self, places: Places) -> bool:
+        """Whether all records are of rows of which the question was not asked."""
+        return self.unasked is not None and bool((places == self.unasked).all())
 
     def debiased(self, places: Places) -> Array:
         """Return D, f64[n, k], of records by their patterns."""
@@ -112,12 +121,15 @@ class Unit:
         Of its records.
     places : int64[n]
         The pattern of each row.
+    oracle : FrequencyOracle or None
+        The protocol that gave the records; None of a law that is a table.
     """
 
     name: str
     questions: tuple[Question, ...]
     patterns: Patterns
     places: Places
+    oracle: FrequencyOracle | None = None
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -128,6 +140,12 @@ class Unit:
     def k(self) -> int:
         """Combinations of answers."""
         return math.prod(self.sizes)
+
+    @property
+    def asked(self) -> npt.NDArray[np.bool_]:
+        """Of which rows it was asked, bool[n]: of all, without draws."""
+        unasked = -1 if self.patterns.unasked is None else self.patterns.unasked
+        return np.asarray(self.places != unasked, np.bool_)
 
     def taken(self, rows: Places) -> Unit:
         """Return the records of some of the rows."""
@@ -214,6 +232,13 @@ class Answers:
                 clear[question.name] = Categories(question.name, codes, question.domain)
         return replace(self, clear=clear, units=())
 
+    def asked_all(self) -> Answers:
+        """Return the rows of which all questions were asked, of draws: others hang on chance."""
+        if all(unit.patterns.unasked is None for unit in self.units):
+            return self
+        asked = np.logical_and.reduce([unit.asked for unit in self.units])
+        return self.taken(np.flatnonzero(asked))
+
     def taken(self, rows: Places) -> Answers:
         """Return some of the rows."""
         clear: dict[str, Numbers | Categories] = {
@@ -276,6 +301,26 @@ def patterns_of(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> tupl
     return patterns, places.astype(np.int64)
 
 
+def with_unasked(
+    patterns: Patterns, places: Places, asked: npt.NDArray[np.bool_]
+) -> tuple[Patterns, Places]:
+    """Return patterns with one more, of rows of which the question was not asked.
+
+    Parameters
+    ----------
+    patterns, places
+        Of the rows of which it was asked.
+    asked : bool[n]
+        Which these are.
+    """
+    number, k = patterns.table.shape
+    table = np.concatenate([patterns.table, np.zeros((1, k), patterns.table.dtype)])
+    named = None if patterns.named is None else np.append(patterns.named, 0)
+    whole = np.full(len(asked), number, np.int64)
+    whole[asked] = places
+    return replace(patterns, table=table, named=named, unasked=number), whole
+
+
 def patterns_of_law(
     law: Array, recorded: Sequence[str], domain: Sequence[str], *, field: str = "law"
 ) -> Patterns:
@@ -297,11 +342,13 @@ def patterns_of_law(
         apart.
     """
     totals = law.sum(axis=0)
+    turned = len(law) > 1 and bool((abs(law.sum(axis=1) - 1) <= ROUNDING).all())
+    remedy = "; its rows do, so exchange rows and columns" if turned else ""
     for value, total in zip(domain, totals, strict=True):
         if abs(total - 1) > ROUNDING:
             raise InvalidParameter(
                 f"the law's column {show(value)} sums to {total:.9g}; the chances of all recorded "
-                "values, given a true one, sum to 1",
+                f"values, given a true one, sum to 1{remedy}",
                 field=field,
             )
     law = law / totals

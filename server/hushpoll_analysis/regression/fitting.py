@@ -1,9 +1,9 @@
 """The maximum of a likelihood: EM to start, Newton's method to finish, several starts.
 
-EM finds the shares of the perturbed predictors before anything depends on anything. The products of
-the scores, which are always positive, then lead uphill (Berndt et al. 1974); near the maximum the
-observed information takes over. Where the likelihood has no finite maximum, because the outcome is
-separated or its noise is larger than what it says, the coefficient that grows is named.
+EM finds the shares of the perturbed predictors before anything depends on anything. Newton's method
+climbs from there, by steps no longer than the observed information can be trusted for. Where the
+likelihood has no finite maximum, because the outcome is separated or its noise is larger than what
+it says, the coefficient that grows is named.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
-from scipy.optimize import minimize
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from hushpoll_analysis.regression.likelihood import Likelihood
 from hushpoll_analysis.regression.sums import Slopes
@@ -30,18 +29,12 @@ _SHORTER: Final = 0.1
 """Share of what is left that a step may leave, for the information to be used again."""
 _STUCK: Final = 1e-6
 """What may be left where no step goes up any more, because of rounding."""
-_NEAR: Final = 1.0
-"""What may be left for Newton's step to be taken where the likelihood is not concave."""
-_DAMPED: Final = 0.01
-"""Share of the metric that is added to the products of the scores."""
-_MOST: Final = 1e3
-"""Largest such share."""
-_REMEMBERED: Final = 30
-"""Steps whose gradients L-BFGS keeps."""
-_ROUND: Final = 60
-"""Steps of a round of L-BFGS."""
-_LEVEL: Final = 1e-7
-"""Gradient, in the round's coordinates, at which it ends."""
+_TRUST: Final = 0.3
+"""Length of the first step where the likelihood is not concave, per root of a respondent."""
+_SHORTEST: Final = 1e-9
+"""Length at which a step that leads nowhere ends the climb."""
+_TRIALS: Final = 60
+"""Dampings that are tried for one step."""
 _SOME: Final = 1e-4
 """Share of the respondents as which a combination counts at least in the metric."""
 _EM: Final = 25
@@ -53,7 +46,7 @@ _ROUGH: Final = 0.1
 _STARTS: Final = 3
 """Starts where the likelihood may have several maxima."""
 LARGE: Final = 2e9
-"""Products of an information above which a sample of the rows says where to start."""
+"""Products of an information above which there is one start, and averages are of a sample."""
 _REACH: Final = 20.0
 """Logits up to which a profile is followed."""
 _SPREAD: Final = 0.5
@@ -108,7 +101,6 @@ def maximise(
     likelihood: Likelihood,
     start: Array,
     *,
-    begin: Array | None = None,
     enough: float = CONVERGED,
 ) -> Maximum:
     """Return the maximum of the likelihood.
@@ -118,15 +110,12 @@ def maximise(
     likelihood : Likelihood
         Of the rows.
     start : f64[q]
-        The parameters without slopes.
-    begin : f64[q], optional
-        Where to begin; by default at the shares that EM finds from `start`.
+        The parameters without slopes; the climb begins at the shares that EM finds from there.
     enough : float
         Squared length, in standard errors, of the step that may be left.
     """
     work = float(len(likelihood.rows.group)) * likelihood.size**2
-    if begin is None:
-        begin = with_shares(likelihood, start)
+    begin = with_shares(likelihood, start)
     first = climb(likelihood, begin, enough=enough)
     best, steps, agreed = first, first.steps, 1
     starts = 1 if likelihood.convex or work > LARGE else _STARTS
@@ -214,11 +203,12 @@ def climb(
 ) -> Climbed:
     """Climb from a start to a maximum.
 
-    A step of Newton's method is taken where the observed information is positive and the step goes
-    up; it is used again as long as it shortens what is left tenfold. Elsewhere a round of L-BFGS
-    climbs by gradients, which cost a twentieth of an information, in coordinates in which the
-    products of the scores are the unit: they are what bends the likelihood near the truth, and
-    positive everywhere.
+    Each step is Newton's where the observed information is positive and the step is within the
+    length that is trusted; elsewhere it is the best one of that length, which the information and a
+    multiple of the metric give together (More and Sorensen, SIAM J. Sci. Stat. Comput. 1983). So
+    directions in which the likelihood bends the wrong way are left in a few steps. The length that
+    is trusted follows from how well the last rise was foreseen. Newton's step is used again as long
+    as it shortens what is left tenfold, since a gradient costs a twentieth of an information.
 
     Parameters
     ----------
@@ -232,82 +222,104 @@ def climb(
         Squared length, in standard errors, of the step that may be left: twice the rise of the
         log-likelihood that the information foresees (half of it is Newton's decrement).
     most : int
-        Steps after which no other round begins.
+        Steps after which no other begins.
     """
     free: Flags = np.ones(len(start), np.bool_) if fixed is None else ~fixed
-    at, steps, damping = np.array(start, np.float64), 0, _DAMPED
-    slopes = likelihood.at(at)
+    at, trusted = np.array(start, np.float64), _TRUST * float(np.sqrt(likelihood.total))
+    slopes, steps = likelihood.at(at), 0
     while steps < most:
         gradient, metric, left = slopes.gradient[free], None, np.inf
-        if slopes.scored is not None and slopes.complete is not None:
+        if not likelihood.convex:
+            assert slopes.complete is not None  # noqa: S101  (two derivatives were asked for)
             metric = _metric(likelihood, slopes.complete)
         newton = _solver(slopes.observed, free, metric)
+        steps += 1
         if newton is not None:
             step = newton(gradient)
             left = float(gradient @ step)
             if left < enough:
                 return _polished(likelihood, Climbed(at, slopes, steps, True), step, free)
-            if metric is None or left < _NEAR:
-                steps += 1
+            if metric is None or _length(step, metric, free) <= trusted:
                 found = _upwards(likelihood, at, slopes.value, step, left, free)
                 if found is not None:
                     at, slopes = _again(likelihood, found, newton, left, enough, free)
                     slopes = likelihood.at(at)
                     continue
-        if metric is None or slopes.scored is None:
-            return Climbed(at, slopes, steps, left < _STUCK)
-        reached, taken = _round(likelihood, at, slopes, metric, damping, free)
-        steps += taken
+        reached = None
+        if metric is not None:
+            reached, trusted = _trusted_step(likelihood, at, slopes, metric, trusted, free)
         if reached is None:
-            if damping > _MOST:
-                return Climbed(at, slopes, steps, left < _STUCK)
-            damping *= 100
-            continue
-        at, slopes, damping = reached, likelihood.at(reached), _DAMPED
+            return Climbed(at, slopes, steps, left < _STUCK)
+        at, slopes = reached, likelihood.at(reached)
     return Climbed(at, slopes, steps, False)
 
 
-def _round(
+def _length(step: Array, metric: Array, free: Flags) -> float:
+    return float(np.sqrt(step @ metric[np.ix_(free, free)] @ step))
+
+
+def _trusted_step(
     likelihood: Likelihood,
     at: Array,
     slopes: Slopes,
     metric: Array,
-    damping: float,
+    trusted: float,
     free: Flags,
-) -> tuple[Array | None, int]:
-    """Return where L-BFGS leads, None if nowhere, and its steps."""
-    assert slopes.scored is not None  # noqa: S101  (the caller looked)
-    matrix = (slopes.scored + damping * metric)[np.ix_(free, free)]
-    scale = 1 / np.sqrt(np.diag(matrix))
-    try:
-        upper = cholesky(matrix * np.outer(scale, scale), check_finite=False)
-    except LinAlgError:
-        return None, 0
-    worst = abs(slopes.value) + 1.0
-
-    def moved(by: Array) -> Array:
+) -> tuple[Array | None, float]:
+    """Return where a step of a length that is trusted leads, None if nowhere, and the length."""
+    assert slopes.observed is not None  # noqa: S101  (two derivatives were asked for)
+    gradient, known = slopes.gradient[free], slopes.observed[np.ix_(free, free)]
+    while trusted > _SHORTEST:
+        step = _damped(known, metric[np.ix_(free, free)], gradient, trusted)
+        if step is None:
+            return None, trusted
+        foreseen = float(gradient @ step - step @ known @ step / 2)
         tried = at.copy()
-        tried[free] += scale * solve_triangular(upper, by, check_finite=False)
-        return tried
+        tried[free] += step
+        rise = likelihood.value(tried) - slopes.value
+        told, length = foreseen > 1e-9 * abs(slopes.value), _length(step, metric, free)
+        if not rise > 0.25 * foreseen and told:
+            trusted = length / 4
+        elif rise > 0.75 * foreseen and length > 0.5 * trusted:
+            trusted = 3 * trusted
+        if rise > 1e-4 * foreseen - 1e-12 * abs(slopes.value):
+            return tried, trusted
+        if not told:
+            return None, trusted
+    return None, trusted
 
-    def fallen(by: Array) -> tuple[float, Array]:
-        there = likelihood.at(moved(by), derivatives=1)
-        if not np.isfinite(there.value):
-            return worst, np.zeros(len(by))
-        down = -scale * there.gradient[free]
-        return slopes.value - there.value, solve_triangular(
-            upper, down, trans="T", check_finite=False
-        )
 
-    found = minimize(
-        fallen,
-        np.zeros(len(matrix)),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxcor": _REMEMBERED, "maxiter": _ROUND, "ftol": 0.0, "gtol": _LEVEL},
-    )
-    steps = max(int(found.nit), 1)
-    return (moved(found.x) if found.fun < 0 else None), steps
+def _damped(known: Array, metric: Array, gradient: Array, most: float) -> Array | None:
+    """Return (I + m M)^-1 g with the least m >= 0 that makes it positive and no longer than most.
+
+    The length is met within a fifth. None if no m does it.
+    """
+    scale = 1 / np.sqrt(np.diag(metric))
+    known, metric = known * np.outer(scale, scale), metric * np.outer(scale, scale)
+    slope = gradient * scale
+    low, high, best = 0.0, np.inf, None
+    damping = max(float(np.linalg.norm(slope)) / most, 1e-12)
+    for _ in range(_TRIALS):
+        try:
+            factor = cho_factor(known + damping * metric, check_finite=False)
+        except LinAlgError:
+            length = np.inf
+        else:
+            step = cho_solve(factor, slope, check_finite=False)
+            length = float(np.sqrt(step @ metric @ step))
+        if length > most:
+            low = damping
+        else:
+            high, best = damping, scale * step
+            if length > 0.8 * most:
+                break
+        if high < np.inf and (high < low * 1.02 or high < 1e-14):
+            break
+        if high == np.inf:
+            damping *= 4
+        else:
+            damping = np.sqrt(low * high) if low else high / 16
+    return best
 
 
 def _again(

@@ -18,9 +18,13 @@ import numpy.typing as npt
 from scipy import stats
 from scipy.linalg import eigh
 
+from hushpoll_analysis.regression.answers import patterns_of
 from hushpoll_analysis.regression.fitting import FLAT, Maximum, climb, profile
 from hushpoll_analysis.regression.likelihood import Likelihood
 from hushpoll_analysis.regression.terms.coding import Column
+from hushpoll_protocols import EPSILON_MAX, create
+from hushpoll_protocols.kernels import perturb
+from hushpoll_protocols.oracle import FrequencyOracle
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -33,6 +37,10 @@ TOO_LARGE: Final = "none: too noisy for Wald's, and too large for sets"
 OBSERVED: Final = "observed information"
 SANDWICH: Final = "sandwich"
 CLUSTERED: Final = "sandwich over clusters"
+_MOST_TIMES: Final = 16.0
+"""By how many times a larger epsilon is looked for."""
+_DRAWN: Final = 2_000
+"""Records of a protocol that say how many answers each supports."""
 _LOADED: Final = 0.1
 """Share of a flat direction from which a coefficient counts as flat."""
 
@@ -168,14 +176,15 @@ def covariance(likelihood: Likelihood, maximum: Maximum, *, robust: bool) -> Cov
     return Covariance(matrix, flat, CLUSTERED, freedom, inflation)
 
 
-def expected_errors(likelihood: Likelihood) -> Array:
+def expected_errors(likelihood: Likelihood, even: Sequence[Array] | None = None) -> Array:
     """Return the standard errors of the outcome's parameters if nothing depended on anything.
 
     All categories of the outcome and all combinations of perturbed predictors are taken as alike,
     and the information is its expectation over the records that there would be: so they are known
-    before the answers are. inf where the records would say nothing.
+    before the answers are. inf where the records would say nothing. With `even` they are those of
+    records that tell so much of two answers (:meth:`Likelihood.expected`).
     """
-    expected, complete = likelihood.expected()
+    expected, complete = likelihood.expected(even)
     sizes, directions = eigh(expected, complete)
     with np.errstate(divide="ignore"):
         inverse = np.where(sizes > FLAT, 1 / np.maximum(sizes, FLAT), np.inf)
@@ -183,6 +192,50 @@ def expected_errors(likelihood: Likelihood) -> Array:
         variance = np.where(squares > 0, squares * inverse, 0.0).sum(axis=1)
     design_effect = likelihood.rows.square.sum() / likelihood.total
     return np.asarray(np.sqrt(variance * design_effect)[: likelihood.outcome_size])
+
+
+def telling_epsilon(sample: Likelihood, total: float) -> float | None:
+    """Return by how many times a larger epsilon of each question would tell all slopes.
+
+    Rounded up to two digits; None where no epsilon is known to do it, as of laws that are tables.
+
+    Parameters
+    ----------
+    sample : Likelihood
+        Of all rows, or of a sample of many.
+    total : float
+        Weight of all rows.
+    """
+    oracles = [unit.oracle for unit in sample.units if unit.oracle is not None]
+    if not oracles or len(oracles) < len(sample.units):
+        return None
+    family, wide = sample.family, spreads(sample)
+    places = [place for place, one in enumerate(family.coefficients) if _slope(one, family.columns)]
+    factor = np.array([wide[family.coefficients[place].column or 0] for place in places])
+    factor *= np.sqrt(sample.total / total)
+
+    def tells(times: float) -> bool:
+        even = [_even(oracle, times) for oracle in oracles]
+        return bool((expected_errors(sample, even)[places] * factor <= NOISY).all())
+
+    low, high = 1.0, min(_MOST_TIMES, *(float(EPSILON_MAX / one.epsilon) for one in oracles))
+    if high <= low or not tells(high):
+        return None
+    while high / low > 1.02:
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if tells(middle) else (middle, high)
+    step = 0.1 if high < 10 else 1.0
+    return float(round(np.ceil(high / step) * step, 1))
+
+
+def _even(oracle: FrequencyOracle, times: float) -> Array:
+    """Return what records of a protocol at another epsilon would tell of two answers."""
+    epsilon = f"{float(oracle.epsilon) * times:.6f}"
+    other = create(oracle.name, k=oracle.k, epsilon=epsilon)
+    rng = np.random.default_rng(20_262)
+    records = perturb(other, rng.integers(0, other.k, _DRAWN), rng)
+    patterns, places = patterns_of(other, records)
+    return patterns.even_products(places, np.ones(_DRAWN))
 
 
 def spreads(likelihood: Likelihood) -> Array:

@@ -282,16 +282,21 @@ class Likelihood:
             total.join(sums)
         return self._held(parameters, total.result())
 
-    def expected(self) -> tuple[Array, Array]:
+    def expected(self, even: Sequence[Array] | None = None) -> tuple[Array, Array]:
         """Return the expected information of the rows, and of complete data, f64[q, q] each.
 
         Nothing depends on anything, and all answers are alike. What a record tells of two answers
         (:meth:`Patterns.even_products`) then stands between their scores, and it is the same for
         all rows: a matrix over outcomes and combinations, spread to each group in clear.
+
+        Parameters
+        ----------
+        even : sequence of f64[k, k], optional
+            Of each unit, in place of what its records tell of two answers.
         """
-        even = np.zeros(self.size)
-        even[: self.outcome_size] = self.family.start(np.full(self.y, 1 / self.y))
-        b, _ = self.split(even)
+        origin = np.zeros(self.size)
+        origin[: self.outcome_size] = self.family.start(np.full(self.y, 1 / self.y))
+        b, _ = self.split(origin)
         _, first, _ = self.family.evaluate(self.linear(b, self.design.u[:1]))
         kinds, m = self.kinds.table, self.family.predictors
         width = m * kinds.shape[1] + self.c - 1
@@ -303,10 +308,18 @@ class Likelihood:
         score[:, np.arange(1, self.c), m * kinds.shape[1] + np.arange(self.c - 1)] = 1.0
         score[:, :, m * kinds.shape[1] :] -= 1 / self.c
         flat = score.reshape(-1, width)
-        told = np.ones((self.y * self.c,) * 2) / len(flat) ** 2
-        for unit, places, codes in zip(self.units, self.rows.patterns, self._codes, strict=True):
-            code = np.broadcast_to(codes, (self.y, self.c)).ravel()
-            told *= unit.k**2 * unit.patterns.even_products(places)[np.ix_(code, code)]
+        told = np.zeros((self.y * self.c,) * 2)
+        for rows, share in self._asked_alike():
+            part = np.full(told.shape, share / len(flat) ** 2)
+            weight = self.rows.weight[rows]
+            for place, unit in enumerate(self.units):
+                code = np.broadcast_to(self._codes[place], (self.y, self.c)).ravel()
+                patterns = self.rows.patterns[place][rows]
+                products = unit.patterns.even_products(patterns, weight)
+                if even is not None and not unit.patterns.says_nothing(patterns):
+                    products = even[place]
+                part *= unit.k**2 * products[np.ix_(code, code)]
+            told += part
         if self.own is None:
             outcome = np.repeat(np.arange(self.y), self.c)
             told *= self.y * (outcome[:, None] == outcome)
@@ -321,6 +334,16 @@ class Likelihood:
             assert complete is not None  # noqa: S101
             found.append(complete)
         return found[0], found[1]
+
+    def _asked_alike(self) -> Iterator[tuple[Places, float]]:
+        """Yield the rows of which the same units were asked, and their share of all weight."""
+        place = np.zeros(len(self.rows.group), np.int64)
+        for unit, pattern in zip(self.units, self.rows.patterns, strict=True):
+            if unit.patterns.unasked is not None:
+                place = 2 * place + (pattern == unit.patterns.unasked)
+        for one in np.unique(place):
+            rows = np.flatnonzero(place == one)
+            yield rows, float(self.rows.weight[rows].sum()) / self.total
 
     def _held(self, parameters: Array, found: Slopes) -> Slopes:
         """Return slopes with those of the prior of the perturbed predictors' model."""
@@ -348,7 +371,6 @@ class Likelihood:
             gradient=gradient,
             complete=more(found.complete),
             observed=more(found.observed),
-            scored=more(found.scored),
         )
 
     @cached_property

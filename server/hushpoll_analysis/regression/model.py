@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -11,11 +11,13 @@ import numpy.typing as npt
 
 from hushpoll_analysis.regression.answers import Answers, Categories, Numbers, Unit
 from hushpoll_analysis.regression.effects import Averages, marginal_effects
-from hushpoll_analysis.regression.fitting import LARGE, Maximum, climb, maximise, with_shares
+from hushpoll_analysis.regression.fitting import LARGE, Maximum, maximise
 from hushpoll_analysis.regression.inference import (
+    NOISY,
     Covariance,
     coefficients,
     covariance,
+    telling_epsilon,
     tests,
 )
 from hushpoll_analysis.regression.likelihood import Likelihood
@@ -41,10 +43,6 @@ Places = npt.NDArray[np.int64]
 
 _SAMPLE: Final = 20_000
 """Rows of many over which averages are taken."""
-_NEARBY: Final = 100_000
-"""Rows of many that say where to start: each step costs a fraction of one of all."""
-_FIRST: Final = 180
-"""Steps there: more would fit what is chance in so few rows."""
 _PRIOR: Final = 0.01
 """Precision, by mean squared logit, of the perturbed predictors' slopes in clear, of large fits."""
 _CHEAP: Final = 1 << 21
@@ -108,10 +106,19 @@ def fit(
     chosen = _family(family, read, answers)
     if answers.n == 0:
         raise InvalidParameter("there is no row to fit; give rows without gaps", field="rows")
+    asked_all = answers.asked_all()
     if chosen == LINEAR:
         from hushpoll_analysis.regression.linear import fit_linear
 
-        return fit_linear(read, answers, robust=robust, confidence=confidence, plain=plain)
+        if asked_all.n == 0:
+            raise InvalidParameter(
+                "no record answers all questions of the formula, which a linear regression needs; "
+                "leave a question out, or give another family",
+                field=FIELD,
+            )
+        found = fit_linear(read, asked_all, robust=robust, confidence=confidence, plain=plain)
+        unasked = answers.n - asked_all.n
+        return replace(found, notes=(*found.notes, *_of_draws(unasked))) if unasked else found
     say("reading")
     model = _model(read, answers, chosen, saturated=saturated)
     likelihood = model.likelihood
@@ -144,14 +151,20 @@ def fit(
         mixing=tuple(_mixing(model, maximum, known)),
         tests=tuple(tests(likelihood, maximum, known, ratios=cheap)),
         effects=tuple(marginal_effects(averages, confidence=confidence)) if effects else (),
-        plain=_plain(read, answers, chosen) if plain and perturbed else (),
-        notes=tuple(_notes(model, maximum, known, sample)),
-        adjusted_odds=adjusted_odds(read, answers, confidence=confidence)
-        if chosen == LOGIT
+        plain=_plain(read, asked_all, chosen) if plain and perturbed and asked_all.n else (),
+        notes=(
+            *_notes(model, maximum, known, sample),
+            *_in_draws(answers.n, asked_all.n),
+        ),
+        adjusted_odds=adjusted_odds(read, asked_all, confidence=confidence)
+        if chosen == LOGIT and asked_all.n
         else (),
         averages=averages,
         predictors=read.predictors,
         columns=model.design.columns,
+        times_epsilon=telling_epsilon(sample, likelihood.total)
+        if any((one.expected_standard_error or 0) > NOISY for one in table)
+        else None,
     )
 
 
@@ -261,7 +274,7 @@ def _model(formula: Formula, answers: Answers, family: str, *, saturated: bool) 
 
 
 def _maximum(model: _Model) -> tuple[Maximum, Likelihood]:
-    """Return the maximum, of many rows from near that of a tenth of them, and a sample or all."""
+    """Return the maximum, and a sample of many rows, or all."""
     likelihood, answers = model.likelihood, model.answers
     work = float(len(likelihood.rows.group)) * likelihood.size**2
     if work <= LARGE:
@@ -270,13 +283,8 @@ def _maximum(model: _Model) -> tuple[Maximum, Likelihood]:
     if answers.n < 2 * _SAMPLE:
         return maximise(likelihood, model.start), likelihood
     rng = np.random.default_rng(20_261)
-    begin = None
-    if answers.n > 2 * _NEARBY and not likelihood.convex:
-        nearby = _part(model, np.sort(rng.choice(answers.n, _NEARBY, replace=False)))
-        nearby.prior = _PRIOR
-        begin = climb(nearby, with_shares(nearby, model.start), most=_FIRST).parameters
     part = _part(model, np.sort(rng.choice(answers.n, _SAMPLE, replace=False)))
-    return maximise(likelihood, model.start, begin=begin), part
+    return maximise(likelihood, model.start), part
 
 
 def _part(model: _Model, rows: Places) -> Likelihood:
@@ -365,6 +373,25 @@ def _plain(formula: Formula, answers: Answers, family: str) -> tuple[Plain, ...]
         )
         for place, one in enumerate(model.likelihood.family.coefficients)
     )
+
+
+def _in_draws(n: int, asked_all: int) -> list[str]:
+    """Return what must be known where devices drew which questions they answer."""
+    if asked_all == n:
+        return []
+    return [
+        f"{asked_all:,} of {n:,} records answer all questions of the formula, since devices drew "
+        "which they answer; the others count for what they answer, and the plain regression and "
+        "adjusted odds ratios are of the former alone"
+    ]
+
+
+def _of_draws(unasked: int) -> list[str]:
+    """Return what must be known of a linear regression of records that answer all."""
+    return [
+        f"{unasked:,} records were left out, since their devices drew other questions; by chance "
+        "alone, so the slopes are not biased"
+    ]
 
 
 def _notes(model: _Model, maximum: Maximum, known: Covariance, sample: Likelihood) -> list[str]:

@@ -102,6 +102,9 @@ class Regression:
         What :meth:`predicted` computes with.
     columns : tuple of Column
         Of the design, which say what each slope compares.
+    times_epsilon : float or None
+        By how many times a larger epsilon of each randomised question would tell all slopes, where
+        some are too noisy; None where none is known to.
     """
 
     formula: str
@@ -129,6 +132,7 @@ class Regression:
     averages: Averages | None = None
     predictors: tuple[str, ...] = ()
     columns: tuple[Column, ...] = ()
+    times_epsilon: float | None = None
 
     @property
     def slopes(self) -> Slopes:
@@ -170,12 +174,17 @@ class Regression:
                 f"Too noisy to tell: the expected standard error is above {NOISY:g} for {named}."
             )
             if needed is not None and math.isfinite(needed):
-                sentence += f" About {rounded_up(needed):,} rows would tell all slopes."
+                sentence += f" About {rounded_up(needed):,} rows would tell all slopes"
+                if self.times_epsilon is not None:
+                    times = f"{self.times_epsilon:g} times"
+                    sentence += f", or about {times} the epsilon of each randomised question"
+                sentence += "."
         finite = needed is not None and math.isfinite(needed)
         return {
             "says": says,
             "sentence": sentence,
             "respondents": rounded_up(needed) if needed is not None and finite else None,
+            "times_epsilon": self.times_epsilon if noisy else None,
             "too_noisy": [one.name for one in noisy],
         }
 

@@ -45,9 +45,6 @@ class Slopes:
         Information of the rows.
     crossed : f64[q, q] or None
         Sum over rows, or clusters of rows, of the products of their weighted scores.
-    scored : f64[q, q] or None
-        Sum over rows of a weight times the products of their scores: near the observed information,
-        and positive everywhere.
     """
 
     value: float
@@ -55,7 +52,6 @@ class Slopes:
     complete: Array | None = None
     observed: Array | None = None
     crossed: Array | None = None
-    scored: Array | None = None
 
 
 class Kinds:
@@ -142,7 +138,6 @@ class Sums:
         self.seen = _Spread(of) if self.observed and not of.convex else None
         wanted = derivatives > 1 and (complete or self.seen is None)
         self.complete = _Spread(of) if wanted else None
-        self.scored = _Spread(of) if self.seen is not None else None
         cluster = of.rows.cluster
         self.crossed = _Spread(of) if crossed and cluster is None else None
         self.clusters = None
@@ -197,8 +192,6 @@ class Sums:
                 means = multiplied(np.zeros_like(shares[:, 1:]), weight)
                 lost = self._lost(held, pulled, within, first)
                 self.seen.add(groups, full - lost + means)
-                if self.scored is not None:
-                    self.scored.add(groups, self._centered(means, pulled, within, shares, size))
         if self.crossed is not None:
             squares = multiplied(np.ascontiguousarray(shares[:, 1:]), table.square[rows])
             self.crossed.add(groups, squares)
@@ -213,7 +206,6 @@ class Sums:
         for mine, theirs in (
             (self.complete, other.complete),
             (self.seen, other.seen),
-            (self.scored, other.scored),
             (self.crossed, other.crossed),
         ):
             if mine is not None and theirs is not None:
@@ -237,19 +229,6 @@ class Sums:
             found[:, free:, free:] = -(size[:, None] * part)[:, :, None] * part[:, None, :]
             diagonal = free + np.arange(self.of.c - 1)
             found[:, diagonal, diagonal] += size[:, None] * part
-        return found
-
-    def _centered(
-        self, means: Array, pulled: Array, within: Array, shares: Array, size: Array
-    ) -> Array:
-        """Return products of expected scores from those without the shares, f64[g, W, W]."""
-        free, part, held = self.m * self.of.kinds.table.shape[1], shares[:, 1:], within[:, 1:]
-        total = np.swapaxes(pulled, 1, 2) @ self.of.kinds.table
-        found = means.copy()
-        found[:, :free, free:] -= total.reshape(len(means), free)[:, :, None] * part[:, None, :]
-        # of symmetric products the upper triangle is read, so each half has its own place
-        found[:, free:, free:] -= held[:, :, None] * part[:, None, :]
-        found[:, free:, free:] -= part[:, :, None] * (held - size[:, None] * part)[:, None, :]
         return found
 
     def _lost(self, held: Array, pulled: Array, within: Array, first: Array) -> Array:
@@ -323,14 +302,12 @@ class Sums:
         if self.derivatives < 2:
             return Slopes(self.value, gradient, crossed=crossed)
         complete = None if self.complete is None else own(self.complete.matrix())
-        observed = scored = None
+        observed = None
         if self.observed and self.seen is not None:
             observed = own(self.seen.matrix())
         elif self.observed:
             observed = complete
-        if self.scored is not None:
-            scored = own(self.scored.matrix())
-        return Slopes(self.value, gradient, complete, observed, crossed, scored)
+        return Slopes(self.value, gradient, complete, observed, crossed)
 
 
 class _Spread:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.records.laws import refuse_draw
+from hushpoll_analysis.records.clear_groups import ClearGroups
+from hushpoll_analysis.records.joint_groups import joint_groups
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.regression.answers import (
     Answers,
@@ -17,6 +19,7 @@ from hushpoll_analysis.regression.answers import (
     Question,
     Unit,
     patterns_of,
+    with_unasked,
 )
 from hushpoll_analysis.regression.outcomes import LINEAR, LOGIT
 from hushpoll_analysis.regression.terms.design import MOST_COMBINATIONS
@@ -32,6 +35,7 @@ from hushpoll_shared.spelling.nearest import remedy_for
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.codec import Field
 
 
 def checked_formula(
@@ -76,7 +80,25 @@ def checked_formula(
             _check_reference(attributes[factor.variables[0]], factor.reference)
     _check_family(attributes[outcome], read, family)
     _check_combinations(published, outcome, [attributes[name] for name in read.predictors])
+    _refuse_apart(published, read.variables)
     return read
+
+
+def readers_formula(groups: ClearGroups, formula: str, *, family: str | None = None) -> Formula:
+    """Return a formula as a reader without the right to export may ask for it.
+
+    Its categories and references are those of the groups that are shown. Whether its attributes in
+    clear may be combined is known of the records alone (:func:`answers_of`).
+
+    Raises
+    ------
+    InvalidParameter
+        For an attribute in clear that is not shown; as :func:`checked_formula`.
+    """
+    read = read_formula(formula)
+    for name in read.variables:
+        groups.require(name, field=FIELD)
+    return checked_formula(groups.shown, read, family=family)
 
 
 def _attribute(published: Published, name: str) -> PublishedAttribute:
@@ -115,11 +137,19 @@ def _check_reference(attribute: PublishedAttribute, reference: str) -> None:
         )
 
 
+def _refuse_apart(published: Published, names: Sequence[str]) -> None:
+    """Refuse two questions that no device answers both, as one draw chooses among them."""
+    for a, b in combinations(names, 2):
+        if not published.share_answering([a, b]):
+            draw = published.attribute(a).draw
+            raise InvalidParameter(
+                f"{a} and {b} are in the draw {draw}, of which no device answers both; no record "
+                "tells how they go together. Leave one out, or let the draw answer more blocks",
+                field=FIELD,
+            )
+
+
 def _refuse_unreadable(published: Published, attribute: PublishedAttribute) -> None:
-    try:
-        refuse_draw(attribute)
-    except InvalidParameter as error:
-        raise InvalidParameter(str(error), field=FIELD) from None
     block, oracle = _block_of(published, attribute), attribute.oracle
     if block and oracle is not None and math.prod(one.k for one in block) != oracle.k:
         others = ", ".join(one.name for one in block if one is not attribute)
@@ -171,6 +201,7 @@ def answers_of(
     formula: str | Formula,
     *,
     weights: npt.NDArray[np.float64] | None = None,
+    groups: ClearGroups | None = None,
 ) -> Answers:
     """Return what a formula reads of a survey's records.
 
@@ -185,18 +216,37 @@ def answers_of(
         It names attributes.
     weights : f64[n], optional
         Survey weights, in the order of the records.
+    groups : ClearGroups, optional
+        What the reader may see of attributes in clear: their groups take the place of categories.
 
     Raises
     ------
     InvalidParameter
-        As :func:`checked_formula`; for other weights than one for each record, or a weight that is
+        As :func:`checked_formula`; for attributes in clear that are not shown, or whose groups all
+        together leave few reports; for other weights than one for each record, or a weight that is
         not positive.
     """
-    read = checked_formula(records.published, formula)
+    if groups is None:
+        published = records.published
+        read = checked_formula(published, formula)
+    else:
+        published = groups.shown
+        read = readers_formula(groups, formula if isinstance(formula, str) else formula.text)
+        in_clear = [name for name in read.variables if name in groups.places]
+        drawn = [name for name in read.variables if published.attribute(name).draw is not None]
+        if drawn and in_clear:
+            raise InvalidParameter(
+                f"{drawn[0]} is in a draw and {in_clear[0]} is answered in clear: how many of a "
+                f"group answered it is not known to be {groups.smallest}. Readers without the "
+                f"right to export ask for one without the other; {groups.remedy}",
+                field=FIELD,
+            )
+        if len(in_clear) > 1:
+            joint_groups(groups, records).require(in_clear, field=FIELD)
     clear: dict[str, Numbers | Categories] = {}
     units: dict[str, Unit] = {}
     for name in read.variables:
-        attribute = records.published.attribute(name)
+        attribute = published.attribute(name)
         if attribute.oracle is not None:
             field = next(
                 field for field in records.published.layout.fields if name in field.questions
@@ -205,6 +255,8 @@ def answers_of(
                 units[field.name] = _unit(records, field.name)
             continue
         codes, domain = records.codes(name), attribute.domain
+        if groups is not None:
+            codes = groups.places[name][codes]
         if is_scored(domain):
             clear[name] = Numbers(name, np.array([float(one) for one in domain])[codes])
         else:
@@ -214,17 +266,28 @@ def answers_of(
     return Answers(len(records), clear, tuple(units.values()), weights)
 
 
+def _field(published: Published, name: str) -> Field:
+    return next(field for field in published.layout.fields if field.name == name)
+
+
 def _unit(records: Records, name: str) -> Unit:
-    field = next(field for field in records.published.layout.fields if field.name == name)
+    field = _field(records.published, name)
     assert field.oracle is not None  # noqa: S101  (the attribute has one)
     block = field.block
     questions = [records.published.attribute(name)] if block is None else list(block.questions)
-    patterns, places = patterns_of(field.oracle, records.of_field(field))
+    asked = records.answer([questions[0].name])
+    chosen = records.answering([questions[0].name])
+    patterns, places = patterns_of(
+        field.oracle, chosen.of_field(_field(chosen.published, field.name))
+    )
+    if questions[0].draw is not None:
+        patterns, places = with_unasked(patterns, places, asked)
     return Unit(
         name,
         tuple(Question(question.name, question.domain) for question in questions),
         patterns,
         places,
+        field.oracle,
     )
 
 

@@ -95,6 +95,12 @@ def read_law(path: Path) -> Law:
                 raise table.refused(
                     row, table.header[0], f"the recorded value {show(row.cells[0])} stands twice"
                 )
+            if not row.cells[0]:
+                raise table.refused(
+                    row,
+                    table.header[0],
+                    "there is no recorded value; write what the data have there",
+                )
             recorded.append(row.cells[0])
             chances.append([table.number(row, place) for place in range(1, len(table.header))])
             for place, chance in enumerate(chances[-1], start=1):

@@ -103,13 +103,15 @@ def ask_for_table(name: str, version: int) -> Response:
 def cancel_job(job_id: str) -> Response:
     """End a job that waits or runs: the user's own, or any if the user administers its survey."""
     parts = services()
-    job, row = _reached_job(job_id)
+    job, row = _reached_job(job_id, own=True)
     scopes = {"admin"} if member().may(row.name, Role.ADMIN) else {"read"}
     parts.jobs.cancel(job, Grant(member().id, frozenset(scopes)))
     parts.actions.record(
         member().actor, "cancelled-job", survey=row.name, version=row.version, subject=job.id
     )
-    return see(url_for("dashboard.survey_jobs", name=row.name, version=row.version))
+    # a reader has no page of all jobs, and asks for regressions alone
+    there = "survey_jobs" if member().may(row.name, Role.ANALYST) else "regressions"
+    return see(url_for(f"dashboard.{there}", name=row.name, version=row.version))
 
 
 @dashboard.get("/jobs/<job_id>/result")
@@ -131,12 +133,16 @@ def job_result(job_id: str) -> Response:
     return finished(answer)
 
 
-def _reached_job(job_id: str) -> tuple[JobRow, VersionRow]:
-    """Return a job and its version; one of a survey that the user may not see is not found."""
+def _reached_job(job_id: str, *, own: bool = False) -> tuple[JobRow, VersionRow]:
+    """Return a job and its version; one of a survey that the user may not see is not found.
+
+    With `own` a reader reaches what they asked for themselves.
+    """
     parts = services()
     job = parts.jobs.find(job_id)
     row = parts.surveys.by_id(job.version_id)
     if member().role(row.name) is None:
         raise Refused("not-found", f"there is no job {job_id[:32]!r}", field="job_id")
-    member().require(row.name, Role.ANALYST)
+    theirs = own and job.token_id == member().id
+    member().require(row.name, Role.READER if theirs else Role.ANALYST)
     return job, row

@@ -28,6 +28,7 @@ from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
+from hushpoll_server.services.results.regressions import KIND, why_withheld
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import QUEUED, RUNNING, JobRow
@@ -56,18 +57,22 @@ KINDS: Final = {
 @dashboard.get(f"{SURVEY}/regressions")
 @private
 def regressions(name: str, version: int) -> Response:
-    """List the regressions of a version; an analyst has a form to ask for one."""
+    """List the regressions of a version, with a form to ask for one.
+
+    A reader who may not export chooses among the groups in clear that readers see.
+    """
     row = reached(name, version, Role.READER)
     parts = services()
     found = shown_of(row)
     parts.actions.looked(member().actor, "regressions", row.name, row.version)
-    asks = member().may(row.name, Role.ANALYST)
+    own = {job.id for job in parts.jobs.newest_of(row, KIND) if job.token_id == member().id}
     return page(
         "regressions.html",
         **of_survey(row, "regressions"),
         regressions=found,
         goes_on=sum(one["job"]["state"] in (QUEUED, RUNNING) for one in found),
-        form=_form(row) if asks else None,
+        form=_form(row),
+        mine=own,
     )
 
 
@@ -76,8 +81,8 @@ def regressions(name: str, version: int) -> Response:
 @comes_back(regressions)
 def ask_for_regression(name: str, version: int) -> Response:
     """Ask for a regression, which a worker fits."""
-    row = reached(name, version, Role.ANALYST)
-    ask_for(row, "regress", _chosen(row))
+    row = reached(name, version, Role.READER)
+    ask_for(row, KIND, {**_chosen(row), "for_readers": not may_export(row)})
     return see(url_for("dashboard.regressions", name=name, version=version))
 
 
@@ -100,6 +105,7 @@ def regression(name: str, version: int, regression_id: str) -> Response:
         "regression.html",
         **of_survey(row, "regressions"),
         job=parts.jobs.describe(job),
+        mine=job.token_id == member().id,
         answer=answer,
         finding=finding_of(answer),
         predictors=_predictors(answer),
@@ -131,7 +137,7 @@ def regression_file(name: str, version: int, regression_id: str, form: str) -> R
 @private
 def delete_regression(name: str, version: int, regression_id: str) -> Response:
     """Delete a regression that has ended: the user's own, or any if the user is an admin of it."""
-    row = reached(name, version, Role.ANALYST)
+    row = reached(name, version, Role.READER)
     job = _of_version(row, regression_id)
     parts = services()
     scopes = {"admin"} if member().may(row.name, Role.ADMIN) else {"read"}
@@ -154,7 +160,7 @@ def _shown(row: VersionRow, regression_id: str) -> tuple[JobRow, dict[str, Any]]
     """Return a regression and what it found, where the user may see it."""
     job = _of_version(row, regression_id)
     answer = services().regressions.result(job)
-    withheld = _why_withheld(row, [answer["outcome"]["name"], *_predictors(answer)], answer["n"])
+    withheld = _why_withheld(row, answer, [answer["outcome"]["name"], *_predictors(answer)])
     if withheld:
         raise Refused("forbidden", withheld)
     return job, answer
@@ -165,13 +171,14 @@ def _predictors(answer: dict[str, Any]) -> list[str]:
     return list(read_formula(answer["formula"]).predictors)
 
 
-def _why_withheld(row: VersionRow, names: list[str], n: int) -> str | None:
-    """Return why a regression of these attributes is not shown to the user."""
+def _why_withheld(row: VersionRow, found: dict[str, Any], names: list[str]) -> str | None:
+    """Return why a regression, or its summary, of these attributes is not shown to the user."""
     parts = services()
     groups = parts.analysis.seen(row, may_export=may_export(row))
     if groups is None:
         return None
-    return groups.why_not_kept(names, complete=n == parts.releases.reports(row))
+    complete = found["n"] == parts.releases.reports(row)
+    return why_withheld(groups, found, names, complete=complete)
 
 
 def shown_of(row: VersionRow) -> list[dict[str, Any]]:
@@ -182,15 +189,17 @@ def shown_of(row: VersionRow) -> list[dict[str, Any]]:
 def _without_what_is_withheld(row: VersionRow, entry: dict[str, Any]) -> dict[str, Any]:
     """Return an entry of the list, without findings that the user may not see."""
     found = entry["regression"]
-    withheld = found and _why_withheld(row, [found["outcome"], *found["predictors"]], found["n"])
+    withheld = found and _why_withheld(row, found, [found["outcome"], *found["predictors"]])
     return {**entry, "regression": None if withheld else found, "withheld": withheld}
 
 
 def _form(row: VersionRow) -> dict[str, Any]:
     """Return what the form needs: questions by their texts, and their answers."""
-    published = services().surveys.published(row)
+    groups = services().analysis.seen(row, may_export=may_export(row))
+    published = services().surveys.published(row) if groups is None else groups.shown
     labels = labels_of(published)
     return {
+        "small_groups": () if groups is None else groups.sentences(),
         "questions": [_question(one, labels[one.name]) for one in published.attributes],
         "target": "" if published.target is None else published.target.name,
         "families": FAMILIES,
@@ -227,7 +236,8 @@ def _chosen(row: VersionRow) -> dict[str, Any]:
 
 def _written(row: VersionRow, family: str | None) -> str:
     """Return the formula of what was chosen; a refusal names the field of the choice."""
-    form, published = request.form, services().surveys.published(row)
+    form, groups = request.form, services().analysis.seen(row, may_export=may_export(row))
+    published = services().surveys.published(row) if groups is None else groups.shown
     outcome, predictors = form.get("outcome", ""), form.getlist("predictors")
     references = {
         name: reference
@@ -235,6 +245,9 @@ def _written(row: VersionRow, family: str | None) -> str:
         if (reference := form.get(f"reference-{name}")) is not None and reference != ""
     }
     both = form.get("interaction", ""), form.get("interacts_with", "")
+    for name in (outcome, *predictors):
+        if groups is not None:
+            groups.require(name, field="outcome" if name == outcome else "predictors")
     formula = formula_of(
         published,
         outcome,

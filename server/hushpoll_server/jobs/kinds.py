@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from hushpoll_analysis.multiplicity.dependencies import check_pairs, outcomes_of_pairs
 from hushpoll_analysis.poisoning.report_shape import report_shape
-from hushpoll_analysis.regression.survey import answers_of, checked_formula
+from hushpoll_analysis.regression.survey import answers_of, checked_formula, readers_formula
+from hushpoll_analysis.regression.terms.formulas import read_formula
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_analysis.relations.three_way import chosen_attributes
 from hushpoll_analysis.results import in_domain, result_about
@@ -155,16 +156,24 @@ def regress(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say
 
     options = dict(parameters)
     formula, values = options.pop("formula"), options.pop("at", {})
+    # a job that waited while the server was renewed has no such parameter
+    for_readers = options.pop("for_readers", False)
+    groups = parts.analysis.seen(row, may_export=not for_readers)
     release = parts.analysis.release(row)
     with parts.analysis.scanning(row, release) as stream:
         records = counted(stream, release.reports, say).joined()
-    answers = answers_of(records, formula)
+    answers = answers_of(records, formula, groups=groups)
     found = fit(formula, answers, tell=lambda text: say(Step(text, 0, None, "steps")), **options)
     document = found.to_dict()
     chances = [chance.to_dict() for chance in found.predicted(values)] if values else []
     heading = {"verdict": document["verdict"], **parts.analysis.heading(row, release)}
-    whole = {**heading, **document, "predicted": chances}
-    variables = checked_formula(records.published, formula).variables
+    smallest = parts.analysis.smallest_group if for_readers else None
+    merged = (
+        [] if groups is None else list(groups.only(read_formula(formula).variables).sentences())
+    )
+    seen = {"smallest_group": smallest, "small_groups": merged}
+    whole = {**heading, **document, "predicted": chances, **seen}
+    variables = read_formula(formula).variables
     card = summary_of(whole, variables, parts.releases.describe(row))
     return replace(json_result("regress", row, whole), card=card)
 
@@ -218,9 +227,12 @@ def _check_dependencies(
 
 
 def _check_regress(parts: Services, row: VersionRow, parameters: RegressParameters) -> None:
-    read = checked_formula(
-        parts.surveys.published(row), parameters.formula, family=parameters.family
-    )
+    groups = parts.analysis.seen(row, may_export=not parameters.for_readers)
+    published, formula, family = parts.surveys.published(row), parameters.formula, parameters.family
+    if groups is None:
+        read = checked_formula(published, formula, family=family)
+    else:
+        read = readers_formula(groups, formula, family=family)
     for name in parameters.at or {}:
         if name not in read.predictors:
             raise InvalidParameter(

@@ -235,6 +235,12 @@ class RegressParameters(Parameters):
         description="By predictor, the value that all respondents have in a prediction of the "
         "chances of the outcome.",
     )
+    for_readers: bool = Field(
+        False,
+        description="Whether it keeps to the groups in clear that readers without the right to "
+        "export may see: small ones merged, none before the end of collection, and several "
+        "attributes only where all together leave no few reports. Readers see such a regression.",
+    )
 
 
 class ReportChoices(Parameters):

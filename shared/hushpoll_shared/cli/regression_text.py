@@ -59,7 +59,8 @@ def regression_text(document: Document) -> str:
                 "has its coefficients."
             )
         )
-    parts += ["\n" + _wrapped(f"Note: {note}") for note in document["notes"]]
+    notes = [*document.get("small_groups", ()), *document["notes"]]
+    parts += ["\n" + _wrapped(f"Note: {note}") for note in notes]
     if document.get("predicted"):
         parts += ["\nPredicted chances", _chances(document["predicted"], confidence)]
     return rendered(*parts)

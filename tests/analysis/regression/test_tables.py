@@ -84,6 +84,16 @@ def test_numbers_of_a_law_are_the_same_in_another_spelling(tmp_path):
         ("recorded,no,yes\na,0.8,1.3\nb,0.2,-0.3\n", "1.3 is no chance"),
         ("recorded,no\na,1\n", "has 2 columns"),
         ("recorded,no,yes\na,0.5,0.5\na,0.5,0.5\n", "'a' stands twice"),
+        ("recorded,no,yes\na,0.7,0.3\nb,0.2,0.8\n", "its rows do, so exchange rows and columns"),
+        ("recorded,no,yes\n,0.7,0.3\nb,0.3,0.7\n", "row 1 .*there is no recorded value"),
+        ("recorded,no,yes\na,0.7,\nb,0.3,0.7\n", "row 1 .*column yes: there is no number"),
+        ("recorded,no,yes\na,70%,30%\nb,30%,70%\n", "'70%' is no number"),
+        ("recorded,no,yes\na,nan,0.3\nb,0.3,0.7\n", "'nan' is no number"),
+        ("recorded;no;yes\na;0,7;0,3\nb;0,3;0,7\n", "has semicolons between its cells"),
+        ('recorded,no,yes\na,"0,7","0,3"\nb,"0,3","0,7"\n', "'0,7' has a comma"),
+        ("recorded,no,no\na,0.7,0.3\nb,0.3,0.7\n", "has the column 'no' twice"),
+        ("recorded,no,yes\na,1,1\n", "does not tell the true ones apart"),
+        ("", "is empty"),
     ],
 )
 def test_malformed_law_is_refused(tmp_path, text, wanted):
@@ -91,6 +101,12 @@ def test_malformed_law_is_refused(tmp_path, text, wanted):
     path.write_text(text)
     with pytest.raises(InvalidParameter, match=wanted):
         read_law(path)
+
+
+def test_law_with_the_mark_that_spreadsheets_write_first_is_read(tmp_path):
+    path = tmp_path / "law.csv"
+    path.write_bytes(b"\xef\xbb\xbfrecorded,no,yes\r\nno,0.8333,0.1667\r\nyes,0.1667,0.8333\r\n")
+    assert read_law(path).recorded == ("no", "yes")
 
 
 def test_law_of_a_column_that_the_formula_does_not_name_is_refused(files):

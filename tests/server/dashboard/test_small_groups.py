@@ -361,3 +361,92 @@ def test_each_role_sees_the_groups_that_the_table_says(site, over, visit):
     for who, answer in files:
         assert answer.status_code == 200, who
         assert alone(answer.text) == SEES_GROUPS_AS_THEY_ARE[who], who
+
+
+REGRESSIONS = f"{WORK}/regressions"
+
+
+def fitted(site, visitor, **chosen):
+    """The regression that a visitor's form asks for: its job's id, and its page or the list."""
+    asked = visitor.send(REGRESSIONS, REGRESSIONS, **chosen)
+    assert asked.status_code == 303, asked.text
+    site.run_jobs()
+    listed = site.get("/api/v1/surveys/work/versions/1/regressions").json["regressions"]
+    job = listed[0]["job"]
+    if job["state"] != "done":
+        return job, visitor.get(REGRESSIONS)
+    return job, visitor.get(f"{REGRESSIONS}/{job['id']}")
+
+
+def test_reader_asks_for_a_regression_on_groups_that_are_shown(site, over, visit):
+    reader = visit("eve", work="reader")
+    form = reader.get(REGRESSIONS).text
+    assert "Fit the regression" in form
+    assert MERGED in form
+    assert not alone(form)
+    job, page = fitted(site, reader, outcome="smokes", predictors=["commune", "club"])
+    assert page.status_code == 200
+    document = json.loads(site.job_result(job["id"]).data)
+    assert document["smallest_group"] == 10
+    told = [one["name"] for one in document["coefficients"]]
+    assert f"commune[T.{MERGED}]" in told
+    for text in (page.text, reader.get(f"{REGRESSIONS}/{job['id']}/chart.csv").text):
+        assert MERGED in text
+        assert not alone(text)
+    assert not alone(json.dumps(document))
+    assert "Delete this regression" in page.text
+    # a reference that stands alone is no category of what is shown
+    refused = reader.send(REGRESSIONS, REGRESSIONS, formula="smokes ~ C(commune, ref='Hamlet')")
+    assert refused.status_code == 422
+    assert "no category of commune" in unescape(refused.text)
+    assert reader.send(f"{REGRESSIONS}/{job['id']}/delete", REGRESSIONS).status_code == 303
+
+
+def test_growth_of_a_group_is_in_no_readers_regression(site, town, visit):
+    """Guards: the slope of a group changes by what one respondent sent between two releases."""
+    reader = visit("eve", work="reader")
+    for chosen in (
+        {"outcome": "smokes", "predictors": ["commune"]},
+        {"outcome": "commune", "predictors": ["smokes"]},
+        {"formula": "smokes ~ age + club"},
+    ):
+        refused = reader.send(REGRESSIONS, REGRESSIONS, **chosen)
+        assert refused.status_code == 422
+        assert "once the end of collection is reached" in unescape(refused.text)
+    _, page = fitted(site, reader, outcome="smokes", predictors=["age"])
+    assert page.status_code == 200  # of perturbed questions alone, as shares of them are shown
+
+
+def test_two_regressions_that_differ_in_one_persons_dummy_are_refused(site, visit):
+    """Guards: regressions on each of two attributes, and on both, tell of the few in one cell."""
+    published = site.publish(attributes=ATTRIBUTES, protected=None, allow_weak=True)
+    send(site, published, *PEOPLE[:-1], ("Cedar", "rowing", 1))
+    end(site)
+    reader = visit("eve", work="reader")
+    for formula in ("smokes ~ commune + club", "smokes ~ commune:club", "club ~ commune + smokes"):
+        job, page = fitted(site, reader, formula=formula)
+        assert job["state"] == "failed"
+        assert "can be about fewer than 10 reports" in unescape(page.text), formula
+    for name in ("commune", "club"):  # alone each may be asked for
+        assert fitted(site, reader, outcome="smokes", predictors=[name])[1].status_code == 200
+
+
+def test_reader_sees_an_analysts_regression_only_where_it_keeps_to_groups_that_are_shown(
+    site, over, visit
+):
+    analyst, reader = visit("ada", work="analyst"), visit("eve", work="reader")
+    job, page = fitted(site, analyst, outcome="smokes", predictors=["commune"])
+    assert alone(page.text)
+    assert reader.get(f"{REGRESSIONS}/{job['id']}").status_code == 403
+    kept = site.run_job("regress", {"formula": "smokes ~ commune", "for_readers": True})
+    assert not alone(json.dumps(kept))
+    (shown,) = [
+        one["job"]["id"]
+        for one in site.get("/api/v1/surveys/work/versions/1/regressions").json["regressions"]
+        if one["regression"].get("smallest_group") == 10
+    ]
+    assert reader.get(f"{REGRESSIONS}/{shown}").status_code == 200
+    assert "You may not" not in reader.get(f"{WORK}/report?regression={shown}").text
+    # under a larger smallest group it is withheld again
+    site.services.analysis.smallest_group = 50
+    assert reader.get(f"{REGRESSIONS}/{shown}").status_code == 403

@@ -31,6 +31,11 @@ class RegressionSummary(Answer):
     verdict: str = Field(description="`informative`, or `too noisy to tell` of all slopes.")
     converged: bool = Field(description="Whether the maximum is shown to be reached.")
     sentences: list[str] = Field(description="What the slopes say, other things equal.")
+    smallest_group: int | None = Field(
+        None,
+        description="Reports of the smallest group in clear that it keeps to, so that readers "
+        "without the right to export see it; null if it keeps to none.",
+    )
 
 
 class RegressionEntry(Answer):

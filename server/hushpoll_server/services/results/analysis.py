@@ -135,7 +135,7 @@ class Analysis:
         releases: Releases,
         smallest_group: int = SMALLEST,
     ) -> None:
-        self._smallest_group = smallest_group
+        self.smallest_group = smallest_group
         self._groups: dict[int, ClearGroups] = {}
         self._surveys = surveys
         self._segments = segments
@@ -273,7 +273,7 @@ class Analysis:
             lambda: self.release(row),
             lambda release: self.scanning(row, release),
         )
-        if may_export or self._smallest_group <= 1 or not whole.published.clear:
+        if may_export or self.smallest_group <= 1 or not whole.published.clear:
             return whole
         return GroupedRelease(whole, self._groups_of(row, whole))
 
@@ -285,7 +285,7 @@ class Analysis:
         try:
             source = self.source(row, may_export=may_export)
         except Refused:
-            return ClearGroups.before_the_end(self._surveys.published(row), self._smallest_group)
+            return ClearGroups.before_the_end(self._surveys.published(row), self.smallest_group)
         return source.groups if isinstance(source, OfGroups) else None
 
     def _groups_of(self, row: VersionRow, whole: ReleaseSource) -> ClearGroups:
@@ -295,10 +295,10 @@ class Analysis:
         change from one release to the next by what few respondents sent.
         """
         if not row.ended:
-            return ClearGroups.before_the_end(whole.published, self._smallest_group)
+            return ClearGroups.before_the_end(whole.published, self.smallest_group)
         groups = self._groups.get(row.id)
         if groups is None:
-            groups = ClearGroups.of(whole.published, whole.pairs(), self._smallest_group)
+            groups = ClearGroups.of(whole.published, whole.pairs(), self.smallest_group)
             self._groups[row.id] = groups
         return groups
 

@@ -6,9 +6,10 @@ deleted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
+from hushpoll_analysis.records.clear_groups import ClearGroups
 from hushpoll_server.services.results.kept_jobs import KeptJobs
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import JobRow
@@ -60,4 +61,27 @@ def summary_of(
         "verdict": document["verdict"]["says"],
         "converged": document["convergence"]["converged"],
         "sentences": list(document["sentences"]),
+        "smallest_group": document["smallest_group"],
     }
+
+
+def why_withheld(
+    groups: ClearGroups, found: Mapping[str, Any], names: Collection[str], *, complete: bool
+) -> str | None:
+    """Return why a reader without the right to export does not see a regression; None: they do.
+
+    Parameters
+    ----------
+    groups : ClearGroups
+        What the reader may see of attributes in clear.
+    found : mapping
+        The regression or its summary, JSON.
+    names : collection of str
+        The attributes of its formula.
+    complete : bool
+        Whether it is of all reports that will ever be.
+    """
+    kept_to = found.get("smallest_group")  # those of an earlier release have none
+    if kept_to is not None and kept_to >= groups.smallest:
+        return None
+    return groups.why_not_kept(names, complete=complete)

@@ -29,6 +29,7 @@ from hushpoll_server.reports.report import FORMS, Report
 from hushpoll_server.reports.small_groups import warnings_of
 from hushpoll_server.services.results.analysis import Analysis, require_few_rare_pairs
 from hushpoll_server.services.results.jobs import Jobs
+from hushpoll_server.services.results.regressions import why_withheld
 from hushpoll_server.services.results.releases import Release, Releases
 from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
@@ -281,7 +282,7 @@ class SurveyReports:
             result = json.loads(b"".join(self._jobs.result(jobs[one])))
             names = read_formula(result["formula"]).variables
             complete = result["n"] == self._releases.reports(row)
-            withheld = groups and groups.why_not_kept(names, complete=complete)
+            withheld = groups and why_withheld(groups, result, names, complete=complete)
             if withheld:
                 raise Refused("forbidden", withheld)
             found.append(result)

@@ -1,0 +1,111 @@
+"""Designs of the literature as laws, beside a likelihood of each that shares no code with ours.
+
+A yes/no design records yes with the chance c + d P(yes), as GLMMRR writes all of them; of more
+answers the law is a matrix. The peer maximises that likelihood by scipy, and its standard errors
+come from differences of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from hushpoll_analysis.regression.model import fit
+from hushpoll_analysis.regression.tables import read_answers
+
+P = 0.7
+YES_AND_NO = {
+    # name: chance that yes is recorded of who should say no, and of who should say yes
+    "Warner": (1 - P, P),
+    "forced response": (1 / 6, 1 / 6 + 2 / 3),
+    "unrelated question": ((1 - P) * 0.25, P + (1 - P) * 0.25),
+    "crosswise": (1 - 0.25, 0.25),
+    "triangular": (0.25, 1.0),
+    "Mangat": (1 - P, 1.0),
+    "Kuk": (0.2, 0.8),
+    "disguised response": (1 - P, P),
+}
+
+
+def written(path, header, rows):
+    path.write_text("\n".join(",".join(map(str, row)) for row in [header, *rows]) + "\n")
+    return path
+
+
+def drawn(law, rng, n=4_000):
+    """Return x, z and what is recorded; column j of the law is of the true answer j."""
+    x, z = rng.integers(0, 3, n), rng.integers(0, 2, n)
+    eta = np.zeros((n, law.shape[1]))
+    eta[:, 1] = -0.4 + 0.5 * x - 0.6 * z
+    if law.shape[1] > 2:
+        eta[:, 2] = 0.3 - 0.4 * x
+    true = (eta + rng.gumbel(size=eta.shape)).argmax(axis=1)
+    place = (rng.random(n)[:, None] > np.cumsum(law, axis=0).T[true]).sum(axis=1)
+    return x, z, np.minimum(place, len(law) - 1)
+
+
+def peer(law, x, z, recorded):
+    """Return estimates and standard errors of all logits against the first answer."""
+    X = np.column_stack([np.ones(len(x)), x, z])
+    m = law.shape[1] - 1
+
+    def minus(b):
+        eta = np.column_stack([np.zeros(len(x)), X @ b.reshape(m, 3).T])
+        p = np.exp(eta - eta.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        return -np.log((law[recorded] * p).sum(axis=1)).sum()
+
+    found = minimize(minus, np.zeros(3 * m), method="BFGS", options={"gtol": 1e-4}).x
+    step, size = 1e-3, 3 * m
+    bend, e = np.empty((size, size)), step * np.eye(size)
+    for i in range(size):
+        for j in range(size):
+            signs = [(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)]
+            total = sum(sign * minus(found + s * e[i] + t * e[j]) for s, t, sign in signs)
+            bend[i, j] = total / (4 * step**2)
+    return found, np.sqrt(np.diag(np.linalg.inv(bend)))
+
+
+def check(tmp_path, law, answers, values, formula="card ~ x + z"):
+    x, z, recorded = drawn(law, np.random.default_rng(5))
+    table = written(
+        tmp_path / "people.csv",
+        ("card", "x", "z"),
+        [(values[card], one, two) for card, one, two in zip(recorded, x, z, strict=True)],
+    )
+    rows = [(value, *map(float, row)) for value, row in zip(values, law, strict=True)]
+    path = written(tmp_path / "law.csv", ("recorded", *answers), rows)
+    found = fit(formula, read_answers(table, {"card": path}, formula), effects=False)
+    estimates, errors = peer(law, x, z, recorded)
+    assert [one.estimate for one in found.coefficients] == pytest.approx(estimates, abs=2e-3)
+    told = [one.standard_error for one in found.coefficients]
+    assert told == pytest.approx(errors, rel=0.01)
+
+
+@pytest.mark.parametrize("name", YES_AND_NO)
+def test_design_of_yes_and_no(tmp_path, name):
+    no, yes = YES_AND_NO[name]
+    law = np.array([[1 - no, 1 - yes], [no, yes]])
+    values = ("black", "red") if name in ("Kuk", "disguised response") else ("no", "yes")
+    check(tmp_path, law, ("no", "yes"), values)
+
+
+def test_kuks_cards_drawn_several_times(tmp_path):
+    """Three draws: the number of red cards, 0 to 3, of two true answers."""
+    from math import comb
+
+    law = np.array([[comb(3, r) * q**r * (1 - q) ** (3 - r) for q in (0.2, 0.8)] for r in range(4)])
+    check(tmp_path, law, ("no", "yes"), ("0", "1", "2", "3"))
+
+
+def test_forced_response_of_three_answers(tmp_path):
+    law = 0.7 * np.eye(3) + np.array([0.1, 0.15, 0.05])[:, None]
+    check(tmp_path, law, ("never", "once", "often"), ("never", "once", "often"))
+
+
+def test_hashed_answers(tmp_path):
+    """Two recorded values would not tell four answers apart; four of a hash of them do."""
+    mixed = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1], [0, 0, 0]]) * 1.0
+    law = 0.6 * mixed / 2 + 0.4 / 4
+    check(tmp_path, law / law.sum(axis=0), ("a", "b", "c"), ("s", "t", "u", "v"))
