@@ -173,9 +173,9 @@ def read(page: Page, survey: str, people: list[dict[str, str]]) -> list[str]:
     ):
         page.goto(f"{survey}/comparison")
         show = page.get_by_role("button", name="Show", exact=True)
-        page.get_by_label("Question", exact=True).select_option(label=SMOKES)
+        page.locator("#of").select_option(label=SMOKES)
         show.click()
-        page.get_by_label("Compare").select_option(label=beside)
+        page.locator("#beside").select_option(label=beside)
         show.click()
         heading = page.locator("#heading").inner_text()
         noisy = page.get_by_text("Too noisy to tell.", exact=True).count() > 0
