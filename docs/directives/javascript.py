@@ -34,7 +34,10 @@ PUBLIC: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "storage.js": ("Entry", "Storage"),
     },
-    "hushpoll/surveyjs": {"surveyjs.js": ("declareMarks", "attach", "sayTreatment"), "surveyjs_form.js": ("formOf",)},
+    "hushpoll/surveyjs": {
+        "surveyjs.js": ("declareMarks", "attach", "sayTreatment"),
+        "surveyjs_form.js": ("formOf",),
+    },
     "hushpoll/memory_storage": {"memory_storage.js": ("memoryStorage",)},
 }
 
