@@ -206,7 +206,9 @@ def sheet_of(page: Page, survey: str) -> int:
     page.goto(survey)
     links = page.locator(".downloads", has_text="Privacy sheet")
     addresses = {
-        name: links.get_by_role("link", name=name).get_attribute("href") for name in ("HTML", "PDF")
+        # They may stand in what is folded.
+        name: links.locator("a", has_text=name).get_attribute("href")
+        for name in ("HTML", "PDF")
     }
     root = survey.partition("/dashboard")[0]
     text = page.request.get(f"{root}{addresses['HTML']}").text()
