@@ -198,7 +198,7 @@ def walk_a_questionnaire(*, installed: bool, respondents: int = 5000) -> float:
     return _on_a_server(walk, installed=installed, respondents=respondents)
 
 
-def walk_the_tasks(*, installed: bool, respondents: int = 5000) -> float:
+def walk_the_tasks(*, installed: bool, respondents: int = 3000) -> float:
     """Return the seconds from a checkout to the end of four tasks of users."""
     return _on_a_server(tasks_walk.walk, installed=installed, respondents=respondents)
 
