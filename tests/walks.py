@@ -207,7 +207,7 @@ def walk_an_import(*, installed: bool, respondents: int = 200) -> float:
     return on_a_server(imported, installed=installed, respondents=respondents)
 
 
-def walk_the_tasks(*, installed: bool, respondents: int = 5000) -> float:
+def walk_the_tasks(*, installed: bool, respondents: int = 3000) -> float:
     """Return the seconds from a checkout to the end of four tasks of users."""
     return on_a_server(tasks_walk.walk, installed=installed, respondents=respondents)
 
