@@ -39,9 +39,8 @@ GUESS_APART: Final = "This guess does not use what is sent of follow-ups."
 THIS_SURVEY_ALONE: Final = "This counts this survey alone. What you tell other surveys adds to it."
 
 INVITED: Final = (
-    "Your invitation is exchanged for a token that the server cannot recognise. Invitation and "
-    "report are not linkable from what is stored, once your report is mixed with others. A server "
-    "that watches sees both come from one address, and when."
+    "Invitation and report are not linkable from what is stored, once your report is mixed with "
+    "others. A server that watches sees both come from one address, and when."
 )
 
 RELEASED_AT_ONCE: Final = (
