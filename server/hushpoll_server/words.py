@@ -23,11 +23,14 @@ from hushpoll_shared.spelling.languages import closest
 from hushpoll_shared.survey.consequences import ENGLISH as LABEL_KEYS
 from hushpoll_shared.survey.consequences import SaidLabel, label_of, say_label
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.terms import INVITED, OPEN
 
 ENGLISH: Final = "en"
 # Words that a page says only of a survey that has what they are about.
 _ONLY_FOR: Final[tuple[tuple[re.Pattern[str], Callable[[Published], object]], ...]] = (
     (re.compile(r"draw(\..+|n)?"), lambda survey: survey.draws),
+    (re.compile(r"invited"), lambda survey: survey.submission == INVITED),
+    (re.compile(r"error\.token|receipt\.refused\.token"), lambda survey: survey.submission != OPEN),
     (re.compile(r"people(\..+)?|.+\.person"), lambda survey: survey.shared_device),
     (
         re.compile(r"(truth\.)?number(\..+)?"),

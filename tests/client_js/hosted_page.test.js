@@ -575,12 +575,12 @@ test("an invitation is redeemed blindly, leaves the address bar, and is worth on
   const other = await (await browser.newContext()).newPage();
   await answer(other, invitations[0]);
   await agree(other);
-  assert.match(await other.getByRole("alert").innerText(), /opened on another device/);
+  assert.match(await other.getByRole("alert").innerText(), /does not accept the token or the invitation/);
   await other.context().close();
   const none = await (await browser.newContext()).newPage();
   await answer(none);
   await agree(none);
-  assert.match(await none.getByRole("alert").innerText(), /wants an invitation/);
+  assert.match(await none.getByRole("alert").innerText(), /wants a token or an invitation/);
   assert.equal(await server.count("invited"), 1);
   await none.context().close();
 });

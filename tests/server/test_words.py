@@ -115,7 +115,7 @@ def test_page_and_texts_are_marked_with_their_languages(
         # What it does not have, such as draws and blocks, it has no words of.
         assert {key.partition(".")[0] for key in whole if key not in words} == {
             *("beliefs", "block", "draw", "drawn", "guess", "level", "limit", "number", "people"),
-            *("receipt", "review", "truth"),
+            *("receipt", "review", "truth", "error", "invited"),
         }
 
 
@@ -134,7 +134,7 @@ def test_a_survey_with_a_block_numbers_a_draw_and_several_people_has_all_words()
         "together": [several],
         "draws": [{"name": "some", "blocks": ["ab", "c"], "answer": 1}],
     }
-    survey = Manifest.from_dict(draft).resolve()
+    survey = Manifest.from_dict(draft | {"submission": "invited"}).resolve()
     assert json.loads(whole.embedded(survey)) == whole.script
 
 

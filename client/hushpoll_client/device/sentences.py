@@ -45,9 +45,8 @@ TAKE_BACK: Final = (
 )
 
 INVITED: Final = (
-    "Your invitation is exchanged for a token that the server cannot recognise. Invitation and "
-    "report are not linkable from what is stored, once your report is mixed with others. A server "
-    "that watches sees both come from one address, and when."
+    "Invitation and report are not linkable from what is stored, once your report is mixed with "
+    "others. A server that watches sees both come from one address, and when."
 )
 
 RELEASED_AT_ONCE: Final = (

@@ -26,7 +26,7 @@ import { encodeReport } from "./wire.js";
  * @property {string} [token] The respondent's single-use token, for surveys that want one.
  * @property {string} [invitation] The respondent's invitation, for surveys that take one. It is redeemed for a token, and never sent with a
  *   report.
- * @property {number} [parting] Seconds, in [0, 86400], 15 by default: the report of an invited survey is first sent after a random time up to it.
+ * @property {number} [parting] Seconds, 15 by default: the report of an invited survey is first sent after a random time up to it.
  * @property {boolean} [requireConsent] Whether answers are read only after `giveConsent`, which is the default. A page that asks
  *   for consent by its own means, and for each answer anew, says false.
  * @property {(reason: string) => void} [onLoss] Called with the reason of each report that will not arrive, since the server itself has
@@ -72,8 +72,8 @@ export class SurveyClient {
       survey,
       api: apiOf(url),
     };
-    const { wait, parting } = this.#given;
-    for (const [name, value] of Object.entries({ wait, parting })) must(value >= 0 && value <= 86_400, name, value, "seconds, 0 to 86400");
+    const { wait } = this.#given;
+    must(wait >= 0 && wait <= 86_400, "wait", wait, "seconds, 0 to 86400");
   }
 
   /**

@@ -30,14 +30,12 @@ function keyOf(error) {
   if (error instanceof ManifestRefused) return "error.manifest";
   if (error instanceof StorageError) return "error.storage";
   if (error instanceof BudgetExhausted) return "error.budget";
-  if (error instanceof InvalidParameter && error.field === "token") return "error.token";
-  if (error instanceof InvalidParameter && error.field === "invitation") return "error.invitation";
+  if (error instanceof InvalidParameter && (error.field === "token" || error.field === "invitation")) return "error.token";
   if (!(error instanceof TransportError)) return "error.other";
   switch (error.problem?.["code"]) {
     case "unauthorized":
-      return error.field === "invitation" ? "error.invitation" : "error.unauthorized";
     case "invitation-redeemed":
-      return "error.invitation-redeemed";
+      return "error.unauthorized";
     case "survey-closed":
       return "error.survey-closed";
     case "unknown-digest":

@@ -3,12 +3,8 @@
 /**
  * @param {import("./link.js").Link} link What the address said before its token was taken out of it.
  */
-export function offerLanguages({ digest, token, invitation }) {
-  const fragment = new URLSearchParams({
-    ...(digest && { sha256: digest }),
-    ...(token && { token }),
-    ...(invitation && { invitation }),
-  }).toString();
+export function offerLanguages({ digest, ...rest }) {
+  const fragment = new URLSearchParams({ ...(digest && { sha256: digest }), ...rest }).toString();
   for (const to of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("#languages a"))) {
     try {
       to.textContent = new Intl.DisplayNames([to.lang], { type: "language" }).of(to.lang) ?? to.lang;

@@ -17,12 +17,11 @@
 export function readLink(location, history) {
   const fields = new URLSearchParams(location.hash.slice(1));
   const digest = fields.get("sha256")?.toLowerCase();
-  const [token, invitation] = ["token", "invitation"].map((name) => fields.get(name));
-  if (token || invitation) {
-    fields.delete("token");
-    fields.delete("invitation");
+  const secrets = Object.fromEntries([...fields].filter(([name, value]) => value && /^(token|invitation)$/.test(name)));
+  for (const name of Object.keys(secrets)) {
+    fields.delete(name);
     const rest = fields.toString();
     history.replaceState(null, "", location.pathname + location.search + (rest && `#${rest}`));
   }
-  return { ...(digest && { digest }), ...(token && { token }), ...(invitation && { invitation }) };
+  return { ...(digest && { digest }), ...secrets };
 }
