@@ -51,20 +51,20 @@ class Routes(APIBlueprint):
 _DESCRIBING = threading.Lock()
 
 
-def described(app: OpenAPI, blueprints: Sequence[Routes]) -> dict[str, Any]:
-    """Return the document that the application's routes give, made at the first question."""
+def describe(app: OpenAPI, blueprints: Sequence[Routes]) -> None:
+    """Give an application the document of its routes, at the first question for it."""
     with _DESCRIBING:
-        if not app.spec_json:
-            for blueprint in blueprints:
-                blueprint.describe()
-                app.paths.update(blueprint.paths)
-                app.components_schemas.update(blueprint.components_schemas)
-                for tag in blueprint.tags:
-                    if tag.name not in app.tag_names:
-                        app.tags.append(tag)
-                        app.tag_names.append(tag.name)
-        found: dict[str, Any] = app.api_doc
-    return found
+        if app.spec_json:
+            return
+        for blueprint in blueprints:
+            blueprint.describe()
+            app.paths.update(blueprint.paths)
+            app.components_schemas.update(blueprint.components_schemas)
+            for tag in blueprint.tags:
+                if tag.name not in app.tag_names:
+                    app.tags.append(tag)
+                    app.tag_names.append(tag.name)
+        app.generate_spec_json()
 
 
 def problems(*statuses: int) -> dict[str | int, Any]:
