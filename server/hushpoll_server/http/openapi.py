@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from flask_openapi3 import OpenAPI
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.info import Info
+from flask_openapi3.openapi import OpenAPI
 
 from hushpoll_server.http.tables import table_contents
 from hushpoll_shared.wire.problems import PROBLEM_MEDIA_TYPE, PROBLEMS
@@ -64,7 +64,7 @@ def describe(app: OpenAPI, blueprints: Sequence[Routes]) -> None:
                 if tag.name not in app.tag_names:
                     app.tags.append(tag)
                     app.tag_names.append(tag.name)
-        app.generate_spec_json()
+        _ = app.api_doc  # makes it, and keeps it
 
 
 def problems(*statuses: int) -> dict[str | int, Any]:
