@@ -17,7 +17,7 @@ from hushpoll_server.config.settings import Settings
 from hushpoll_server.dashboard import frame, views
 from hushpoll_server.http import device_operations, endpoint
 from hushpoll_server.http.models.common import ProblemModel
-from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, described, document
+from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, describe, document
 from hushpoll_server.http.resources import (
     analysis,
     audits,
@@ -131,7 +131,8 @@ def _not_allowed(error: MethodNotAllowed) -> Response:
 
 def documented(app: OpenAPI) -> JsonMembers:
     """Return the OpenAPI document of the whole server, devices' routes included."""
-    generated = copy.deepcopy(described(app, BLUEPRINTS))
+    describe(app, BLUEPRINTS)
+    generated = copy.deepcopy(app.api_doc)
     device_operations.add_to(generated)
     return document(generated)
 

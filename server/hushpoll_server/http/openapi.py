@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from flask_openapi3 import OpenAPI
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.info import Info
+from flask_openapi3.openapi import OpenAPI
 
 from hushpoll_server.http.tables import table_contents
 from hushpoll_shared.wire.problems import PROBLEM_MEDIA_TYPE, PROBLEMS
@@ -51,20 +51,20 @@ class Routes(APIBlueprint):
 _DESCRIBING = threading.Lock()
 
 
-def described(app: OpenAPI, blueprints: Sequence[Routes]) -> dict[str, Any]:
-    """Return the document that the application's routes give, made at the first question."""
+def describe(app: OpenAPI, blueprints: Sequence[Routes]) -> None:
+    """Give an application the document of its routes, at the first question for it."""
     with _DESCRIBING:
-        if not app.spec_json:
-            for blueprint in blueprints:
-                blueprint.describe()
-                app.paths.update(blueprint.paths)
-                app.components_schemas.update(blueprint.components_schemas)
-                for tag in blueprint.tags:
-                    if tag.name not in app.tag_names:
-                        app.tags.append(tag)
-                        app.tag_names.append(tag.name)
-        found: dict[str, Any] = app.api_doc
-    return found
+        if app.spec_json:
+            return
+        for blueprint in blueprints:
+            blueprint.describe()
+            app.paths.update(blueprint.paths)
+            app.components_schemas.update(blueprint.components_schemas)
+            for tag in blueprint.tags:
+                if tag.name not in app.tag_names:
+                    app.tags.append(tag)
+                    app.tag_names.append(tag.name)
+        _ = app.api_doc  # makes it, and keeps it
 
 
 def problems(*statuses: int) -> dict[str | int, Any]:

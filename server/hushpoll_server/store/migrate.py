@@ -120,7 +120,8 @@ def head() -> str:
 def _recorded(connection: Connection) -> str | None:
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
-    return connection.execute(select(_VERSIONS.c.version_num)).scalar_one_or_none()
+    version: str | None = connection.execute(select(_VERSIONS.c.version_num)).scalar_one_or_none()
+    return version
 
 
 def _version(connection: Connection) -> str | None:
