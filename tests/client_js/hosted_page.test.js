@@ -702,7 +702,7 @@ test("the receipt says what is kept, where and for how long, clear answers inclu
   assert.match(words, /On the server: .* for as long as the survey's operator keeps it/);
   assert.match(words, /as you gave them the answers to “Which town do you live in\?”/);
   assert.match(words, /Also the secret with which this browser can have the report deleted/);
-  assert.match(words, /Until the server has mixed it with others, you can have it deleted by the button below\. After that nobody can/);
+  assert.match(words, /Until the server has mixed it with others, you can have it deleted below\. After that nobody can/);
   assert.doesNotMatch(words, /never stored/);
   assert.ok(words.includes(requests.find((request) => request.method() === "POST").postDataJSON().id));
 });
@@ -716,11 +716,11 @@ for (const sealed of [false, true]) {
     const counts = () => server.ask(`surveys/${name}/versions/1/counts`);
     // An estimate of a survey that releases immediately seals what waits.
     if (sealed) await server.ask(`surveys/${name}/versions/1/estimates`);
-    await page.getByText("Take my answers back").click();
+    await page.locator("summary", { hasText: "Take my answers back" }).click();
     assert.match(await receiptOf(page), /The epsilon stays spent.* This cannot be undone\./);
     assert.deepEqual(await offences(page), []);
     const before = await stored(page);
-    await page.getByRole("button", { name: "Delete my report" }).click();
+    await page.getByRole("button", { name: "Take my answers back" }).click();
     await heading(page, "You have withdrawn your answers to this survey.");
     assert.match(await receiptOf(page), sealed ? /no longer there: it was released, or never received/ : /has deleted your report\. It is counted nowhere/);
     const { accepted, withdrawn } = await counts();
@@ -742,8 +742,8 @@ test("a withdrawal that the server did not answer is asked again when the page i
   await submit(page);
   await heading(page, "Thank you. Your answers have arrived.");
   await page.route("**/surveys/back-later/withdrawals", (route) => route.fulfill({ status: 200, contentType: "text/html", body: "<p>Welcome to the train</p>" }));
-  await page.getByText("Take my answers back").click();
-  await page.getByRole("button", { name: "Delete my report" }).click();
+  await page.locator("summary", { hasText: "Take my answers back" }).click();
+  await page.getByRole("button", { name: "Take my answers back" }).click();
   await page.waitForRequest("**/surveys/back-later/withdrawals");
   await page.unroute("**/surveys/back-later/withdrawals");
   await goTo();

@@ -73,6 +73,8 @@ class Found:
 def find(database: Database, survey: Survey) -> Found:
     """Read a version in one transaction."""
     with database.reading() as connection:
+        # A seal truncates the inbox, which even an older snapshot would then see empty.
+        database.session.hold_inbox(connection)
 
         def column(statement: str) -> list[Any]:
             rows = connection.execute(text(statement), {"digest": survey.published.digest})

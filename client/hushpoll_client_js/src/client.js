@@ -6,7 +6,7 @@ import { agreement, checkConsent, consentOf, isAnswer } from "./consent.js";
 import { apiOf } from "./endpoint.js";
 import { BudgetExhausted, ManifestRefused } from "./errors.js";
 import { checkBudget, checkRequired } from "./ledger.js";
-import { entriesOf, flush, send, waiting } from "./outbox.js";
+import { ask, entriesOf, flush, send, waiting } from "./outbox.js";
 import { codeAnswers, encode } from "./codec.js";
 import { readPublished } from "./published.js";
 import { must, NAME, obey } from "./rules.js";
@@ -37,6 +37,9 @@ import { encodeReport } from "./wire.js";
  * @property {import("./storage.js").Storage} [storage] IndexedDB, if not given.
  * @property {import("./transport.js").Pacing} [pacing]
  */
+
+/** What the part needs that asks to take reports back. */
+const CORE = { ask, entriesOf, isAnswer };
 
 /** Whether a withdrawn report's server has not answered yet. @param {Entry} entry */
 const asked = ({ state, secret }) => state === "withdrawn" && secret;
@@ -197,7 +200,7 @@ export class SurveyClient {
   async flush() {
     const left = await flush(this.#given);
     // A page that is offline may not load the part; it is asked again later.
-    if ((await entriesOf(this.#given.storage)).some(asked)) await import("./withdrawal.js").then((part) => part.takeBack(this.#given), () => 0);
+    if ((await entriesOf(this.#given.storage)).some(asked)) await import("./withdrawal.js").then((part) => part.takeBack({ ...this.#given, ...CORE }), () => 0);
     return left;
   }
 
@@ -257,7 +260,7 @@ export class SurveyClient {
       });
     }
     const { withdrawal } = await import("./withdrawal.js");
-    return withdrawal(this.#given, before);
+    return withdrawal({ ...this.#given, ...CORE }, before);
   }
 
   async #checkConsent() {

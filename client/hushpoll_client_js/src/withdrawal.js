@@ -1,14 +1,17 @@
 /** Asks servers to take back the reports of withdrawn answers; loaded when a respondent withdraws. */
 
-import { isAnswer } from "./consent.js";
-import { alone } from "./deadline.js";
-import { HushpollError } from "./errors.js";
-import { entriesOf } from "./outbox.js";
-import { errorFrom, statusOf } from "./problems.js";
-import { exchange, retrying } from "./transport.js";
-
 /** @typedef {import("./storage.js").Entry} Entry */
-/** @typedef {import("./outbox.js").Means & {survey: string, wait: number}} Means */
+/** @typedef {import("./errors.js").HushpollError} HushpollError */
+
+/**
+ * What the core gives: modules that a page has anyway would become files of their own if this part imported them.
+ *
+ * @typedef {object} Core
+ * @property {typeof import("./consent.js").isAnswer} isAnswer
+ * @property {typeof import("./outbox.js").entriesOf} entriesOf
+ * @property {typeof import("./outbox.js").ask} ask
+ */
+/** @typedef {import("./outbox.js").Means & {survey: string, wait: number} & Core} Means */
 
 /**
  * What became of the reports of a withdrawal.
@@ -29,6 +32,7 @@ import { exchange, retrying } from "./transport.js";
  */
 export async function withdrawal(means, before) {
   const settled = new Set(before.filter(({ state, secret }) => state === "withdrawn" && !secret).map(({ digest }) => digest));
+  const { entriesOf, isAnswer } = means;
   await takeBack(means);
   const rows = (await entriesOf(means.storage)).filter((entry) => entry.survey === means.survey && isAnswer(entry) && !settled.has(entry.digest));
   const count = (/** @type {Entry["taken"]} */ word) => rows.filter(({ taken }) => taken === word).length;
@@ -43,19 +47,13 @@ export async function withdrawal(means, before) {
  *
  * @param {Means} means
  */
-export async function takeBack({ storage, fetch, pacing, wait }) {
+export async function takeBack({ storage, fetch, pacing, wait, entriesOf, ask }) {
   for (const { digest, survey, api, secret } of (await entriesOf(storage)).filter(isAsked)) {
-    const asking = async (/** @type {number} */ left) => {
-      const body = JSON.stringify({ digest, secret });
-      const answer = await exchange(fetch, `${api}/surveys/${survey}/withdrawals`, { method: "POST", headers: { "Content-Type": "application/json" }, body }, left);
-      const word = answer.status === 200 ? statusOf(answer) : undefined;
-      if (word !== "deleted" && word !== "not-here") throw errorFrom(answer);
-      return word;
-    };
     /** @type {Entry["taken"]} */
     let taken;
     try {
-      taken = await retrying((left) => alone(`hushpoll-${digest}`, () => asking(left)), pacing, wait);
+      const url = `${api}/surveys/${survey}/withdrawals`;
+      taken = await ask({ fetch, pacing }, digest, url, JSON.stringify({ digest, secret }), wait, WORDS);
     } catch (error) {
       const { retryable, problem } = /** @type {HushpollError} */ (error);
       // Only a problem of the server's own settles it.
@@ -68,6 +66,9 @@ export async function takeBack({ storage, fetch, pacing, wait }) {
     });
   }
 }
+
+/** @type {("deleted" | "not-here")[]} */
+const WORDS = ["deleted", "not-here"];
 
 /** @param {Entry} entry */
 const isAsked = ({ state, secret }) => state === "withdrawn" && Boolean(secret);

@@ -28,7 +28,7 @@ function wordsFor({ state, taken, withdrawable }, submission, { own, sending, pe
   const answered = person === undefined ? words.say("receipt.answered") : words.say("receipt.answered.person", { person });
   const whose = words.say(person === undefined ? "receipt.whose" : "receipt.whose.person");
   if (state === "withdrawn") {
-    const said = words.say(withdrawable ? "receipt.unanswered" : taken === "deleted" || taken === "not-here" ? `receipt.${taken}` : "receipt.unable");
+    const said = words.say(withdrawable ? "receipt.unanswered" : taken === "deleted" || taken === "not-here" ? `receipt.${taken}` : "kept.withdrawn.server");
     return [words.say("receipt.withdrawn"), said, words.say("receipt.withdrawn.words")];
   }
   if (state === "refused") {
@@ -94,14 +94,12 @@ const row = (name, ...value) => [element("dt", {}, words.say(name)), element("dd
  */
 function takingBack({ state, withdrawable }, { takeBack }) {
   if (state === "withdrawn" || !withdrawable) return [];
-  const button = /** @type {HTMLButtonElement} */ (element("button", { type: "button", class: "second", id: "take-back" }, words.say("receipt.take_back.now")));
-  const said = element("p", { role: "status" });
+  const button = /** @type {HTMLButtonElement} */ (element("button", { type: "button", class: "second", id: "take-back" }, words.say("receipt.take_back")));
   button.addEventListener("click", () => {
     button.disabled = true;
-    said.textContent = words.say("receipt.asking");
     takeBack();
   });
-  return [element("details", {}, element("summary", {}, words.say("receipt.take_back")), element("p", {}, words.say("receipt.take_back.words")), button, said)];
+  return [element("details", {}, element("summary", {}, words.say("receipt.take_back")), element("p", {}, words.say("receipt.take_back.words")), button)];
 }
 
 /**
