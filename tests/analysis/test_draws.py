@@ -286,10 +286,10 @@ def test_tables_of_records_have_no_cell_where_a_block_was_not_chosen(
         Records.from_table(broken)
 
 
-def test_what_a_shuffler_adds_is_refused_with_a_draw() -> None:
-    with pytest.raises(InvalidParameter, match="has the draw rota") as caught:
-        shuffle_guarantee(survey(), 1000)
-    assert caught.value.field == "draws"
+def test_a_shuffler_adds_to_a_draw_and_more_in_a_larger_crowd() -> None:
+    drawn = shuffle_guarantee(survey(), 100_000)
+    assert 0 < drawn.epsilon < float(drawn.local_epsilon)
+    assert shuffle_guarantee(survey(), 1_000_000).epsilon < drawn.epsilon
 
 
 @pytest.mark.parametrize(("k", "gain"), [(2, 5.8), (5, 12.6), (20, 13.6)])

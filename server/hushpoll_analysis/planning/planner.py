@@ -181,7 +181,7 @@ def plan(
         ``warnings``, or the ``error`` that makes it impossible; ``recommended`` and its ``reason``;
         ``optimal_gain``, by how much of theirs the optimal split's total variance is below that of
         the named ones, with the draft's protocols; ``shuffled``, what a trusted shuffler would add
-        to the draft's epsilon (None where the draft perturbs nothing, has a draw, or is
+        to the draft's epsilon (None where the draft perturbs nothing, or is
         impossible).
 
     Raises
@@ -199,7 +199,7 @@ def plan(
     ]
     possible = [option for option in options if "error" not in option]
     shuffled, own = None, options[0]
-    if own.get("attributes") and not manifest.draws:
+    if own.get("attributes"):
         shuffled = shuffle_guarantee(manifest.resolve(), n, delta=delta, crowd=crowd).to_dict()
     best = min(possible, key=lambda option: _preference(option, metric), default=None)
     return {
@@ -269,7 +269,7 @@ def outlook(
     assumptions = given or AuditAssumptions()
     own = _option(manifest, "own", "own", n, assumptions)
     shuffled = None
-    if own.get("attributes") and not manifest.draws:
+    if own.get("attributes"):
         shuffled = shuffle_guarantee(manifest.resolve(), n, delta=delta, crowd=crowd).to_dict()
     candidates = []
     for protocol in ("own", *PROTOCOLS):

@@ -210,9 +210,8 @@ def verdicts(
     dict
         JSON: ``verdict`` in words, ``answer``, ``goals``, ``together`` (questions alone beside
         questions in blocks and drawn, see :func:`side_by_side`), ``shuffled`` (what a trusted
-        shuffler would add with that n; None without one, without a perturbed attribute, or with a
-        draw, for which it is not known); where the draft
-        has select-alls, ``selects``: what each is published as, and why.
+        shuffler would add with that n; None without one, or without a perturbed attribute); where
+        the draft has select-alls, ``selects``: what each is published as, and why.
 
     Raises
     ------
@@ -238,7 +237,7 @@ def verdicts(
     told = [_verdict(manifest, published, goal, n, assumed) for goal in goals]
     respondents = n or max((one.n_needed or 0 for one in told), default=0)
     shuffled = None
-    if respondents and published.perturbed and not published.draws:
+    if respondents and published.perturbed:
         shuffled = shuffle_guarantee(published, respondents, delta=delta, crowd=crowd).to_dict()
     return {
         "survey": manifest.name,

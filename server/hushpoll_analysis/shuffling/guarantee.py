@@ -9,6 +9,12 @@ bound. The distance of whole records follows from the law of the log-ratio, a su
 terms that are ln L, 0 or -ln L; where it has too many values they are rounded up, and the distance
 with them.
 
+Of a draw a device sends s of d blocks, chosen without looking at the answers, and says which. Given
+the choice the record is that of a survey with the chosen blocks alone. So a bound of the ratio is
+the largest over the choices; two answers' records differ only given the choice, so their distance
+is at most the mean over the choices. Choices of blocks with the same ratios and distances count as
+one; where there are more than `_CHOICES` kinds, the distance is that which the ratio allows.
+
 Values in clear are seen whatever a shuffler does. Only reports with the same values in clear hide
 each other, so n is their number, the crowd.
 """
@@ -38,6 +44,9 @@ _VALUES: Final = 1 << 14
 """Of the log-ratio that are kept apart."""
 
 _GRID: Final = 1 << 15
+_CHOICES: Final = 256
+"""Kinds of choices of a device, of which the distances are computed one by one."""
+
 _UP: Final = 1 + 1e-9
 
 Array = npt.NDArray[np.float64]
@@ -132,15 +141,7 @@ def shuffle_guarantee(
         If n, delta or crowd is outside its interval, or no attribute is perturbed.
     """
     check_crowd(n, delta)
-    if published.draws:
-        raise InvalidParameter(
-            f"survey {published.name} has the draw {published.draws[0].name}; what a shuffler adds "
-            "is not computed for records that answer some blocks of a draw yet: the local "
-            "guarantee holds as it is",
-            field="draws",
-        )
-    perturbed = tuple(block.oracle for block in published.blocks)
-    if not perturbed:
+    if not published.perturbed:
         raise InvalidParameter(
             f"survey {published.name} perturbs no attribute, so there is nothing that a shuffler "
             "could strengthen; give an attribute the role sensitive",
@@ -156,7 +157,7 @@ def shuffle_guarantee(
             field="crowd",
         )
     local = published.epsilon
-    epsilon = math.ceil(_epsilon(perturbed, crowd, float(delta)) * 10_000) / 10_000
+    epsilon = math.ceil(_epsilon(_choices(published), crowd, float(delta)) * 10_000) / 10_000
     return ShuffleGuarantee(
         format_epsilon(local),
         crowd,
@@ -166,9 +167,67 @@ def shuffle_guarantee(
     )
 
 
+Choices = tuple[tuple[Fraction, tuple[FrequencyOracle, ...]], ...]
+"""What a device may send: the chance of each kind of choice, and its protocols."""
+
+
 @lru_cache(maxsize=256)
-def _epsilon(oracles: tuple[FrequencyOracle, ...], crowd: int, delta: float) -> float:
-    return shuffled_epsilon(record_randomizer(oracles), crowd, delta)
+def _epsilon(choices: Choices, crowd: int, delta: float) -> float:
+    return shuffled_epsilon(drawn_randomizer(choices), crowd, delta)
+
+
+def _choices(published: Published) -> Choices:
+    """Return what a device of a survey may send of its randomised answers."""
+    oracles = {block.name: block.oracle for block in published.blocks}
+    drawn = {name for draw in published.draws for name in draw.blocks}
+    always = tuple(oracle for name, oracle in oracles.items() if name not in drawn)
+    choices: Choices = ((Fraction(1), always),)
+    for draw in published.draws:
+        kinds = _kinds([oracles[name] for name in draw.blocks], draw.answer)
+        choices = tuple(
+            (chance * share, (*chosen, *more))
+            for chance, chosen in choices
+            for share, more in kinds
+        )
+    return choices
+
+
+def _kinds(oracles: Sequence[FrequencyOracle], answer: int) -> Choices:
+    """Return the kinds of choices of so many of the blocks, with the chance of each."""
+    alike: dict[tuple[Fraction, Fraction], list[FrequencyOracle]] = {}
+    for oracle in oracles:
+        key = oracle.likelihood_ratio, Fraction(oracle.p - oracle.q)
+        alike.setdefault(key, []).append(oracle)
+    begun: list[tuple[int, int, tuple[FrequencyOracle, ...]]] = [(1, 0, ())]
+    for group in alike.values():
+        begun = [
+            (ways * math.comb(len(group), more), size + more, (*chosen, *group[:more]))
+            for ways, size, chosen in begun
+            for more in range(min(len(group), answer - size) + 1)
+        ]
+    whole = math.comb(len(oracles), answer)
+    return tuple((Fraction(ways, whole), one) for ways, size, one in begun if size == answer)
+
+
+def drawn_randomizer(choices: Choices) -> Randomizer:
+    """Return the parameters of the randomizer of records of which parts are drawn.
+
+    Parameters
+    ----------
+    choices : tuple of (Fraction, tuple of FrequencyOracle)
+        The chance of each kind of choice, which sum to 1, and the protocols of what is sent then.
+    """
+    if len(choices) > _CHOICES:
+        ratios = (
+            math.prod((oracle.likelihood_ratio for oracle in oracles), start=Fraction(1))
+            for _, oracles in choices
+        )
+        return Randomizer(max(ratios), 1)
+    of_each = [(chance, record_randomizer(oracles)) for chance, oracles in choices]
+    if len(of_each) == 1:
+        return of_each[0][1]
+    distance = sum(float(chance) * float(one.distance) for chance, one in of_each) * _UP
+    return Randomizer(max(one.ratio for _, one in of_each), min(distance, 1.0))
 
 
 def record_randomizer(oracles: Sequence[FrequencyOracle]) -> Randomizer:

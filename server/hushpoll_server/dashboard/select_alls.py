@@ -85,6 +85,10 @@ def gathered(entries: Sequence[Mapping[str, Any]], published: Published) -> list
     return list(found.values())
 
 
+Line = Mapping[str, Any]
+"""A line of an answer, or a figure of a page with its lines."""
+
+
 @dataclass(frozen=True)
 class MatrixTable:
     """The shares of a matrix's items below each other.
@@ -114,14 +118,12 @@ class ItemRow:
 
     name: str
     text: str
-    shares: tuple[Mapping[str, Any], ...]
+    shares: tuple[Line, ...]
     noisy: bool
     place: int
 
 
-def matrix_tables(
-    figures: Sequence[Mapping[str, Any]], published: Published
-) -> dict[str, MatrixTable]:
+def matrix_tables(figures: Sequence[Line], published: Published) -> dict[str, MatrixTable]:
     """Return the table of each matrix of which two items are shown, by its first shown item.
 
     Parameters
@@ -144,7 +146,7 @@ def _matrix_table(
     matrix: Matrix,
     shown: Sequence[str],
     places: Mapping[str, int],
-    figures: Sequence[Mapping[str, Any]],
+    figures: Sequence[Line],
     published: Published,
 ) -> MatrixTable:
     rows = []

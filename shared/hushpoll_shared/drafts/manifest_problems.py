@@ -221,7 +221,7 @@ def _position(rest: Mapping[str, Any], field: str) -> int | None:
     return places[-1] if places else None
 
 
-def _items(question: Mapping[str, Any]) -> list[object]:
+def _items(question: Mapping[str, object]) -> list[object]:
     """Return the names of the items of a question that is a matrix."""
     items = question.get(ITEMS)
     listed = items if isinstance(items, list | tuple) else ()

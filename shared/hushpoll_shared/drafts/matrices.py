@@ -21,6 +21,9 @@ from hushpoll_shared.survey.blocks import Together
 from hushpoll_shared.survey.matrices import SHARED_WORDS, Matrix
 from hushpoll_shared.survey.wording import Question, Translation
 
+Members = dict[str, Any]
+"""A part of a draft as JSON in the making, whose members' own members are changed as well."""
+
 ITEMS: Final = "items"
 TOGETHER: Final = "together"
 ITEM_KEYS: Final = ("name", "question")
@@ -269,8 +272,8 @@ def _spread(translation: Translation, matrices: Sequence[Matrix]) -> Translation
 
 
 def gathered(
-    document: dict[str, Any], matrices: Sequence[Matrix], together: Sequence[Together]
-) -> dict[str, Any]:
+    document: Members, matrices: Sequence[Matrix], together: Sequence[Together]
+) -> Members:
     """Return a draft's JSON with the items of each matrix as one entry again.
 
     Parameters
@@ -284,7 +287,7 @@ def gathered(
         return document
     blocks = {block.name: block for block in together}
     attributes = {one["name"]: one for one in document["attributes"]}
-    entries: dict[str, dict[str, Any]] = dict(attributes)
+    entries: dict[str, Members] = dict(attributes)
     for matrix in matrices:
         first = attributes[matrix.attributes[0]]
         entry = {**first, "name": matrix.name}
@@ -315,11 +318,11 @@ def gathered(
     return gathered
 
 
-def _gathered_words(words: dict[str, Any], matrices: Sequence[Matrix]) -> dict[str, Any]:
+def _gathered_words(words: Members, matrices: Sequence[Matrix]) -> Members:
     attributes = {name: dict(one) for name, one in words.get("attributes", {}).items()}
     asked = words.get("matrices", {})
     for matrix in matrices:
-        common: dict[str, Any] = {}
+        common: Members = {}
         if matrix.name in asked:
             common["question"] = asked[matrix.name]
         for name in matrix.attributes:

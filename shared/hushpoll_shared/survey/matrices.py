@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_protocols import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.text import QUESTION_LENGTH, check_text, show
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.named_lists import NamedList
@@ -78,10 +79,11 @@ def read_matrices(value: object) -> tuple[Matrix, ...]:
     )
 
 
-def _matrix(entry: Mapping[str, Any], items: tuple[str, ...], where: str) -> Matrix:
+def _matrix(entry: JsonObject, items: tuple[str, ...], where: str) -> Matrix:
+    question = entry.get("question")
     if "question" in entry:
-        check_text(entry["question"], field=f"{where}.question", longest=QUESTION_LENGTH)
-    return Matrix(entry["name"], items, entry.get("question"))
+        check_text(question, field=f"{where}.question", longest=QUESTION_LENGTH)
+    return Matrix(str(entry["name"]), items, None if question is None else str(question))
 
 
 def check_matrices(

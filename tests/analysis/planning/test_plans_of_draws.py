@@ -114,6 +114,21 @@ def test_all_three_ways_stand_side_by_side_with_the_verdict_and_what_a_draw_cost
     assert document["verdict"] in " ".join(said.output.split())
 
 
+def test_a_draw_is_proposed_beside_a_select_all_and_with_it_as_a_block():
+    drugs = {"name": "drugs", "role": "sensitive", "categories": ["a", "b", "c"], "select": {}}
+    both = manifest(attributes=[*draft()["attributes"][:4], {**drugs, "want": "pairs"}])
+    goals = [Goal("width", "smokes", 0.1)]
+    (drawn,) = [way.draft for way in ways_of(both, goals) if way.name == "drawn"]
+    assert drawn.draws[0].blocks == (*YES_NO, "drugs")
+    assert drawn.resolve().share_answering(["drugs_1", "drugs_2"]) > 0
+    many = {**drugs, "categories": [f"drug {place}" for place in range(20)]}
+    beside = manifest(attributes=[*draft()["attributes"][:4], many])
+    (drawn,) = [way.draft for way in ways_of(beside, goals) if way.name == "drawn"]
+    assert drawn.draws[0].blocks == YES_NO
+    found = verdicts(both, [Goal("width", "drugs", 0.1)])["together"]
+    assert {way["name"] for way in found["ways"]} >= {"split", "drawn"}
+
+
 def test_a_draft_with_a_draw_is_compared_with_everybody_answering_all():
     few = verdicts(manifest("24", answer=1), [Goal("width", "smokes", 0.1)])["together"]
     assert few["recommended"] == "split"

@@ -17,7 +17,7 @@ from hushpoll_analysis.shuffling.amplification import (
     divergence,
     shuffled_epsilon,
 )
-from hushpoll_analysis.shuffling.guarantee import record_randomizer
+from hushpoll_analysis.shuffling.guarantee import _kinds, drawn_randomizer, record_randomizer
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 
@@ -91,6 +91,49 @@ def test_bound_is_above_the_enumerated_divergence_of_records_of_two_attributes()
     assert randomizer.distance >= distance
     for at in (0.1, 0.6, 1.2):
         assert largest_exact(law, 4, at) <= divergence(randomizer, 4, at)
+
+
+@pytest.mark.parametrize("answer", [1, 2])
+def test_bound_is_above_the_enumerated_divergence_of_drawn_records(answer):
+    """Of three questions some are sent; another is sent always where one is drawn."""
+    drawn = [create("GRR", k=2, epsilon="1"), create("GRR", k=2, epsilon="1")]
+    drawn.append(create("SS", k=3, epsilon="0.7"))
+    kinds = _kinds(drawn, answer)
+    subsets = list(combinations(range(3), answer))
+    assert sum(chance for chance, _ in kinds) == 1
+    assert len(kinds) == 2
+    laws = [record_law(oracle) for oracle in drawn]
+    rows = []
+    for answers in product(*(range(oracle.k) for oracle in drawn)):
+        row = []
+        for subset in subsets:
+            record = np.ones(1)
+            for place in subset:
+                record = np.outer(record, laws[place][answers[place]]).ravel()
+            row.extend(record / len(subsets))
+        rows.append(row)
+    law = np.array(rows)
+    assert law.sum(axis=1) == pytest.approx(1)
+    randomizer = drawn_randomizer(kinds)
+    distance = 0.5 * max(np.abs(a - b).sum() for a, b in combinations(law, 2))
+    assert distance <= randomizer.distance == pytest.approx(distance, rel=1e-6)
+    assert (law[:, None] / law[None]).max() <= float(randomizer.ratio) * (1 + 1e-9)
+    for at in (0.1, 0.6):
+        # the pair that differs in every question, beside all others
+        exact = max(
+            exact_divergence(law, (0, len(law) - 1), others, at)
+            for others in combinations_with_replacement(range(0, len(law), 3), 2)
+        )
+        assert exact <= divergence(randomizer, 3, at) * (1 + 1e-9)
+
+
+def test_many_kinds_of_choices_have_the_distance_that_the_ratio_allows():
+    oracles = [create("GRR", k=2 + place, epsilon="1") for place in range(12)]
+    kinds = _kinds(oracles, 6)
+    assert len(kinds) == math.comb(12, 6)
+    found = drawn_randomizer(kinds)
+    assert found.distance == 1
+    assert found.ratio == max(record_randomizer(chosen).ratio for _, chosen in kinds)
 
 
 def test_two_counts_are_below_the_enumerated_divergence_and_three_above():

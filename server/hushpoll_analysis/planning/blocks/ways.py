@@ -4,6 +4,8 @@ A draw that the draft does not have is made of all its blocks, but for those tha
 with others: the target, and in one of two candidates each question that is wanted in several pairs.
 How many a device answers is the number of least variance of the shares that are wanted, among those
 with which a respondent answers each pair that is wanted or marked, and the group with the label.
+A select-all is one block of the draw, or stays outside of it as it is published alone, whichever
+has the smaller variances.
 """
 
 from __future__ import annotations
@@ -183,7 +185,7 @@ def best_draw(manifest: Manifest, goals: Sequence[Goal], *, hubs: bool) -> Manif
         None where no draw answers all that the draft needs of two questions.
     """
     published = _published(manifest)
-    if published is None or manifest.questions:
+    if published is None:
         return None
     required = _required(published, manifest, goals)
     counts = Counter(name for pair in required for name in pair)
@@ -191,18 +193,22 @@ def best_draw(manifest: Manifest, goals: Sequence[Goal], *, hubs: bool) -> Manif
     if published.target is not None:
         kept.add(published.target.name)
     owners = {one.name: one.block or one.name for one in published.perturbed}
+    owners |= {name: one.name for one in published.selects for name in one.attributes}
     always = {owners[name] for name in kept if name in owners}
-    blocks = tuple(block.name for block in published.blocks if block.name not in always)
+    selects = {one.name for one in manifest.questions}
     found: list[tuple[float, int, Manifest]] = []
     wanted = {name for goal in goals for name in needs(goal, published)}
-    for answer in ANSWERED:
-        if answer >= len(blocks):
-            break
-        draft = _with_draw(manifest, blocks, answer, list(owners.values()))
-        survey = _published(draft)
-        if survey is None or not all(survey.share_answering(pair) for pair in required):
-            continue
-        found.append((total_variance(survey, wanted), answer, draft))
+    for outside in [always, always | selects] if selects else [always]:
+        blocks = tuple(name for name in manifest.domain_sizes if name not in outside)
+        for answer in ANSWERED:
+            if answer >= len(blocks):
+                break
+            draft = _with_draw(manifest, blocks, answer, list(manifest.domain_sizes))
+            survey = None if draft is None else _published(draft)
+            if draft is None or survey is None:
+                continue
+            if all(survey.share_answering(pair) for pair in required):
+                found.append((total_variance(survey, wanted), answer, draft))
     return min(found, key=lambda one: one[:2])[2] if found else None
 
 
@@ -219,8 +225,11 @@ def _required(
 
 def _with_draw(
     manifest: Manifest, blocks: tuple[str, ...], answer: int, owners: Sequence[str]
-) -> Manifest:
-    """Return the draft with a draw; of a uniform split each answered block has the same part."""
+) -> Manifest | None:
+    """Return the draft with a draw; of a uniform split each answered block has the same part.
+
+    It is None where a select-all has too many selections for a block of a draw.
+    """
     taken = {*owners, *(one.name for one in manifest.attributes)}
     name, number = SHORTHAND, 1
     while name in taken:
@@ -235,4 +244,7 @@ def _with_draw(
         split = Split("weights", tuple(even))
     elif split.kind == "k-based":
         split = Split("uniform")
-    return replace(manifest, draws=(Draw(name, blocks, answer),), split=split)
+    try:
+        return replace(manifest, draws=(Draw(name, blocks, answer),), split=split)
+    except InvalidParameter:
+        return None

@@ -6,7 +6,7 @@ colon is what it says, of which its name is made.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeGuard
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.dashboard.drafts.editing import name_of
@@ -40,7 +40,7 @@ def _lines_of(items: object) -> str | None:
     return text if items_of(text) == items else None
 
 
-def _is_item(item: object) -> bool:
+def _is_item(item: object) -> TypeGuard[dict[str, str]]:
     return isinstance(item, dict) and item.keys() == {"name", "question"}
 
 

@@ -115,11 +115,10 @@ class Overviews:
 def _shuffled(published: Published, reports: int) -> dict[str, Any] | None:
     """Return what a trusted shuffler would add, if there were one.
 
-    None without reports, and for a survey with draws, of which this is not known. The number of
-    reports is rounded down to two digits, which keeps the bound and lets it be kept from one report
-    to the next.
+    None without reports. Their number is rounded down to two digits, which keeps the bound and lets
+    it be kept from one report to the next.
     """
-    if not reports or not published.perturbed or published.draws:
+    if not reports or not published.perturbed:
         return None
     unit = 10 ** max(len(str(reports)) - 2, 0)
     return shuffle_guarantee(published, reports // unit * unit).to_dict()
