@@ -49,7 +49,7 @@ SERVER_ROWS: Final = (
     ("ingest", "http", "pages", "jobs"),
     ("services",),
     ("store", "reports"),
-    ("config", "charts"),
+    ("config", "charts", "translations"),
 )
 # The picture's columns, from the top; both stand on the packages that they share.
 CLIENT_SIDE: Final = ("hushpoll_fleet", "hushpoll_client")
