@@ -25,6 +25,7 @@ COMMANDS = {
     "draft begin": (NAME, "--version", "1"),
     "draft check": ("draft.json",),
     "draft delete": (JOB_ID, "--yes"),
+    "draft image": ("draft.json",),
     "draft import": ("form.json",),
     "draft list": (),
     "draft publish": (JOB_ID, "--revision", "1"),
