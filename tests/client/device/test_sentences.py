@@ -22,7 +22,7 @@ import pytest
 
 from enumerated_law import Row, Table, after, extremes, facts_about, pairs, tables
 from hushpoll_client.device.preview import build_preview
-from hushpoll_client.device.sentences import BELIEFS, protection_of_question
+from hushpoll_client.device.sentences import BELIEFS, TAKE_BACK, protection_of_question
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, create
 from hushpoll_shared.survey.blocks import Block
 from hushpoll_shared.survey.manifest import Manifest
@@ -320,6 +320,7 @@ def check_preview(survey: Published, text: str) -> None:
         reach = reach_of(survey, one)
         check_question(oracle, all_tables, said, alone=one.alone, reach=reach)
     assert tail.split("\n") == [
+        TAKE_BACK,
         f"The record has {byte_count(survey)} whatever the answers are.",
         f"Survey digest: {survey.digest}",
     ]
