@@ -39,7 +39,8 @@ MOST_CELLS: Final = 6_000
 OPEN_CELLS: Final = 400
 """Cells of all languages up to which their tables are all open on a page."""
 
-TEXTS: Final = ("title", "description", "purpose", "thanks")
+TEXTS: Final = ("title", "description", "purpose", "thanks", "logo")
+LABELS: Final = ("Title", "Description", "Purpose", "Thanks", "In place of the logo")
 
 
 def _answer(question: int, place: int) -> str:
@@ -191,10 +192,14 @@ def _language_of(
 ) -> Language:
     language, rest = Language(code=code), copy.deepcopy(dict(words))
     take_texts(rest, language, TEXTS)
-    for name, label in zip(TEXTS, ("Title", "Description", "Purpose", "Thanks"), strict=True):
-        original = survey.texts.get(name, "")
+    logo = survey.kept.get("logo")
+    alt = logo.get("alt") if isinstance(logo, dict) else None
+    originals = {**survey.texts, "logo": alt if isinstance(alt, str) else ""}
+    for name, label in zip(TEXTS, LABELS, strict=True):
+        original = originals.get(name, "")
         if original or name in language.texts:
-            language.cells.append(Cell(name, label, original, long=name != "title"))
+            long = name not in ("title", "logo")
+            language.cells.append(Cell(name, label, original, long=long))
     _take_sections(rest, language, sections_of([question.texts for question in questions]))
     attributes = rest.get("attributes")
     attributes = attributes if isinstance(attributes, dict) else {}
