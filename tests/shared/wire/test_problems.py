@@ -32,6 +32,8 @@ TABLE = {
     "not-found": (404, False),
     "method-not-allowed": (405, False),
     "report-conflict": (409, False),
+    "token-spent": (409, False),
+    "invitation-redeemed": (409, False),
     "version-exists": (409, False),
     "draft-changed": (412, False),
     "etag-needed": (428, False),

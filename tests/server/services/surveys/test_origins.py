@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.ingest.routes import REDEMPTIONS, ROUTES, SURVEY, WITHDRAWALS
 from hushpoll_server.ingest.routes import REPORTS as REPORTS_ROUTE
-from hushpoll_server.ingest.routes import ROUTES, SURVEY
 from hushpoll_server.ingest.routes import VERSION as VERSION_ROUTE
 from hushpoll_server.services.surveys.origins import CACHE_SECONDS, Origins, check_origin
 from hushpoll_server.store.catalogue import OriginStore
@@ -137,7 +137,8 @@ def test_only_the_routes_of_respondents_take_part(site):
         path = rule.replace("<name>", "work").replace("<int:version>", "1")
         if "<" not in path and crossing(preflight(site, path, "GET")):
             open_to_pages.add(rule)
-    assert open_to_pages == {SURVEY.template, VERSION_ROUTE.template, REPORTS_ROUTE.template}
+    respondents = (SURVEY, VERSION_ROUTE, REPORTS_ROUTE, WITHDRAWALS, REDEMPTIONS)
+    assert open_to_pages == {route.template for route in respondents}
 
 
 @pytest.mark.sqlite
