@@ -342,7 +342,8 @@ def test_estimates_of_the_page_are_those_of_the_api(filled, visit):
     for attribute in answer["attributes"]:
         for row in attribute["categories"]:
             low, high = (f"{100 * one + 0.0:.1f}\u00a0%" for one in shown_ends(row))
-            text = f"{low} to {high}".replace("-0.0", "0.0").replace("\u00a0", "&nbsp;")
+            text = f"{low} to {high}".replace("-0.0", "0.0").replace("-", "\N{MINUS SIGN}")
+            text = text.replace("\u00a0", "&nbsp;")
             assert text in shown, row
     assert shown.count(CUT) == 1
     assert shown.count(PICTURE) == len(answer["attributes"])
