@@ -50,6 +50,7 @@ OTHER_VARIABLES: Final = {
     "HUSHPOLL_CARRIED_DATABASE": "the database that the load test of other servers writes to",
     "HUSHPOLL_FUZZ": "examples by which the tests fuzz each operation",
     "HUSHPOLL_KILLS": "how often the tests kill a server",
+    "HUSHPOLL_SOAK_STEPS": "steps of the walk by which the tests soak a server",
     "HUSHPOLL_PYTHON": "the interpreter of scripts/test-js",
     "HUSHPOLL_VENV": "the virtual environment of the scripts",
     "HUSHPOLL_LOWEST_VENV": "that of scripts/test-lowest",
