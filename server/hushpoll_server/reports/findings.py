@@ -22,6 +22,7 @@ from hushpoll_shared.querying.rows import CategoryEstimate, ends_of
 from hushpoll_shared.querying.verdict import INFORMATIVE
 from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.option_texts import asked_text
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.selects import OPTION, Selection
 
@@ -122,7 +123,7 @@ def _findings(
                 ]
                 yield _options(published, select, told_options)
             continue
-        question = attribute.question or attribute.name
+        question = asked_text(published, attribute.name)
         summary = means.get(attribute.name)
         told = summary is not None and (
             summary.verdict is None or summary.verdict.says == INFORMATIVE
