@@ -36,7 +36,7 @@ _ONLY_FOR: Final[tuple[tuple[re.Pattern[str], Callable[[Published], object]], ..
         re.compile(r"limit\.(.+\.)?router(\..+)?|guess\.apart|follow_up|not_asked"),
         lambda survey: any(one.ask_if is not None for one in survey.attributes),
     ),
-    (re.compile(r"fault\.select\..+|none_selected|each"), lambda survey: survey.selects),
+    (re.compile(r"fault\.select\..+|none_selected"), lambda survey: survey.selects),
     (
         re.compile(r"clear_hint|review\.(clear|readable|skipped)|kept\.(content_clear|question)"),
         lambda survey: survey.clear,

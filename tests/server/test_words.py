@@ -115,7 +115,7 @@ def test_page_and_texts_are_marked_with_their_languages(
         # What it does not have, such as draws and blocks, it has no words of.
         assert {key.partition(".")[0] for key in whole if key not in words} == {
             *("beliefs", "block", "draw", "drawn", "guess", "level", "limit", "number", "people"),
-            *("receipt", "review", "truth", "error", "invited", "fault", "none_selected", "each"),
+            *("receipt", "review", "truth", "error", "invited", "fault", "none_selected"),
             *("follow_up", "not_asked", "clear_hint", "kept"),
         }
 
@@ -166,7 +166,7 @@ def test_surveys_have_the_words_of_what_they_use_and_all_words_are_of_some():
     )
     assert rich | followed == whole.script
     assert {key.partition(".")[0] for key in followed if key not in rich} == {
-        *("each", "fault", "follow_up", "guess", "kept", "limit", "none_selected", "not_asked"),
+        *("fault", "follow_up", "guess", "kept", "limit", "none_selected", "not_asked"),
         "review",
     }
     assert not {"small_batch", "released_at_once", "kept.question", "truth.among"} & set(followed)
