@@ -23,7 +23,7 @@ from hushpoll_shared.spelling.languages import closest
 from hushpoll_shared.survey.consequences import ENGLISH as LABEL_KEYS
 from hushpoll_shared.survey.consequences import SaidLabel, label_of, say_label
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.survey.terms import INVITED, OPEN
+from hushpoll_shared.survey.terms import IMMEDIATE, INVITED, OPEN, SMALL_BATCH
 
 ENGLISH: Final = "en"
 # Words that a page says only of a survey that has what they are about.
@@ -32,6 +32,26 @@ _ONLY_FOR: Final[tuple[tuple[re.Pattern[str], Callable[[Published], object]], ..
     (re.compile(r"invited"), lambda survey: survey.submission == INVITED),
     (re.compile(r"error\.token|receipt\.refused\.token"), lambda survey: survey.submission != OPEN),
     (re.compile(r"people(\..+)?|.+\.person"), lambda survey: survey.shared_device),
+    (
+        re.compile(r"limit\.(.+\.)?router(\..+)?|guess\.apart|follow_up|not_asked"),
+        lambda survey: any(one.ask_if is not None for one in survey.attributes),
+    ),
+    (re.compile(r"fault\.select\..+|none_selected"), lambda survey: survey.selects),
+    (
+        re.compile(r"clear_hint|review\.(clear|readable|skipped)|kept\.(content_clear|question)"),
+        lambda survey: survey.clear,
+    ),
+    (re.compile(r"review\.no_clear|kept\.content"), lambda survey: not survey.clear),
+    (
+        re.compile(r"truth\.(.+\.)?among"),
+        lambda survey: any((one.oracle.support_size or 1) > 1 for one in survey.blocks),
+    ),
+    (
+        re.compile(r"truth\.(.+\.)?among_any|guess\.(.+\.)?hashed"),
+        lambda survey: any(one.oracle.support_size is None for one in survey.blocks),
+    ),
+    (re.compile(r"small_batch"), lambda survey: survey.minimum_batch < SMALL_BATCH),
+    (re.compile(r"released_at_once"), lambda survey: survey.release == IMMEDIATE),
     (
         re.compile(r"(truth\.)?number(\..+)?"),
         lambda survey: any(one.number is not None for one in survey.attributes),

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { b64decode } from "../../client/hushpoll_client_js/src/base64url.js";
+import { b64decode } from "../../client/hushpoll_client_js/src/base64url_reader.js";
 import { StorageError } from "../../client/hushpoll_client_js/src/errors.js";
 import { memoryStorage } from "../../client/hushpoll_client_js/src/memory_storage.js";
 import { ANSWERS, entries, FakeServer, json, login, ORIGIN, problem, respondent, SMALL_DIGEST, unreachable } from "./fixtures.js";

@@ -115,27 +115,61 @@ def test_page_and_texts_are_marked_with_their_languages(
         # What it does not have, such as draws and blocks, it has no words of.
         assert {key.partition(".")[0] for key in whole if key not in words} == {
             *("beliefs", "block", "draw", "drawn", "guess", "level", "limit", "number", "people"),
-            *("receipt", "review", "truth", "error", "invited"),
+            *("receipt", "review", "truth", "error", "invited", "fault", "none_selected"),
+            *("follow_up", "not_asked", "clear_hint", "kept"),
         }
 
 
-def test_a_survey_with_a_block_numbers_a_draw_and_several_people_has_all_words():
+YES = {"role": "sensitive", "protocol": "GRR", "categories": ["no", "yes"]}
+MANY = {"role": "sensitive", "categories": [*"uvwxyz"]}
+RICH = {
+    "shared_device": True,
+    "submission": "invited",
+    "minimum_batch": 1,
+    "release": "immediate",
+    "attributes": [
+        *({"name": name} | YES for name in "abc"),
+        {"name": "pay", "role": "sensitive", "protocol": "GRR", "number": {"low": 0, "high": 99}},
+        {"name": "some", "protocol": "SS"} | MANY,
+        {"name": "any", "protocol": "OLH"} | MANY,
+        {"name": "town", "role": "plain", "categories": ["here", "there"]},
+    ],
+    "together": [{"name": "ab", "attributes": ["a", "b"]}],
+    "draws": [{"name": "drawn", "blocks": ["ab", "c"], "answer": 1}],
+}
+FOLLOWED = {
+    "attributes": [
+        {"name": "smoker"} | YES,
+        {"name": "often", "ask_if": {"smoker": ["yes"]}} | YES,
+        {
+            "name": "drinks",
+            "role": "sensitive",
+            "categories": ["tea", "milk"],
+            "protocol": "GRR",
+            "select": {},
+        },
+    ],
+}
+
+
+def test_surveys_have_the_words_of_what_they_use_and_all_words_are_of_some():
     whole = catalogues()["de"]
-    several = {"name": "ab", "attributes": ["a", "b"]}
-    yes = {"role": "sensitive", "protocol": "GRR", "categories": ["no", "yes"]}
-    pay = {"role": "sensitive", "protocol": "GRR", "number": {"low": 0, "high": 99}}
-    draft = {
-        "name": "w",
-        "version": 1,
-        "title": "W",
-        "epsilon": "2",
-        "shared_device": True,
-        "attributes": [{"name": name} | yes for name in "abc"] + [{"name": "pay"} | pay],
-        "together": [several],
-        "draws": [{"name": "some", "blocks": ["ab", "c"], "answer": 1}],
+    rich, followed = (
+        json.loads(
+            whole.embedded(
+                Manifest.from_dict(
+                    {"name": "w", "version": 1, "title": "W", "epsilon": "2"} | draft
+                ).resolve()
+            )
+        )
+        for draft in (RICH, FOLLOWED)
+    )
+    assert rich | followed == whole.script
+    assert {key.partition(".")[0] for key in followed if key not in rich} == {
+        *("fault", "follow_up", "guess", "kept", "limit", "none_selected", "not_asked"),
+        "review",
     }
-    survey = Manifest.from_dict(draft | {"submission": "invited"}).resolve()
-    assert json.loads(whole.embedded(survey)) == whole.script
+    assert not {"small_batch", "released_at_once", "kept.question", "truth.among"} & set(followed)
 
 
 def test_a_language_that_no_survey_states_is_unknown_on_a_page_that_is_not_english(site):

@@ -1,7 +1,6 @@
 /** Reads base64url without padding, in its one spelling; what only writes it, as a device that answers, loads `base64url.js` alone. */
 
-import { b64encode } from "./base64url.js";
-import { InvalidParameter } from "./errors.js";
+import { b64encode, InvalidParameter } from "./core.js";
 
 /**
  * Read base64url; padding, another alphabet, whitespace and bits after the last byte are refused. The text is never

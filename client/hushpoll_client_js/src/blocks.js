@@ -3,9 +3,7 @@
  * mixed radix, the first question slowest, without those that a follow-up makes impossible.
  */
 
-import { checkClaims, CLAIMS } from "./attribute.js";
-import { K_MAX } from "./protocol.js";
-import { integer, LIST, must, NAME, obey, shape } from "./rules.js";
+import { checkClaims, CLAIMS, integer, K_MAX, LIST, must, NAME, obey, shape } from "./core.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
 

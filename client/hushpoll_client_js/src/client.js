@@ -1,18 +1,18 @@
 /** `SurveyClient`, one respondent of one survey: fetches and pins the survey, randomises once, sends those bytes. */
 
 import { secureBits } from "./bits.js";
-import { b64encode } from "./base64url.js";
-import { agreement, checkConsent, consentOf, isAnswer } from "./consent.js";
+import { agreement, checkConsent, consentOf } from "./consent.js";
+import { b64encode, entriesOf, exchange, isAnswer, must, NAME, obey, retrying } from "./core.js";
+import { within } from "./deadline.js";
 import { apiOf } from "./endpoint.js";
 import { BudgetExhausted, ManifestRefused } from "./errors.js";
 import { checkBudget, checkRequired } from "./ledger.js";
-import { ask, entriesOf, flush, send, waiting } from "./outbox.js";
+import { flush, send, waiting } from "./outbox.js";
 import { codeAnswers, encode } from "./codec.js";
 import { readPublished } from "./published.js";
-import { must, NAME, obey } from "./rules.js";
 import { indexedDbStorage } from "./storage.js";
 import { errorFrom, offersManifest } from "./problems.js";
-import { exchange, PACING, retrying, within } from "./transport.js";
+import { PACING } from "./transport.js";
 import { encodeReport } from "./wire.js";
 
 /** @typedef {import("./storage.js").Entry} Entry */
@@ -37,9 +37,6 @@ import { encodeReport } from "./wire.js";
  * @property {import("./storage.js").Storage} [storage] IndexedDB, if not given.
  * @property {import("./transport.js").Pacing} [pacing]
  */
-
-/** What the part needs that asks to take reports back. */
-const CORE = { ask, entriesOf, isAnswer };
 
 /** Whether a withdrawn report's server has not answered yet. @param {Entry} entry */
 const asked = ({ state, secret }) => state === "withdrawn" && secret;
@@ -180,7 +177,9 @@ export class SurveyClient {
     const over = Date.now() + 1000 * wait;
     const kept = await this.randomize(answers);
     const { digest, epsilon, known } = kept;
-    return within((over - Date.now()) / 1000, this.send(kept), { status: "waiting", digest, epsilon, known });
+    /** @type {import("./outbox.js").Receipt} */
+    const waiting = { status: "waiting", digest, epsilon, known };
+    return within(this.send(kept), over - Date.now(), () => waiting);
   }
 
   /**
@@ -200,7 +199,7 @@ export class SurveyClient {
   async flush() {
     const left = await flush(this.#given);
     // A page that is offline may not load the part; it is asked again later.
-    if ((await entriesOf(this.#given.storage)).some(asked)) await import("./withdrawal.js").then((part) => part.takeBack({ ...this.#given, ...CORE }), () => 0);
+    if ((await entriesOf(this.#given.storage)).some(asked)) await import("./withdrawal.js").then((part) => part.takeBack(this.#given), () => 0);
     return left;
   }
 
@@ -260,7 +259,7 @@ export class SurveyClient {
       });
     }
     const { withdrawal } = await import("./withdrawal.js");
-    return withdrawal({ ...this.#given, ...CORE }, before);
+    return withdrawal(this.#given, before);
   }
 
   async #checkConsent() {

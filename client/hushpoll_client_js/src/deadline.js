@@ -1,21 +1,22 @@
 /** Promises of the browser that may never settle: a prompt that nobody answers, a storage that is blocked. */
 
 /**
- * The same promise, but rejected once the time is over.
+ * The same promise, or what stands in for it once the time is over; the promise goes on.
  *
  * @template T
  * @param {PromiseLike<T>} promise
  * @param {number} milliseconds
+ * @param {() => T | PromiseLike<T>} [late] What stands in; an error if not given.
  * @returns {Promise<T>}
  */
-export async function within(promise, milliseconds) {
+export async function within(promise, milliseconds, late) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
-  const over = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds);
+  const over = new Promise((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
   });
   try {
-    return await Promise.race([promise, /** @type {Promise<never>} */ (over)]);
+    return await Promise.race([promise, over.then(late ?? (() => Promise.reject(new Error(`no answer within ${milliseconds} ms`))))]);
   } finally {
     clearTimeout(timer);
   }
@@ -42,15 +43,5 @@ export async function alone(name, run) {
   if (!locks) return begin();
   /** @type {Promise<T>} */
   const given = new Promise((resolve, reject) => locks.request(name, begin).then(resolve, reject));
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let timer;
-  /** @type {Promise<T>} */
-  const late = new Promise((resolve, reject) => {
-    timer = setTimeout(() => begin().then(resolve, reject), PATIENCE);
-  });
-  try {
-    return await Promise.race([given.catch(begin), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return within(given.catch(begin), PATIENCE, begin);
 }

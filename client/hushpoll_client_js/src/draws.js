@@ -4,11 +4,7 @@
  * are not chosen are zero.
  */
 
-import { splitBudget } from "./budget.js";
-import { formatDecimal, parseDecimal } from "./decimals.js";
-import { pack, packedSize } from "./packing.js";
-import { GIVEN, integer, LIST, must, NAME, shape } from "./rules.js";
-import { uniformSubset } from "./subset.js";
+import { formatDecimal, GIVEN, integer, LIST, must, NAME, pack, packedSize, parseDecimal, shape, splitBudget, uniformSubset } from "./core.js";
 
 /** @typedef {import("./codec.js").Part} Part */
 

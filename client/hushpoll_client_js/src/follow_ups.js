@@ -3,7 +3,7 @@
  * the last, for all who are not asked it.
  */
 
-import { must } from "./rules.js";
+import { must } from "./core.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
 

@@ -5,12 +5,8 @@
 
 import { ristretto255, ristretto255_oprf } from "@noble/curves/ed25519.js";
 
-import { b64encode } from "./base64url.js";
+import { b64encode, errorFrom, exchange, InvalidParameter, must, readJson, retrying, TransportError } from "./core.js";
 import { b64decode } from "./base64url_reader.js";
-import { InvalidParameter, TransportError } from "./errors.js";
-import { errorFrom, readJson } from "./problems.js";
-import { must } from "./rules.js";
-import { exchange, retrying } from "./transport.js";
 
 /** @typedef {import("./published.js").Published} Published */
 /** @typedef {import("./storage.js").Entry} Entry */

@@ -4,8 +4,7 @@
  * A matrix changes what is shown and nothing of what is randomised: its items are attributes like others.
  */
 
-import { LIST, must, NAME, obey, shape } from "./rules.js";
-import { QUESTION } from "./wording.js";
+import { LIST, must, NAME, obey, QUESTION, shape } from "./core.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
 

@@ -3,8 +3,7 @@
  * two anchors beside the answer, which is the answer on average, and only the anchor is randomised. A number in clear is its value.
  */
 
-import { Q } from "./protocol.js";
-import { integer, must, shape, text } from "./rules.js";
+import { integer, must, Q, shape, text } from "./core.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
 

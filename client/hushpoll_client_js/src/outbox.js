@@ -2,7 +2,7 @@
 
 import { alone } from "./deadline.js";
 import { HushpollError, TransportError } from "./errors.js";
-import { acknowledged, errorFrom, statusOf } from "./problems.js";
+import { acknowledged, errorFrom } from "./problems.js";
 import { exchange, retrying } from "./transport.js";
 
 /** @typedef {import("./storage.js").Entry} Entry */
@@ -92,32 +92,6 @@ export async function flush(means) {
   }
   return left;
 }
-
-/**
- * Ask a server for one of some words, again until it gives one, refuses, or the time is over.
- *
- * @template {string} Word
- * @param {Pick<Means, "fetch" | "pacing">} means
- * @param {string} digest Nothing else is asked about this version meanwhile.
- * @param {string} url
- * @param {string} body
- * @param {number} wait Seconds.
- * @param {readonly Word[]} words Values of `status` in an answer 200.
- * @returns {Promise<Word>}
- * @throws {HushpollError}
- */
-export const ask = ({ fetch, pacing }, digest, url, body, wait, words) =>
-  retrying(
-    (left) =>
-      alone(`hushpoll-${digest}`, async () => {
-        const answer = await exchange(fetch, url, { method: "POST", headers: { "Content-Type": "application/json" }, body }, left);
-        const word = words.find((word) => answer.status === 200 && statusOf(answer) === word);
-        if (!word) throw errorFrom(answer);
-        return word;
-      }),
-    pacing,
-    wait,
-  );
 
 /**
  * How many reports wait.

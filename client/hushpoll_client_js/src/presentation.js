@@ -1,7 +1,6 @@
 /** How a survey is shown beside its words: ends of scales, the order of answers, thanks, a logo; loaded where a manifest has some of it. */
 
-import { integer, LIST, MAPPING, matching, must, obey, shape, text } from "./rules.js";
-import { CATEGORY, THANKS } from "./wording.js";
+import { CATEGORY, integer, LIST, MAPPING, matching, must, obey, shape, text, THANKS } from "./core.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
 /** @typedef {import("./rules.js").Rule} Rule */

@@ -42,14 +42,6 @@ const JSON_TYPE = "application/json";
 const DEPTH = 16;
 
 /**
- * What an answer says of what was asked for, if it is JSON.
- *
- * @param {Answer} answer
- * @returns {unknown}
- */
-export const statusOf = (answer) => read(answer, JSON_TYPE)?.status;
-
-/**
  * Whether the server acknowledges a report, and how.
  *
  * @param {Answer} answer
@@ -57,7 +49,7 @@ export const statusOf = (answer) => read(answer, JSON_TYPE)?.status;
  */
 export function acknowledged(answer) {
   const said = answer.status === 201 ? "accepted" : answer.status === 200 ? "duplicate" : undefined;
-  return said && statusOf(answer) === said ? said : undefined;
+  return said && readJson(answer)?.status === said ? said : undefined;
 }
 
 /**
@@ -65,7 +57,7 @@ export function acknowledged(answer) {
  *
  * @param {Answer} answer
  */
-export const offersManifest = (answer) => answer.status === 200 && Array.isArray(read(answer, JSON_TYPE)?.attributes);
+export const offersManifest = (answer) => answer.status === 200 && Array.isArray(readJson(answer)?.attributes);
 
 /**
  * The error that any other answer stands for. What is not the server's own is asked again later. Of a server that is not trusted,

@@ -1,6 +1,6 @@
 /** The groups that a fairness report compares; loaded where a manifest declares them. */
 
-import { checkKeys, LIST, must, shape } from "./rules.js";
+import { checkKeys, LIST, must, shape } from "./core.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
 

@@ -5,12 +5,7 @@
  * within the limits, or are randomised apart, with an even part each of what the split gives to the question, or are a draw of its own.
  */
 
-import { splitBudget } from "./budget.js";
-import { formatDecimal, parseDecimal } from "./decimals.js";
-import { InvalidParameter, shown } from "./errors.js";
-import { K_MAX } from "./protocol.js";
-import { GIVEN, integer, LIST, must, NAME, obey, shape } from "./rules.js";
-import { HELP, QUESTION, SELECTED } from "./wording.js";
+import { formatDecimal, GIVEN, HELP, integer, InvalidParameter, K_MAX, LIST, must, NAME, obey, parseDecimal, QUESTION, SELECTED, shape, shown, splitBudget } from "./core.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
 /** @typedef {import("./blocks.js").Together} Together */

@@ -1,7 +1,6 @@
 /** Translations of a survey, which are complete or refused; loaded where a manifest has some. */
 
-import { checkKeys, LIST, MAPPING, must, obey, shape, text } from "./rules.js";
-import { CATEGORY, DESCRIPTION, HELP, LANGUAGE, NOT_ASKED, PURPOSE, QUESTION, SECTION, THANKS, TITLE } from "./wording.js";
+import { CATEGORY, checkKeys, DESCRIPTION, HELP, LANGUAGE, LIST, MAPPING, must, NOT_ASKED, obey, PURPOSE, QUESTION, SECTION, shape, text, THANKS, TITLE } from "./core.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
 /** @typedef {import("./rules.js").Rule} Rule */

@@ -89,23 +89,6 @@ async function bytesOf(body) {
 }
 
 /**
- * What a promise gives, or `instead` after so many seconds; the promise goes on.
- *
- * @template T
- * @param {number} seconds
- * @param {Promise<T>} promise
- * @param {T} instead
- */
-export function within(seconds, promise, instead) {
-  /** @type {ReturnType<typeof setTimeout>} */
-  let timer;
-  const over = new Promise((/** @type {(value: T) => void} */ resolve) => {
-    timer = setTimeout(resolve, 1000 * seconds, instead);
-  });
-  return Promise.race([promise, over]).finally(() => clearTimeout(timer));
-}
-
-/**
  * Call until it succeeds, fails for good, or attempts and patience are used up. Waits go from 1 to 30 seconds, double
  * from one to the next, and are drawn from the upper half of each step; a server's Retry-After is a lower limit.
  *

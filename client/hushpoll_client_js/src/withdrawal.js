@@ -1,17 +1,10 @@
 /** Asks servers to take back the reports of withdrawn answers; loaded when a respondent withdraws. */
 
+import { alone, entriesOf, errorFrom, exchange, isAnswer, readJson, retrying } from "./core.js";
+
 /** @typedef {import("./storage.js").Entry} Entry */
 /** @typedef {import("./errors.js").HushpollError} HushpollError */
-
-/**
- * What the core gives: modules that a page has anyway would become files of their own if this part imported them.
- *
- * @typedef {object} Core
- * @property {typeof import("./consent.js").isAnswer} isAnswer
- * @property {typeof import("./outbox.js").entriesOf} entriesOf
- * @property {typeof import("./outbox.js").ask} ask
- */
-/** @typedef {import("./outbox.js").Means & {survey: string, wait: number} & Core} Means */
+/** @typedef {import("./outbox.js").Means & {survey: string, wait: number}} Means */
 
 /**
  * What became of the reports of a withdrawal.
@@ -32,7 +25,6 @@
  */
 export async function withdrawal(means, before) {
   const settled = new Set(before.filter(({ state, secret }) => state === "withdrawn" && !secret).map(({ digest }) => digest));
-  const { entriesOf, isAnswer } = means;
   await takeBack(means);
   const rows = (await entriesOf(means.storage)).filter((entry) => entry.survey === means.survey && isAnswer(entry) && !settled.has(entry.digest));
   const count = (/** @type {Entry["taken"]} */ word) => rows.filter(({ taken }) => taken === word).length;
@@ -47,13 +39,12 @@ export async function withdrawal(means, before) {
  *
  * @param {Means} means
  */
-export async function takeBack({ storage, fetch, pacing, wait, entriesOf, ask }) {
+export async function takeBack({ storage, fetch, pacing, wait }) {
   for (const { digest, survey, api, secret } of (await entriesOf(storage)).filter(isAsked)) {
     /** @type {Entry["taken"]} */
     let taken;
     try {
-      const url = `${api}/surveys/${survey}/withdrawals`;
-      taken = await ask({ fetch, pacing }, digest, url, JSON.stringify({ digest, secret }), wait, WORDS);
+      taken = await ask({ fetch, pacing }, digest, `${api}/surveys/${survey}/withdrawals`, JSON.stringify({ digest, secret }), wait);
     } catch (error) {
       const { retryable, problem } = /** @type {HushpollError} */ (error);
       // Only a problem of the server's own settles it.
@@ -67,8 +58,31 @@ export async function takeBack({ storage, fetch, pacing, wait, entriesOf, ask })
   }
 }
 
-/** @type {("deleted" | "not-here")[]} */
+/** What a server says, in an answer 200, became of a report. @type {("deleted" | "not-here")[]} */
 const WORDS = ["deleted", "not-here"];
+
+/**
+ * Ask a server until it says what became of a report, refuses, or the time is over.
+ *
+ * @param {Pick<Means, "fetch" | "pacing">} means
+ * @param {string} digest Nothing else is asked about this version meanwhile.
+ * @param {string} url
+ * @param {string} body
+ * @param {number} wait Seconds.
+ * @throws {HushpollError}
+ */
+const ask = ({ fetch, pacing }, digest, url, body, wait) =>
+  retrying(
+    (left) =>
+      alone(`hushpoll-${digest}`, async () => {
+        const answer = await exchange(fetch, url, { method: "POST", headers: { "Content-Type": "application/json" }, body }, left);
+        const word = WORDS.find((word) => answer.status === 200 && readJson(answer)?.status === word);
+        if (!word) throw errorFrom(answer);
+        return word;
+      }),
+    pacing,
+    wait,
+  );
 
 /** @param {Entry} entry */
 const isAsked = ({ state, secret }) => state === "withdrawn" && Boolean(secret);

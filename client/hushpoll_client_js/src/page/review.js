@@ -69,9 +69,9 @@ export function showReview({ notices, clear, perturbed, draws, protection, epsil
   );
   byId("review-cost").replaceChildren(
     element("h3", {}, words.say("review.loss")),
-    paragraph(words.say("take_back")),
     paragraph(`${words.say("review.epsilon", { epsilon: words.decimal(epsilon) })} ${spentBefore(spent, person)}`),
     ...fold(few, undefined, words.say("review.more"),
+      paragraph(words.say("take_back")),
       paragraph(words.say("review.bytes", { count: recordSize })),
       element("p", { class: "digest" }, ...words.parts("review.digest", { digest: element("code", {}, digest) })),
     ),
