@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_shared.importing.conditions import Condition, NotUnderstood, both, parse
 from hushpoll_shared.importing.questionnaire import (
@@ -17,6 +17,7 @@ from hushpoll_shared.importing.questionnaire import (
     Words,
 )
 from hushpoll_shared.importing.workbook import refused
+from hushpoll_shared.spelling.json_values import JsonObject, JsonValue
 from hushpoll_shared.spelling.text import show
 
 MOST_NESTED: Final = 25
@@ -146,7 +147,7 @@ def read_surveyjs(document: object, *, name: str) -> Questionnaire:
 
 
 def _parts(
-    container: Mapping[str, Any], around: _Around, where: str, depth: int, name: str
+    container: JsonObject, around: _Around, where: str, depth: int, name: str
 ) -> Iterator[Question | Dropped]:
     if depth > MOST_NESTED:
         raise refused(name, f"has panels nested more than {MOST_NESTED} deep", "take some away")
@@ -175,13 +176,13 @@ def _parts(
                     yield Dropped(inner.name, inner.where, reason)
 
 
-def _within(element: Mapping[str, Any], around: _Around) -> _Around:
+def _within(element: JsonObject, around: _Around) -> _Around:
     title = _words(element.get("title"))
     condition, lost = _condition(element)
     return _Around(title or around.section, both([around.condition, condition]), around.lost + lost)
 
 
-def _described(container: Mapping[str, Any], depth: int = 0) -> int:
+def _described(container: JsonObject, depth: int = 0) -> int:
     """Return how many pages and panels have a text below their title."""
     found = 0
     for key in ("pages", "elements", "questions"):
@@ -193,7 +194,7 @@ def _described(container: Mapping[str, Any], depth: int = 0) -> int:
     return found
 
 
-def _condition(element: Mapping[str, Any]) -> tuple[Condition | None, tuple[str, ...]]:
+def _condition(element: JsonObject) -> tuple[Condition | None, tuple[str, ...]]:
     text = element.get("visibleIf")
     if element.get("visible") is False:
         return None, ("'visible: false'",)
@@ -206,7 +207,7 @@ def _condition(element: Mapping[str, Any]) -> tuple[Condition | None, tuple[str,
 
 
 def _questions(
-    element: Mapping[str, Any], kind: str, around: _Around, where: str
+    element: JsonObject, kind: str, around: _Around, where: str
 ) -> Iterator[Question | Dropped]:
     name = element.get("name")
     if not isinstance(name, str) or not name:
@@ -242,7 +243,7 @@ def _questions(
         yield _made(question, element, kind)
 
 
-def _notes(element: Mapping[str, Any]) -> tuple[str, ...]:
+def _notes(element: JsonObject) -> tuple[str, ...]:
     """Return what of a question is left out, as sentences."""
     found = [note for key, note in _LEFT_OUT.items() if element.get(key)]
     if element.get("validators") and _all_limits(element["validators"]):
@@ -268,7 +269,7 @@ def _all_limits(validators: object) -> bool:
     )
 
 
-def _limits(element: Mapping[str, Any], kind: str) -> tuple[float | None, float | None]:
+def _limits(element: JsonObject, kind: str) -> tuple[float | None, float | None]:
     """Return the limits that the checks of an answer have."""
     low: float | None = None
     high: float | None = None
@@ -287,7 +288,7 @@ def _number(given: object) -> float | None:
     return float(given)
 
 
-def _made(question: Question, element: Mapping[str, Any], kind: str) -> Question | Dropped:
+def _made(question: Question, element: JsonObject, kind: str) -> Question | Dropped:
     if kind in _CHOOSES_ONE or (kind == "imagepicker" and not element.get("multiSelect")):
         return _choosing(question, element)
     if kind in _CHOOSES_MANY or kind == "imagepicker":
@@ -332,7 +333,7 @@ def _made(question: Question, element: Mapping[str, Any], kind: str) -> Question
     return Dropped(question.name, question.where, reason)
 
 
-def _choosing(question: Question, element: Mapping[str, Any]) -> Question | Dropped:
+def _choosing(question: Question, element: JsonObject) -> Question | Dropped:
     for key in ("choicesByUrl", "choicesFromQuestion"):
         if element.get(key):
             reason = f"Its choices come from elsewhere ({key}); list them."
@@ -357,7 +358,7 @@ def _choosing(question: Question, element: Mapping[str, Any]) -> Question | Drop
             )
     if element.get("choicesOrder") not in (None, "none"):
         notes.append("Its choices stand in the file's order.")
-    if any("visibleIf" in one for one in element.get("choices") or () if isinstance(one, dict)):
+    if any("visibleIf" in one for one in _objects(element.get("choices"))):
         notes.append("Conditions on single choices are left out: everybody reads all of them.")
     return replace(question, choices=tuple(choices), notes=tuple(notes))
 
@@ -377,7 +378,7 @@ def _code(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else f"{value}"
 
 
-def _counted(element: Mapping[str, Any]) -> list[Choice]:
+def _counted(element: JsonObject) -> list[Choice]:
     """Return the choices that are numbers from one to another."""
     low, high = (_whole(element.get(key)) for key in ("choicesMin", "choicesMax"))
     step = _whole(element.get("choicesStep")) or 1
@@ -401,7 +402,7 @@ def _doubtful(listed: object) -> list[str]:
     return found
 
 
-def _rating(question: Question, element: Mapping[str, Any]) -> Question:
+def _rating(question: Question, element: JsonObject) -> Question:
     question = replace(question, ordered=True)
     values = element.get("rateValues")
     ends = [key for key in ("minRateDescription", "maxRateDescription") if element.get(key)]
@@ -429,7 +430,7 @@ def _rating(question: Question, element: Mapping[str, Any]) -> Question:
     )
 
 
-def _whole_number(question: Question, element: Mapping[str, Any]) -> Question:
+def _whole_number(question: Question, element: JsonObject) -> Question:
     low, high = _number(element.get("min")), _number(element.get("max"))
     least, most = _limits(element, "numeric")
     low = least if low is None else low if least is None else max(low, least)
@@ -449,7 +450,7 @@ def _whole_number(question: Question, element: Mapping[str, Any]) -> Question:
     )
 
 
-def _matrix(question: Question, element: Mapping[str, Any]) -> Iterator[Question | Dropped]:
+def _matrix(question: Question, element: JsonObject) -> Iterator[Question | Dropped]:
     """Return the rows of a matrix as questions of their own with one scale."""
     rows, columns = _choices(element.get("rows")), _choices(element.get("columns"))
     if not rows:
@@ -469,9 +470,15 @@ def _matrix(question: Question, element: Mapping[str, Any]) -> Iterator[Question
         )
 
 
-def _cells(question: Question, element: Mapping[str, Any]) -> Iterator[Question | Dropped]:
+def _objects(value: JsonValue) -> list[JsonObject]:
+    """Return the objects of a list; none of what is no list."""
+    listed = value if isinstance(value, list) else ()
+    return [one for one in listed if isinstance(one, dict)]
+
+
+def _cells(question: Question, element: JsonObject) -> Iterator[Question | Dropped]:
     """Return the cells of a matrix of several columns as questions of their own."""
-    columns = [one for one in element.get("columns") or () if isinstance(one, dict)]
+    columns = _objects(element.get("columns"))
     rows = _choices(element.get("rows"))
     if not rows or not columns:
         yield Dropped(question.name, question.where, "It has no rows, or no columns.")
@@ -496,9 +503,9 @@ def _cells(question: Question, element: Mapping[str, Any]) -> Iterator[Question 
             )
 
 
-def _items(question: Question, element: Mapping[str, Any]) -> Iterator[Question | Dropped]:
+def _items(question: Question, element: JsonObject) -> Iterator[Question | Dropped]:
     """Return the fields of a question of several texts; those of numbers are questions."""
-    items = [one for one in element.get("items") or () if isinstance(one, dict)]
+    items = _objects(element.get("items"))
     if not items:
         yield Dropped(question.name, question.where, _FREE_TEXT)
         return
