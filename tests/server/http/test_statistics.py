@@ -47,7 +47,8 @@ def answering(site):
 
 
 def test_every_statistic_of_the_document_is_asked_here():
-    assert set(ASKED) == set(documented())
+    # The table of all results asks the statistics themselves; see test_tidy_results.py.
+    assert set(ASKED) == set(documented()) - {"tidy-results"}
 
 
 @pytest.mark.parametrize("statistic", ASKED)
