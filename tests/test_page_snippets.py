@@ -22,6 +22,7 @@ ELSEWHERE = {
     "docs/explanation/mitigation.md": "tests/training/mitigation/test_page.py",
     "docs/how-to/embed-the-client.md": "tests/client/test_embedding_page.py",
     "docs/how-to/rerun-private-parity.md": "tests/dpsgd/test_methods.py",
+    "docs/how-to/spss-stata-r.md": "tests/analysis/frames/test_other_programs.py",
     "docs/how-to/train.md": "tests/training/test_how_to_train.py",
 }
 """Pages whose snippets another test runs."""

@@ -1,6 +1,7 @@
 """The second line of the guarantee says what it rests on, and never replaces the first."""
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -100,7 +101,9 @@ def test_nothing_that_respondents_read_speaks_of_a_shuffler():
     files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
     texts = [file for file in files if file.suffix in {".py", ".js", ".html"}]
     assert len(texts) > 20
-    assert [file for file in texts if "shuffle" in file.read_text(encoding="utf-8").lower()] == []
+    # A survey may draw the order of its answers, which the manifest calls `shuffle`.
+    said = re.compile("shuffler|shuffling", re.IGNORECASE)
+    assert [file for file in texts if said.search(file.read_text(encoding="utf-8"))] == []
 
 
 @pytest.mark.parametrize(
