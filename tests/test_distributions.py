@@ -27,7 +27,7 @@ DEVICE = {"hushpoll_protocols", "hushpoll_shared", "hushpoll_client"}
 SERVER = {"hushpoll_analysis", "hushpoll_training", "hushpoll_server", "hushpoll_fleet"}
 LABORATORY = {"hushpoll_lab"}
 BROWSER = "hushpoll_client_js"
-LIMIT = 7_000_000
+LIMIT = 8_000_000
 BENEATH = ("requests", "urllib3", "idna", "certifi", "charset-normalizer")
 
 
@@ -220,7 +220,7 @@ def compiled(source: Path, scratch: Path) -> int:
     return Path(py_compile.compile(str(source), cfile=str(scratch), doraise=True)).stat().st_size
 
 
-def test_the_base_install_with_byte_code_is_under_7_mb(built, tmp_path):
+def test_the_base_install_with_byte_code_is_under_8_mb(built, tmp_path):
     """The same sum as that of scripts/sdk-size, which installs into a fresh environment."""
     paths = [path for path in unpack([built.base], tmp_path / "base").rglob("*") if path.is_file()]
     for name in BENEATH:

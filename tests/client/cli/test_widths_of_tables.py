@@ -57,6 +57,7 @@ TYPED = {
     "records ordered-change": (
         *("steps", *SCORES, "--since-scores", "1,3,9000", "--since", "2.records"),
     ),
+    "records results": (),
     "records regress": ("--formula", f"C(steps) ~ `{HOME}` + `{MOOD}`"),
     "records shares": ("--of", HOME, "--given", MOOD, "--reference", LONG[0]),
     "records table": (HOME, MOOD, "steps"),
@@ -76,6 +77,7 @@ ELSEWHERE = {
     "fairness survey",
     "regress data",
     "regress survey",
+    "results table",  # the text of `records results`
 }
 # What a server answers is shown as what a file gives.
 OF_A_SERVER = ("answered", "cross-table", "estimate", "ordered", "weight")
