@@ -19,7 +19,7 @@ from hushpoll_shared.spelling.clock import Clock, SystemClock
 FLASK_KEYS = frozenset({"TESTING"})
 # What the server's own addresses begin with; a prefix is none of them.
 OWN_PATHS: Final = frozenset(
-    {"api", "s", "page", "dashboard", "results", "docs", "ready", "health", "metrics"}
+    {"api", "s", "page", "image", "dashboard", "results", "docs", "ready", "health", "metrics"}
 )
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]
 
