@@ -136,7 +136,7 @@ class Analysis:
         smallest_group: int = SMALLEST,
     ) -> None:
         self.smallest_group = smallest_group
-        self._groups: dict[int, ClearGroups] = {}
+        self._groups: dict[tuple[int, int], ClearGroups] = {}
         self._surveys = surveys
         self._segments = segments
         self._releases = releases
@@ -296,10 +296,11 @@ class Analysis:
         """
         if not row.ended:
             return ClearGroups.before_the_end(whole.published, self.smallest_group)
-        groups = self._groups.get(row.id)
+        key = row.id, self.smallest_group
+        groups = self._groups.get(key)
         if groups is None:
             groups = ClearGroups.of(whole.published, whole.pairs(), self.smallest_group)
-            self._groups[row.id] = groups
+            self._groups[key] = groups
         return groups
 
     def heading(self, row: VersionRow, release: Release) -> ReleaseHeading:
