@@ -59,7 +59,7 @@ def test_open_survey_has_no_tokens_to_issue(site, visit):
     assert "Tokens for respondents" not in visitor.get(WORK).text
     answer = visitor.send(f"{WORK}/tokens", on=WORK, count="1")
     assert answer.status_code == 422
-    assert "takes no tokens" in answer.text
+    assert "takes no such tokens" in answer.text
 
 
 def test_admin_deletes_the_records_of_a_survey_that_is_over(site, visit):
