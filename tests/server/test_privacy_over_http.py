@@ -148,6 +148,7 @@ MOMENTS = {
     "users": {"created_at"},
     "publications": {"published_at", "taken_back_at"},
     "drafts": {"created_at", "changed_at"},
+    "images": {"added_at"},
     "user_sessions": {"created_at", "expires_at", "used_at"},
     # of processes
     "workers": {"alive_until", "started_at"},
