@@ -61,7 +61,7 @@ class ExportParameters(Parameters):
     )
     design: str | None = Field(
         None,
-        max_length=20_000,
+        max_length=5_000,
         description="Of a table: a design as weighted-shares takes it, as JSON, of attributes in "
         "clear. Its weights and strata become the columns weight, stratum and stratum_size.",
     )

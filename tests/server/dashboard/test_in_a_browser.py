@@ -116,7 +116,9 @@ def test_user_signs_in_reads_estimates_cross_tabulates_and_signs_out(server, ope
     page.get_by_text("More", exact=True).click()
     page.locator("#sort").select_option("share")
     page.get_by_role("button", name="Show").click()
-    page.wait_for_url("**attribute=smoker&among=&sort=share&detail=*&estimator=unbiased&confidence=0.95**")
+    page.wait_for_url(
+        "**attribute=smoker&among=&sort=share&detail=*&estimator=unbiased&confidence=0.95**"
+    )
     shared = page.url
     expect(page.locator("figure [role=img]")).to_have_count(1)
     rows = page.get_by_role("region", name="Table of Do you smoke?").locator("tbody tr")

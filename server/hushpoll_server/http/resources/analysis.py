@@ -20,6 +20,7 @@ from hushpoll_server.reports.codebook import codebook, codebook_file
 from hushpoll_server.services.results.exports import MEDIA_TYPES, Export
 from hushpoll_server.services.surveys.surveys import timestamp
 from hushpoll_shared.wire.documents import CountsDocument
+from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 
 api = Routes(
     "analysis",
@@ -121,7 +122,11 @@ def counts(path: VersionPath) -> Response:
         200: {
             "description": "The codebook.",
             "content": {
-                media_type: {"schema": {"type": "string", "format": "binary"}}
+                media_type: {
+                    "schema": {"type": "object"}
+                    if media_type == JSON_MEDIA_TYPE
+                    else {"type": "string", "format": "binary"}
+                }
                 for media_type in CODEBOOKS.values()
             },
         },
