@@ -96,6 +96,13 @@ BODIES: Final[dict[str, tuple[int, str, bytes]]] = {
 }
 
 
+class _QuietServer(ThreadingHTTPServer):
+    """A server that says nothing of a client that hangs up, as one that reads a head alone does."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: what is printed would be taken for what the command says."""
+
+
 class HostileServer:
     """Listens on loopback and answers each request the same way.
 
@@ -137,7 +144,7 @@ class HostileServer:
             def log_message(self, *_: object) -> None:
                 """Say nothing."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = _QuietServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> Self:
