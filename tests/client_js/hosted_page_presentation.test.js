@@ -173,6 +173,7 @@ test("what is sent does not depend on the order that was shown", async () => {
   await page.getByLabel("West", { exact: true }).check();
   await page.getByRole("spinbutton").fill("0");
   await page.locator("#go-on").click();
+  await page.locator("#review:visible").waitFor();
   const review = await page.locator("#review").innerText();
   assert.match(review, /What do you do\?\s*Ride/);
   await page.locator("#send").click();
