@@ -14,8 +14,7 @@ ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted(path for path in (ROOT / "scripts").iterdir() if path.is_file())
 PACKAGES = ROOT / "scripts" / "packages"
 # What every system has, or pip brings.
-# R is used where it is installed; a test without it is skipped.
-OTHERS = {"Rscript", "bash", "gunicorn", "node", "npm"}
+OTHERS = {"bash", "gunicorn", "node", "npm"}
 
 
 def bash(command, **options):

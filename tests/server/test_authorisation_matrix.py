@@ -53,7 +53,7 @@ ROUTES = [
     # respondents and everybody
     Route("surveys.fetch_survey", "GET", "/api/v1/surveys/work", None, 200),
     Route("surveys.fetch_version", "GET", VERSION, None, 200),
-    # Whoever has the secret of a report; no token is looked at.
+    # Any client that has the secret of a report; no token is looked at.
     Route("reports.withdraw", "POST", "/api/v1/surveys/work/withdrawals", None, 422, {"json": {}}),
     Route("surveys.list_surveys", "GET", "/api/v1/surveys", None, 200, optional=True),
     # an invitation is looked at, and no analyst's token: the survey takes none

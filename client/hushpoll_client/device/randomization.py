@@ -50,7 +50,7 @@ class Report:
     record : bytes
         The fixed-size record: perturbed attributes as their protocol's record, others in clear.
     secret : bytes or None
-        32 random bytes, of which SHA-256 begins with the id. Whoever has them can take the report
+        32 random bytes, of which SHA-256 begins with the id. Their holder can take the report
         back until it is sealed (`SurveyClient.take_back`); they are not sent with it, and are in no
         JSON. None of a report that was read from JSON.
     """

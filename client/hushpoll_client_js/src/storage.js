@@ -19,7 +19,7 @@ import { StorageError } from "./errors.js";
  * @property {string | undefined} [report] The very bytes that are sent, at first and at every retry; until accepted.
  *   Of a redemption: the token's input, the blind, and the blinded element.
  * @property {number | undefined} [due] Of a survey that takes invitations: the moment before which the report is not sent.
- * @property {string | undefined} [secret] 32 bytes, of which SHA-256 begins with the id: whoever has them can take the report back. Until the
+ * @property {string | undefined} [secret] 32 bytes, of which SHA-256 begins with the id: a program that has them can take the report back. Until the
  *   server has said what became of that. Reports of earlier releases have none.
  * @property {"deleted" | "not-here" | "refused" | undefined} [taken] What the server said of a withdrawn report.
  * @property {string | undefined} [given] Date of a consent, in UTC, such as 2026-01-31.

@@ -26,7 +26,7 @@ BEARER: list[dict[str, list[Any]]] = [{"bearer": []}]
 
 
 class Routes(APIBlueprint):
-    """Routes whose part of the document is made when somebody asks for it, and not at each start.
+    """Routes whose part of the document is made when it is asked for, and not at each start.
 
     A third of the time in which a web process loads went into schemas that few of them ever show.
     """

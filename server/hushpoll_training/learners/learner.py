@@ -199,7 +199,10 @@ class Learner(ABC):
 
     def without_clear_rows(self) -> InvalidParameter:
         """Return the refusal of records alone, of a learner that measures on rows in clear."""
-        raise NotImplementedError
+        return InvalidParameter(
+            f"the learner {self.name} measures on rows in clear, and there are none; give a panel",
+            field="panel",
+        )
 
     def post_process(self, fitted: Fitted, design: Design, options: FitOptions) -> Fitted:
         """Return a fitted model of the learner `behind` with what is measured on rows in clear.

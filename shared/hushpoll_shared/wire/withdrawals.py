@@ -1,7 +1,7 @@
 """Withdrawals: a device takes back a report that the server has not sealed.
 
 The report's id is the first 16 bytes of SHA-256 of a secret of 32 random bytes, which the device
-keeps. Whoever knows the secret is the one who sent the report; the id alone, which the server has,
+keeps. A client that knows the secret sent the report; the id alone, which the server has,
 takes nothing back. A server cannot tell such an id from one that was drawn at random.
 """
 
