@@ -11,12 +11,28 @@ import { launch } from "./browser.js";
 const sdk = fileURLToPath(new URL("../../client/hushpoll_client_js/", import.meta.url));
 let app, installed;
 
-/** Packs the package and installs the tarball into an app of its own, as its users get it. */
+/** Packs the package of `folder` into the app, as its users get it; the tarball's file. */
+function packed(folder, ...options) {
+  const pack = ["pack", "--json", "--silent", "--pack-destination", app, ...options];
+  const [{ filename }] = JSON.parse(execFileSync("npm", pack, { cwd: folder, encoding: "utf8" }));
+  return join(app, filename);
+}
+
+/** The folders of all packages that the package of `folder` needs, where `npm ci` has put them. */
+function dependencies(folder) {
+  const { dependencies: needed = {} } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const folders = Object.keys(needed).map((name) => join(sdk, "node_modules", name));
+  return folders.flatMap((one) => [one, ...dependencies(one)]);
+}
+
+/** Installs the tarball into an app of its own, with no index: what it needs comes from here, as npm's cache may be empty. */
 before(() => {
   app = mkdtempSync(join(tmpdir(), "hushpoll-app-"));
-  const [{ filename }] = JSON.parse(execFileSync("npm", ["pack", "--json", "--silent", "--pack-destination", app], { cwd: sdk, encoding: "utf8" }));
+  const needed = [...new Set(dependencies(sdk))].map((folder) => packed(folder, "--ignore-scripts"));
+  const tarballs = [packed(sdk), ...needed];
   writeFileSync(join(app, "package.json"), JSON.stringify({ type: "module", private: true }));
-  execFileSync("npm", ["install", "--offline", "--no-audit", "--no-fund", "--silent", join(app, filename)], { cwd: app });
+  const options = ["--offline", "--no-audit", "--no-fund", "--loglevel=error", "--cache", join(app, "cache")];
+  execFileSync("npm", ["install", ...options, ...tarballs], { cwd: app });
   installed = join(app, "node_modules", "hushpoll");
 });
 
