@@ -29,6 +29,12 @@ from hushpoll_analysis.estimates.frequencies import (
     frequencies_from_counts,
 )
 from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.estimates.precision import (
+    ExpectedWidth,
+    expected_width,
+    protected_width,
+    respondents_for_width,
+)
 from hushpoll_analysis.multiplicity.dependencies import Dependencies, dependencies
 from hushpoll_analysis.multiplicity.simultaneous import (
     SimultaneousEstimates,
@@ -39,12 +45,6 @@ from hushpoll_analysis.ordered.changes import OrderedChange, ordered_change
 from hushpoll_analysis.ordered.results import OrderedSummary
 from hushpoll_analysis.ordered.summary import ordered_summary
 from hushpoll_analysis.ordered.together import SimultaneousMeans, simultaneous_means
-from hushpoll_analysis.planning.precision import (
-    ExpectedWidth,
-    expected_width,
-    protected_width,
-    respondents_for_width,
-)
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Channel, Records, RecordStream
 from hushpoll_analysis.relations.changes import Change, change

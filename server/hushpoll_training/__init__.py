@@ -15,25 +15,25 @@ from hushpoll_training.data.coded import describe_codes, override, read_codes
 from hushpoll_training.data.rows import read_rows
 from hushpoll_training.data.target import Target
 from hushpoll_training.encodings.encoding import Encoding, Features
-from hushpoll_training.encodings.record_encoder import RecordEncoder
 from hushpoll_training.encodings.registry import ENCODINGS, create_encoding
+from hushpoll_training.estimators.classifier import LDPClassifier
+from hushpoll_training.estimators.record_encoder import RecordEncoder
+from hushpoll_training.estimators.reweighing_classifier import ReweighingClassifier
+from hushpoll_training.estimators.threshold_classifier import ThresholdClassifier
 from hushpoll_training.evaluation.evaluation import Evaluation, cross_validate, evaluate
 from hushpoll_training.evaluation.metric import Metric
 from hushpoll_training.evaluation.metrics import FAIRNESS, GROUP_RATES, METRICS, UTILITY, measure
+from hushpoll_training.evaluation.prediction import Predictions, predict_rows
+from hushpoll_training.learner_registry import LEARNERS, create_learner
 from hushpoll_training.learners.claim import PrivacyClaim
-from hushpoll_training.learners.classifier import LDPClassifier
+from hushpoll_training.learners.grouping import Grouping
 from hushpoll_training.learners.learner import FitOptions, Learner
-from hushpoll_training.learners.registry import LEARNERS, create_learner
-from hushpoll_training.mitigation.grouping import Grouping
 from hushpoll_training.mitigation.report_law import ReportLaw, scaled_tolerance
-from hushpoll_training.mitigation.reweighing_classifier import ReweighingClassifier
-from hushpoll_training.mitigation.threshold_classifier import ThresholdClassifier
 from hushpoll_training.models.model import Model, fit_clear, fit_records
-from hushpoll_training.models.prediction import Predictions, predict_rows
 from hushpoll_training.models.recipe import Recipe
-from hushpoll_training.models.saved import load_model, save_model
 from hushpoll_training.runs.cell import Cell, baseline_cell, cell
 from hushpoll_training.runs.record import run_record
+from hushpoll_training.runs.saved import load_model, save_model
 from hushpoll_training.runs.training_run import TrainingRun, train_collected, train_simulated
 
 __all__ = [

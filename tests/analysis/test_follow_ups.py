@@ -16,10 +16,10 @@ from hushpoll_analysis import (
     independence,
     ordered_summary,
 )
+from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.outcomes import outcome
 from hushpoll_analysis.planning.planner import plan
-from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.planning.verdicts import verdicts
 from hushpoll_analysis.records.counts import count_pairs
 from hushpoll_analysis.records.laws import law_of

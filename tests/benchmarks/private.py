@@ -23,9 +23,9 @@ from benchmarks.results import Result, keep, page, show
 from hushpoll_lab.central.dpsgd import SgdPlan, train_dpsgd
 from hushpoll_lab.central.draws import import_torch
 from hushpoll_training.encodings.indicator import one_hot_features
+from hushpoll_training.learner_registry import LEARNERS, create_learner
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import FitOptions
-from hushpoll_training.learners.registry import LEARNERS, create_learner
 from hushpoll_training.models.model import design, take
 from hushpoll_training.runs.cell import split_rows
 

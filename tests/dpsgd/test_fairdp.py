@@ -17,9 +17,9 @@ from hushpoll_lab.certificates.fairdp import (
 from hushpoll_lab.experiments.methods.configuration import MethodsExperiment
 from hushpoll_lab.experiments.methods.run import run_trial
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.learner_registry import create_learner
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import FitOptions
-from hushpoll_training.learners.registry import create_learner
 
 
 def sample(rows: int = 3000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

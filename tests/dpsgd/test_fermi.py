@@ -7,7 +7,7 @@ from black_box_audit import lower_bound
 from hushpoll_lab.central.accounting import Schedule, epsilon_spent, share_noise
 from hushpoll_lab.central.fermi import FermiPlan, train_fermi
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.learners.registry import create_learner
+from hushpoll_training.learner_registry import create_learner
 
 RUNS, DELTA, TOGETHER = 400, 1e-2, 0.8
 

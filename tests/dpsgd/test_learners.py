@@ -15,9 +15,9 @@ from hushpoll_lab.learners.output_perturbation import (
     with_constant,
 )
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.learner_registry import LEARNERS, create_learner
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import FitOptions
-from hushpoll_training.learners.registry import LEARNERS, create_learner
 
 NAMES = ("women", "men", "a", "b")
 QUICK = {

@@ -23,8 +23,8 @@ from hushpoll_shared.group_metrics import METRICS
 from hushpoll_training.data.coded import describe_codes, read_codes
 from hushpoll_training.data.target import THRESHOLD
 from hushpoll_training.encodings.indicator import one_hot_features
+from hushpoll_training.learner_registry import create_learner
 from hushpoll_training.learners.learner import FitOptions
-from hushpoll_training.learners.registry import create_learner
 from hushpoll_training.models.model import design
 from studies import items as rules
 from studies.fairness_coverage import Coverage, coverage

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.auditing.sets import disparate, metric_set
 from hushpoll_analysis.estimates.joint import Side, debiased_means
+from hushpoll_analysis.estimates.score_law import RecordLaw
 from hushpoll_analysis.metrics.intervals import difference_limits
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
-from hushpoll_analysis.ordered.record_law import RecordLaw
 from hushpoll_analysis.planning.expected_estimates import smallest_difference
 from hushpoll_analysis.planning.goals import Goal
-from hushpoll_analysis.planning.needed import POWER
 from hushpoll_analysis.planning.outcomes import PRECISE, outcome, sizes
-from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.relations.confidence_sets import Sets
+from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import (
     Estimate,

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.moments import PEOPLE, RATE_TERMS
-from hushpoll_analysis.auditing.sets import disparate, metric_set
-from hushpoll_analysis.metrics.group_counts import GroupCounts
-from hushpoll_analysis.planning.power import (
+from hushpoll_analysis.auditing.poisoning import extreme_rows, without_fakes
+from hushpoll_analysis.auditing.power import (
     AuditAssumptions,
     audit_powers,
 )
-from hushpoll_analysis.poisoning.audits import extreme_rows, without_fakes
+from hushpoll_analysis.auditing.sets import disparate, metric_set
+from hushpoll_analysis.metrics.group_counts import GroupCounts
 from hushpoll_protocols import create
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared import Manifest

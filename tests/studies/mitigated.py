@@ -17,8 +17,8 @@ from hushpoll_protocols import FrequencyOracle, create
 from hushpoll_protocols.kernels import indicators, perturb
 from hushpoll_training.audits.records_accuracy import Judged
 from hushpoll_training.data.target import Target
-from hushpoll_training.mitigation.evidence import SKIPPED, GroupEvidence, Reports
-from hushpoll_training.mitigation.grouping import crossed
+from hushpoll_training.learners.evidence import SKIPPED, GroupEvidence, Reports
+from hushpoll_training.learners.grouping import crossed
 from hushpoll_training.mitigation.reweighing import Reweighing
 from hushpoll_training.mitigation.thresholds import ThresholdRule, disparities
 from studies.command import study_command

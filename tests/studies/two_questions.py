@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.scales import scale_of
 from hushpoll_analysis.ordered.statistics import Statistics
 from hushpoll_analysis.planning.expected_means import Means
 from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.outcomes import PRECISE, outcome
-from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts
 from hushpoll_analysis.records.source import OfCounts
 from hushpoll_analysis.relations.conditional import SharesLaw, differences_of, sets_of

@@ -23,11 +23,11 @@ from hushpoll_analysis import (
     conditional_shares,
     frequencies,
 )
+from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.planning.blocks.ways import Way, ways_of
 from hushpoll_analysis.planning.goals import Goal
-from hushpoll_analysis.planning.needed import POWER
-from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.planning.verdicts import verdicts
+from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_shared import Manifest
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import encode_many

@@ -21,7 +21,7 @@ from hushpoll_training.learners.lightgbm_text import UnsoundText, check_text
 from hushpoll_training.learners.lightgbm_trial import TrialFailed, try_text
 from hushpoll_training.models.model import fit_records
 from hushpoll_training.models.recipe import Recipe
-from hushpoll_training.models.saved import load_model, save_model
+from hushpoll_training.runs.saved import load_model, save_model
 
 ROWS = 40
 HUGE = ("2147483647", "-2147483648", "99999999999999999999", "1e999", "nan", "-7", "1e308", "")

@@ -20,6 +20,13 @@ from hushpoll_analysis.auditing.moments import (
     row_terms,
     row_terms_of_cells,
 )
+from hushpoll_analysis.auditing.poisoning import (
+    extreme_rows,
+    extreme_rows_of_cells,
+    turning_share,
+    without_fakes,
+)
+from hushpoll_analysis.auditing.power import AuditAssumptions, Outlook, outlooks
 from hushpoll_analysis.auditing.predictions import AuditPredictions, check, protected_of, setting
 from hushpoll_analysis.auditing.report import (
     NO_LABELS,
@@ -34,18 +41,11 @@ from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.intervals import Interval
 from hushpoll_analysis.estimates.row_weights import RowWeights
 from hushpoll_analysis.estimates.tables import common_block
-from hushpoll_analysis.planning.needed import POWER
-from hushpoll_analysis.planning.power import AuditAssumptions, Outlook, outlooks
-from hushpoll_analysis.poisoning.audits import (
-    extreme_rows,
-    extreme_rows_of_cells,
-    turning_share,
-    without_fakes,
-)
 from hushpoll_analysis.records.answering import audited, part_answering, require_answered
 from hushpoll_analysis.records.laws import cells_of, members_of_categories
 from hushpoll_analysis.records.records import CELLS, Records
 from hushpoll_analysis.records.source import OfRecords
+from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols import FrequencyOracle, format_epsilon
 from hushpoll_shared.group_metrics import METRICS, RATES
 from hushpoll_shared.survey.attributes import PublishedAttribute

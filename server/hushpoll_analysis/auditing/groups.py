@@ -19,13 +19,13 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from hushpoll_analysis.auditing.audit import audit
+from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.auditing.predictions import AuditPredictions, protected_of
 from hushpoll_analysis.auditing.report import Compared, FairnessAudit
 from hushpoll_analysis.estimates.intervals import Interval
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.metrics.intervals import largest_limits
 from hushpoll_analysis.multiplicity.discovery import adjusted
-from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import LARGEST_CONFIDENCE, METRICS

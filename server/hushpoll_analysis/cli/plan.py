@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.planner import Outlook, outlook, plan
-from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.planning.verdicts import verdicts
 from hushpoll_analysis.shuffling.guarantee import DELTA
 from hushpoll_protocols.errors import InvalidParameter

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.estimates.influence import Influence, TableInfluence
 from hushpoll_analysis.estimates.tables import estimate_table, influence_on_table
 from hushpoll_analysis.frames.tabular import Found
-from hushpoll_analysis.poisoning.influence import Influence, TableInfluence
 from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream

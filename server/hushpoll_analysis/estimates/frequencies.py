@@ -21,9 +21,9 @@ from hushpoll_analysis.estimates.estimators import (
     needs_records,
     terms_of,
 )
+from hushpoll_analysis.estimates.influence import Influence, influence_of
+from hushpoll_analysis.estimates.precision import widest
 from hushpoll_analysis.frames.tabular import Found, Tabular
-from hushpoll_analysis.planning.precision import widest
-from hushpoll_analysis.poisoning.influence import Influence, influence_of
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import Held, OfRecords, Source

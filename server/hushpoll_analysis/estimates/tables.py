@@ -13,14 +13,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from hushpoll_analysis.estimates.joint import JointEstimate, Side, estimate_joint
-from hushpoll_analysis.poisoning.influence import (
+from hushpoll_analysis.estimates.influence import (
     Influence,
     TableInfluence,
     influence,
     influence_of,
     table_influence,
 )
+from hushpoll_analysis.estimates.joint import JointEstimate, Side, estimate_joint
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.laws import cells_of, law_of
 from hushpoll_protocols.estimation.frequencies import estimate

@@ -21,10 +21,10 @@ from hushpoll_analysis.relations.independence import (
     has_rare_answers,
     run_test,
 )
+from hushpoll_analysis.relations.powers import dependence
 from hushpoll_analysis.relations.reference_distribution import TABLES
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import foreseen
-from hushpoll_analysis.verdicts.powers import dependence
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.queries.dependencies import Dependencies as Query
 from hushpoll_shared.queries.dependencies import OutcomesOfTests, PairTest

@@ -6,7 +6,7 @@ Three methods, all from support counts alone.
 
 ``max-t``: the estimates of one attribute depend on each other in a known way, because the
 covariance matrix of the weights follows from the law
-(:mod:`hushpoll_analysis.relations.weight_covariances`). The critical value is the quantile of the
+(:mod:`hushpoll_analysis.estimates.weight_covariances`). The critical value is the quantile of the
 largest of |z_v|, z normal with the correlations of the estimates (Hothorn, Bretz and Westfall,
 Biometrical Journal 50, 2008), from a fixed number of draws. Attributes share 1 - c by their numbers
 of categories, so that it is never wider than Bonferroni.
@@ -36,12 +36,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.estimates.precision import widest
+from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.frames.tabular import Found
-from hushpoll_analysis.planning.precision import widest
 from hushpoll_analysis.records.laws import even_law_of, law_of
 from hushpoll_analysis.records.records import Channel, Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
-from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import verdict_of
 from hushpoll_protocols.errors import InvalidParameter

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from hushpoll_analysis.auditing.group_shares import group_share
 from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.estimates.set_shares import group_share
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios

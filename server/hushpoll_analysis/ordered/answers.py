@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
-from hushpoll_analysis.ordered.record_law import RecordLaw
+from hushpoll_analysis.estimates.score_law import RecordLaw
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.laws import cells_of, combinations_of, law_of
 from hushpoll_protocols.estimation.frequencies import estimate

@@ -12,7 +12,7 @@ because nobody is in both groups, and both means are 0 if r and s are the truth.
 
     A B = ((A + B)/2)^2 - ((A - B)/2)^2
 
-the second moments of the law (:mod:`hushpoll_analysis.ordered.record_law`) suffice.
+the second moments of the law (:mod:`hushpoll_analysis.estimates.score_law`) suffice.
 
 Where answers and groups are in one block, A and B are sums over different combinations of it, and
 E[A B] follows from second moments in the same way.
@@ -23,11 +23,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.score_law import Measure
+from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
-from hushpoll_analysis.ordered.record_law import Measure
 from hushpoll_analysis.records.laws import law_of
-from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 
 Array = npt.NDArray[np.float64]
 

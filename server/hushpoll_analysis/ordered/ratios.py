@@ -4,7 +4,7 @@ Let s_v be the scores of the categories, d_v be 1 for an answer and 0 for the mi
 f_v the shares. The mean score of those who answered is r = sum s_v f_v/sum d_v f_v. A value r is
 compatible with the records if the mean of A = sum over v of (s_v - r d_v) W_v is within z standard
 errors of 0: Fieller's set (JRSS B 16, 1954). The variance is that of the law if r is the truth
-(:mod:`hushpoll_analysis.ordered.record_law`), and z is corrected for skewness as in
+(:mod:`hushpoll_analysis.estimates.score_law`), and z is corrected for skewness as in
 :mod:`hushpoll_protocols.estimation.score`. Within a group, W_v is multiplied by the weight in it;
 in one block with the groups, it is the weight of the answer in that group.
 

@@ -25,13 +25,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.joint import RowMoments
+from hushpoll_analysis.estimates.score_law import RecordLaw
+from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
-from hushpoll_analysis.ordered.record_law import RecordLaw
 from hushpoll_analysis.ordered.scales import Scale
 from hushpoll_analysis.planning.expected_leads import SEED
 from hushpoll_analysis.relations.confidence_sets import Sets
-from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.weights import DEGENERATE, WeightLaw

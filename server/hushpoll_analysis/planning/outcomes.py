@@ -14,10 +14,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.auditing.expected_audits import SURVEYS, finds, share_of_surveys
+from hushpoll_analysis.auditing.power import AuditAssumptions, smallest_gap
 from hushpoll_analysis.ordered.scales import scale_of
 from hushpoll_analysis.planning.blocks.follow_ups import part_asked, sizes_of_cells
 from hushpoll_analysis.planning.blocks.outcomes import of_blocks
-from hushpoll_analysis.planning.expected_audits import SURVEYS, finds, share_of_surveys
 from hushpoll_analysis.planning.expected_estimates import (
     Side,
     difference_power,
@@ -42,9 +43,8 @@ from hushpoll_analysis.planning.goals import (
     share_behind,
     slope_of,
 )
-from hushpoll_analysis.planning.needed import POWER
-from hushpoll_analysis.planning.power import AuditAssumptions, smallest_gap
 from hushpoll_analysis.records.answering import of_respondents
+from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.attributes import PublishedAttribute

@@ -4,7 +4,7 @@ Per attribute, categories being equally frequent: the mean width of a category's
 the smallest difference of a category's share between two halves of the respondents whose interval
 leaves out 0 with power 0.8 (:mod:`hushpoll_analysis.planning.expected_estimates`). For the
 protected attribute: the power of a fairness audit to find a gap in each group metric
-(:mod:`hushpoll_analysis.planning.power`).
+(:mod:`hushpoll_analysis.auditing.power`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, Final, TypedDict, cast
 
-from hushpoll_analysis.planning.blocks.sums import (
+from hushpoll_analysis.auditing.power import LEVEL, AuditAssumptions, audit_powers
+from hushpoll_analysis.estimates.combination_sums import variance_coefficients
+from hushpoll_analysis.planning.blocks.shares_of_sets import (
     Share,
     share_width,
     smallest_of_shares,
-    variance_coefficients,
 )
 from hushpoll_analysis.planning.expected_estimates import (
     Side,
@@ -28,7 +29,6 @@ from hushpoll_analysis.planning.expected_estimates import (
 )
 from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.outcomes import outcome
-from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
 from hushpoll_analysis.records.answering import audited, of_respondents, require_answered
 from hushpoll_analysis.records.laws import law_of, members_of_categories
 from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee

@@ -16,8 +16,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 
+from hushpoll_analysis.auditing.expected_audits import SURVEYS
+from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.planning.blocks.side_by_side import side_by_side
-from hushpoll_analysis.planning.expected_audits import SURVEYS
 from hushpoll_analysis.planning.goal_words import what, where
 from hushpoll_analysis.planning.goals import (
     DRAWN,
@@ -27,10 +28,9 @@ from hushpoll_analysis.planning.goals import (
     needs,
     resolved,
 )
-from hushpoll_analysis.planning.needed import N_MAX, POWER, PROTECTS, rounded_up
 from hushpoll_analysis.planning.outcomes import PRECISE, Outcome, outcome
-from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
+from hushpoll_analysis.verdicts.needed import N_MAX, POWER, PROTECTS, rounded_up
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.epsilon import EPSILON_MAX, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter

@@ -11,7 +11,7 @@ What a record *says* depends on its answer, but parts of its *shape* have the sa
 So the law under honest reports is known exactly, without knowing the population. Fakes of the
 maximal gain attack set few bits or all, random bytes set half of them, and copies repeat a hash.
 An attacker who draws the rest of a record like a device passes the test;
-:mod:`hushpoll_analysis.poisoning.influence` bounds what such a careful attacker can do.
+:mod:`hushpoll_analysis.estimates.influence` bounds what such a careful attacker can do.
 
 Each p-value is valid for any number of reports: exact binomial tails, the inequality of Dvoretzky,
 Kiefer and Wolfowitz, the birthday bound, and, for the mean support of local hashing, Maurer and

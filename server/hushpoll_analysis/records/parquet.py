@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hushpoll_analysis.frames.record_tables import rows_of
+from hushpoll_analysis.records.record_tables import rows_of
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
 from hushpoll_shared.survey.published import Published

@@ -291,9 +291,9 @@ class Records:
     def from_table(cls, data: Any, published: Published | None = None) -> Records:
         """Return the checked records of a table of pandas, Polars or Arrow.
 
-        See :func:`hushpoll_analysis.frames.record_tables.records_of`.
+        See :func:`hushpoll_analysis.records.record_tables.records_of`.
         """
-        from hushpoll_analysis.frames.record_tables import records_of  # needs pyarrow
+        from hushpoll_analysis.records.record_tables import records_of  # needs pyarrow
 
         return records_of(data, published)
 
@@ -302,7 +302,7 @@ class Records:
 
         Its schema has the manifest, so that :meth:`from_table` needs nothing else.
         """
-        from hushpoll_analysis.frames.record_tables import arrow_table
+        from hushpoll_analysis.records.record_tables import arrow_table
 
         return arrow_table(self)
 

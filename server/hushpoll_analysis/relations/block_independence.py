@@ -26,10 +26,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.joint import Side, debiased_means
+from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.laws import cells_of as sets_of_cells
 from hushpoll_analysis.relations import chi_square
-from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.marginals import AnyLaw, members_of, oracle_of
 from hushpoll_protocols.estimation.projection import project_simplex

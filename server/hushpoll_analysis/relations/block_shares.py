@@ -3,7 +3,7 @@
 A cell (a, b) of their table is a set of the block's combinations, with the weight W_ab. The share r
 of a within group b is a ratio of N = W_ab and W, the sum of W_ab over all a, so that N - r W is one
 sum over the block's weights, with the number 1 - r at (a, b), -r at the other cells of b, and 0
-elsewhere. Its moments are those of :mod:`hushpoll_analysis.ordered.record_law` if r is the truth.
+elsewhere. Its moments are those of :mod:`hushpoll_analysis.estimates.score_law` if r is the truth.
 The second one is a quadratic in r.
 """
 
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.score_law import Measure, RecordLaw, Sums
 from hushpoll_analysis.estimates.tables import common_block, estimate_table
-from hushpoll_analysis.ordered.record_law import Measure, RecordLaw, Sums
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.fields import over_others
 from hushpoll_shared.survey.published import Published

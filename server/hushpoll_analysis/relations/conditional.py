@@ -34,6 +34,7 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
 from hushpoll_analysis.estimates.tables import common_block
+from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.counts import JointCounts
@@ -43,7 +44,6 @@ from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations.block_shares import BlockSharesLaw
 from hushpoll_analysis.relations.confidence_sets import Sets
-from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_analysis.verdicts.judging import judged
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile

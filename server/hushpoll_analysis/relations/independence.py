@@ -3,7 +3,7 @@
 Let R = J - f1 f2' be the estimated joint shares minus the product of the estimated margins. Under
 independence the products of centred weights of one record have the covariance S1 x S2 (Kronecker),
 S being the covariance matrix of an attribute's weights, noise included
-(:mod:`hushpoll_analysis.relations.weight_covariances`). So
+(:mod:`hushpoll_analysis.estimates.weight_covariances`). So
 
     X^2 = n tr(S1^+ R S2^+ R')
 
@@ -35,8 +35,8 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import Side, debiased_means, joint_frequencies
 from hushpoll_analysis.estimates.tables import common_block
+from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.frames.tabular import Found
-from hushpoll_analysis.planning.needed import POWER
 from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.laws import law_of
@@ -45,11 +45,11 @@ from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations import chi_square
 from hushpoll_analysis.relations.block_independence import InBlock
+from hushpoll_analysis.relations.powers import dependence
 from hushpoll_analysis.relations.reference_distribution import TABLES, PairingTest
-from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import foreseen, verdict_of
-from hushpoll_analysis.verdicts.powers import dependence
+from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.marginals import AnyLaw, members_of
 from hushpoll_protocols.estimation.projection import project_simplex

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
+from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.laws import law_of
-from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_analysis.survey_design.raking import Factors, Grouping, Places
 from hushpoll_analysis.survey_design.samples import Tables
 from hushpoll_shared.survey.attributes import PublishedAttribute

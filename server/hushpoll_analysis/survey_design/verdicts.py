@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from hushpoll_analysis.planning.precision import widest, width_of
+from hushpoll_analysis.estimates.precision import widest, width_of
 from hushpoll_analysis.survey_design.calibrated import SURE
 from hushpoll_analysis.survey_design.design import CheckedDesign
 from hushpoll_analysis.survey_design.shares import WeightedShares

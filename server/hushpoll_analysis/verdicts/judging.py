@@ -16,9 +16,8 @@ from decimal import Decimal
 from typing import Any, Final, ParamSpec, TypeVar
 
 from hushpoll_analysis.frames.tabular import Found
-from hushpoll_analysis.planning.needed import rounded_up
 from hushpoll_analysis.verdicts.expected import Expected, with_epsilon
-from hushpoll_analysis.verdicts.needed import fewest_reports, smallest_epsilon
+from hushpoll_analysis.verdicts.needed import fewest_reports, rounded_up, smallest_epsilon
 from hushpoll_analysis.verdicts.numbers import check_numbers
 from hushpoll_analysis.verdicts.words import in_words, share_of_all
 from hushpoll_protocols import format_epsilon

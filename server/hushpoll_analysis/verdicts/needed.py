@@ -2,18 +2,31 @@
 
 Each ratio that is looked at costs a computation of the query's own function, so few are. Both
 axes are logarithms, on which the ratio falls nearly in a straight line: the first guess follows
-from the ratio that is known, the next ones lie on the line through the two nearest points.
+from the ratio that is known, the next ones lie on the line through the two nearest points. Plans
+look for as much power, among as many respondents.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Final
 
-from hushpoll_analysis.planning.needed import N_MAX, rounded_up
 from hushpoll_protocols.epsilon import EPSILON_MAX
+from hushpoll_shared.survey.protection import Level
+
+N_MAX: Final = 10**9
+"""Respondents up to which it is looked for how many would do."""
+
+POWER: Final = 0.8
+"""Chance to find what is looked for that is enough."""
+
+PROTECTS: Final[Mapping[Level | None, str]] = MappingProxyType(
+    {Level.WEAK: ", which protects weakly", Level.HARDLY: ", which hardly protects"}
+)
+"""What is said of an epsilon that would do; nothing where protection is limited or strong."""
 
 CLOSE: Final = 0.01
 """Relative, of what is looked for."""
@@ -23,6 +36,12 @@ AT_ONCE: Final = 16.0
 
 IN_LINE: Final = 6
 """Guesses on the line through two points; then every second one halves what is left."""
+
+
+def rounded_up(value: float, digits: int = 3) -> float:
+    """Return a positive number rounded up to so many digits."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    return math.ceil(value / unit - 1e-9) * unit
 
 
 def fewest_reports(ratio: Callable[[int], float], n: int, now: float) -> int | None:

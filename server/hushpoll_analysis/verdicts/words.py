@@ -8,8 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 
-from hushpoll_analysis.planning.needed import N_MAX, POWER, PROTECTS
 from hushpoll_analysis.verdicts.expected import Expected
+from hushpoll_analysis.verdicts.needed import N_MAX, POWER, PROTECTS
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.epsilon import EPSILON_MAX
 from hushpoll_shared.querying.verdict import Reach

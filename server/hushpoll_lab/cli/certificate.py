@@ -9,13 +9,13 @@ import click
 from rich.table import Table
 
 from hushpoll_lab.certificates.margins import TIGHTNESS
-from hushpoll_lab.certificates.private_model import FAILURE, certify_model
+from hushpoll_lab.learners.private_model import FAILURE, certify_model
 from hushpoll_shared.cli.table_out import save_table, table_out_option
 from hushpoll_shared.cli.terminal import emit, json_option, rendered, reports_errors
 from hushpoll_training.cli.options import FILE, ignore_option
 from hushpoll_training.data.rows import read_rows
-from hushpoll_training.models.saved import load_model
 from hushpoll_training.reports.tables import certificate_table
+from hushpoll_training.runs.saved import load_model
 
 
 @click.command()

@@ -53,7 +53,7 @@ from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS
 from hushpoll_training.cli.options import LearnerName
 from hushpoll_training.encodings.registry import ENCODINGS
-from hushpoll_training.learners.registry import DEFAULT, LEARNERS
+from hushpoll_training.learner_registry import DEFAULT, LEARNERS
 from hushpoll_training.runs.cell import TEST_SIZE
 from hushpoll_training.runs.whole_file import write_file
 

@@ -20,8 +20,8 @@ from hushpoll_shared.survey.yaml_reader import parse_yaml
 from hushpoll_training.data.coded import attribute_name
 from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
 from hushpoll_training.encodings.registry import ENCODINGS
-from hushpoll_training.learners.registry import DEFAULT as DEFAULT_LEARNER
-from hushpoll_training.learners.registry import LEARNERS
+from hushpoll_training.learner_registry import DEFAULT as DEFAULT_LEARNER
+from hushpoll_training.learner_registry import LEARNERS
 from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.runs.cell import TEST_SIZE
 

@@ -40,7 +40,7 @@ def learners(parts: Services, row: VersionRow) -> LearnersDocument:
         from hushpoll_training.data.target import Target
         from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
         from hushpoll_training.encodings.registry import ENCODINGS
-        from hushpoll_training.learners.registry import DEFAULT, LEARNERS, create_learner
+        from hushpoll_training.learner_registry import DEFAULT, LEARNERS, create_learner
     except MissingExtra as error:
         detail = f"{error}, on the web server as well as on its workers"
         raise Refused("missing-extra", detail) from None

@@ -108,8 +108,8 @@ def allowed_space(learner: Learner, setting: str | None) -> dict[str, Span]:
 
 def limits(learner: Learner, setting: str | None) -> dict[str, int | float | None]:
     """Return the largest value of each of the learner's numbers, None where any is taken."""
+    from hushpoll_training.learner_registry import LEARNERS
     from hushpoll_training.learners.parameters import ranges
-    from hushpoll_training.learners.registry import LEARNERS
 
     own = ranges(learner.bounds)
     known = {name for each in LEARNERS.values() for name in ranges(each.bounds)}

@@ -41,9 +41,9 @@ def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: 
     cross-fitted to estimate accuracy and fairness on perturbed records; the model's card says them
     as `on_records`.
     """
-    from hushpoll_training.models.saved import save_model
     from hushpoll_training.reports.card import model_card
     from hushpoll_training.runs.record import run_record
+    from hushpoll_training.runs.saved import save_model
     from hushpoll_training.runs.training_run import train_collected
 
     records = collected(parts, row, say)

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.groups import GroupsAudit, Together, audit_groups, regrouped
+from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.auditing.predictions import AuditPredictions
 from hushpoll_analysis.auditing.report import FairnessAudit
 from hushpoll_analysis.frames.tabular import Tabular
-from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import CONFIDENCE, FOLDS
@@ -88,7 +88,7 @@ def fairness_of_records(
     expected : mapping, optional
         ``unprivileged``, ``positive`` and ``base``, shares that were declared or found earlier:
         what a survey of this size can find is said for them. See
-        :class:`hushpoll_analysis.planning.power.AuditAssumptions`.
+        :class:`hushpoll_analysis.auditing.power.AuditAssumptions`.
     together : {"each", "simultaneous", "discoveries"}
         How several groups are taken together; see
         :func:`hushpoll_analysis.auditing.groups.audit_groups`.

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
-from hushpoll_training.models.saved import CARD_PAGE, read_run
 from hushpoll_training.reports.card import model_card
 from hushpoll_training.reports.pages import card_page
+from hushpoll_training.runs.saved import CARD_PAGE, read_run
 
 
 @click.command()

@@ -41,13 +41,13 @@ from hushpoll_training.data.rows import table_header
 from hushpoll_training.evaluation.documents import ReportDocument, ReportsDocument
 from hushpoll_training.evaluation.fairness.partition import partition_by
 from hushpoll_training.evaluation.fairness.report import RESAMPLES, SMALLEST, fairness_report
+from hushpoll_training.learner_registry import create_learner
 from hushpoll_training.learners.learner import FitOptions
-from hushpoll_training.learners.registry import create_learner
 from hushpoll_training.models.recipe import Recipe
-from hushpoll_training.models.saved import load_model
 from hushpoll_training.reports.pages import fairness_page
 from hushpoll_training.reports.tables import reports_table
 from hushpoll_training.reports.training_report import report_text
+from hushpoll_training.runs.saved import load_model
 
 
 @click.command()

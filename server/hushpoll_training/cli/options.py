@@ -21,8 +21,8 @@ from hushpoll_training.data.coded import attribute_name, describe_codes, overrid
 from hushpoll_training.data.rows import read_rows, table_header
 from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
 from hushpoll_training.encodings.registry import ENCODINGS
+from hushpoll_training.learner_registry import DEFAULT, LEARNERS, meant
 from hushpoll_training.learners.learner import FitOptions, Learner
-from hushpoll_training.learners.registry import DEFAULT, LEARNERS, meant
 from hushpoll_training.models.model import Codes
 
 FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)

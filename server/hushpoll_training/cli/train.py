@@ -33,22 +33,22 @@ from hushpoll_training.cli.options import (
 )
 from hushpoll_training.data.rows import read_rows
 from hushpoll_training.evaluation.evaluation import FOLDS
-from hushpoll_training.learners.cluster import connected
-from hushpoll_training.learners.learner import FitOptions
-from hushpoll_training.models.cluster_fit import fit_parquet
-from hushpoll_training.models.model import Codes, Model
-from hushpoll_training.models.prediction import (
+from hushpoll_training.evaluation.prediction import (
     predict_rows,
     save_predictions,
     summary,
     write_predictions,
 )
+from hushpoll_training.learners.cluster import connected
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.models.cluster_fit import fit_parquet
+from hushpoll_training.models.model import Codes, Model
 from hushpoll_training.models.recipe import Recipe
-from hushpoll_training.models.saved import check_directory, load_model, save_model
 from hushpoll_training.reports.card import model_card
 from hushpoll_training.reports.training_report import metrics_table, training_report
 from hushpoll_training.runs.cell import TEST_SIZE
 from hushpoll_training.runs.record import run_record
+from hushpoll_training.runs.saved import check_directory, load_model, save_model
 from hushpoll_training.runs.training_run import (
     TrainingRun,
     measure_collected,

@@ -21,7 +21,7 @@ from hushpoll_training.cli.options import (
     threads_option,
 )
 from hushpoll_training.evaluation.evaluation import FOLDS
-from hushpoll_training.learners.registry import DEFAULT, create_learner
+from hushpoll_training.learner_registry import DEFAULT, create_learner
 from hushpoll_training.runs.cell import TEST_SIZE
 from hushpoll_training.runs.whole_file import write_file
 from hushpoll_training.tuning.folds import SCORES, make_problem

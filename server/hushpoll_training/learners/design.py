@@ -15,7 +15,7 @@ from hushpoll_protocols.errors import InvalidParameter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hushpoll_training.mitigation.evidence import Evidence
+    from hushpoll_training.learners.evidence import Evidence
 
 Table: TypeAlias = csr_matrix | npt.NDArray[np.floating[Any]]
 """Encoded rows, finite numbers [n, m]."""

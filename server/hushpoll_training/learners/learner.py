@@ -1,7 +1,7 @@
 """What a learner is: a training algorithm that is fitted to a design and gives a model that scores.
 
 A new learner is a module with a subclass of :class:`Learner` and of :class:`Fitted`, and its line
-in :mod:`hushpoll_training.learners.registry`. Commands, experiments, saved models, cards and
+in :mod:`hushpoll_training.learner_registry`. Commands, experiments, saved models, cards and
 records take everything else that they say of it from these two classes.
 """
 

@@ -13,13 +13,13 @@ from scipy.sparse import csr_matrix, hstack
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.learners.design import Design, Table
-from hushpoll_training.mitigation.evidence import (
+from hushpoll_training.learners.evidence import (
     SKIPPED,
     GroupEvidence,
     Reports,
     row_products,
 )
-from hushpoll_training.mitigation.grouping import DECLARED, Grouping, Groups, crossed, split_code
+from hushpoll_training.learners.grouping import DECLARED, Grouping, Groups, crossed, split_code
 
 
 def evidence_of(design: Design, learner: str, grouping: Grouping = DECLARED) -> GroupEvidence:

@@ -2,7 +2,7 @@
 
 For each group a, label y and threshold t the share of the people of a and y whose score is above t
 is a ratio of two means: of W_a V_y 1[score > t] and of W_a V_y, with the weights of
-:mod:`hushpoll_training.mitigation.evidence` (the inverse channel of Mozannar et al., ICML 2020).
+:mod:`hushpoll_training.learners.evidence` (the inverse channel of Mozannar et al., ICML 2020).
 Both are unbiased where the score depends neither on the record of the protected attribute nor on
 the reported label. Where the target may be skipped, the rows that report no answer are among them:
 both means are then of the people who answered. A score that takes the protected attribute is
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.isotonic import isotonic_regression
 
-from hushpoll_training.mitigation.evidence import Array, GroupEvidence, require_members
+from hushpoll_training.learners.evidence import Array, GroupEvidence, require_members
 
 NEVER = np.inf
 ALWAYS = -np.inf

@@ -12,9 +12,9 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import Target
+from hushpoll_training.learners.evidence import GroupEvidence, Reports
+from hushpoll_training.learners.grouping import Grouping, Groups, crossed
 from hushpoll_training.learners.parameters import Value
-from hushpoll_training.mitigation.evidence import GroupEvidence, Reports
-from hushpoll_training.mitigation.grouping import Grouping, Groups, crossed
 
 
 def evidence_of_records(

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.mitigation.evidence import Array, check_groups
-from hushpoll_training.mitigation.grouping import Groups
+from hushpoll_training.learners.evidence import Array, check_groups
+from hushpoll_training.learners.grouping import Groups
 
 
 class ReportLaw:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_training.learners.design import Design, Table
+from hushpoll_training.learners.grouping import PARAMETERS, Grouping
 from hushpoll_training.learners.learner import FitOptions, Fitted, UnsoundModel
 from hushpoll_training.learners.parameters import Choice, Parameter
 from hushpoll_training.learners.wrapped import WrappedLearner
@@ -22,7 +23,6 @@ from hushpoll_training.mitigation.design import (
     places_to_json,
     saved_places,
 )
-from hushpoll_training.mitigation.grouping import PARAMETERS, Grouping
 from hushpoll_training.mitigation.reweighing import ASSIGNMENTS, Reweighing
 
 WEIGHTS = "reweighing.json"

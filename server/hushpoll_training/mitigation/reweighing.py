@@ -37,7 +37,7 @@ import numpy.typing as npt
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_training.mitigation.evidence import Array, GroupEvidence, require_members
+from hushpoll_training.learners.evidence import Array, GroupEvidence, require_members
 
 ASSIGNMENTS: Final = ("inverse", "posterior")
 LARGEST: Final = 20.0

@@ -19,6 +19,8 @@ from scipy.sparse import csr_matrix, vstack
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.learners.design import Design, Table
+from hushpoll_training.learners.evidence import check_groups
+from hushpoll_training.learners.grouping import PARAMETERS, Grouping, Groups
 from hushpoll_training.learners.learner import FitOptions, Fitted, UnsoundModel
 from hushpoll_training.learners.parameters import Choice, Parameter, Range
 from hushpoll_training.learners.wrapped import WrappedLearner
@@ -33,8 +35,6 @@ from hushpoll_training.mitigation.design import (
     places_to_json,
     saved_places,
 )
-from hushpoll_training.mitigation.evidence import check_groups
-from hushpoll_training.mitigation.grouping import PARAMETERS, Grouping, Groups
 from hushpoll_training.mitigation.rates import estimate_rates
 from hushpoll_training.mitigation.thresholds import (
     CRITERIA,
@@ -162,7 +162,7 @@ class ThresholdPlace:
         Of the protected attribute, and of those that it is crossed with.
     groups : tuple of tuples of int
         Codes of each group, in the order of the rule's rows; see
-        :mod:`hushpoll_training.mitigation.grouping`.
+        :mod:`hushpoll_training.learners.grouping`.
     cut : float
         The model's own threshold, on which the rule's predictions are shown: one half, or what a
         score of one half is before it is corrected for a perturbed target.

@@ -29,7 +29,7 @@ from hushpoll_analysis.auditing.moments import RATE_TERMS, Moments
 from hushpoll_analysis.auditing.sets import metric_set
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import CONFIDENCE, METRICS
-from hushpoll_training.mitigation.evidence import Array, GroupEvidence
+from hushpoll_training.learners.evidence import Array, GroupEvidence
 from hushpoll_training.mitigation.rates import Scores, ThresholdRates
 
 CRITERIA: Final = ("demographic-parity", "equal-opportunity", "equalized-odds")

@@ -11,9 +11,9 @@ from hushpoll_shared.survey.published import Published
 from hushpoll_training.encodings.encoding import Encoding
 from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
 from hushpoll_training.encodings.registry import create_encoding
+from hushpoll_training.learner_registry import DEFAULT as DEFAULT_LEARNER
+from hushpoll_training.learner_registry import create_learner
 from hushpoll_training.learners.learner import Learner
-from hushpoll_training.learners.registry import DEFAULT as DEFAULT_LEARNER
-from hushpoll_training.learners.registry import create_learner
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Recipe:
         parameters : mapping, optional
             The learner's; see its ``bounds``.
         learner : str
-            One of :data:`hushpoll_training.learners.registry.LEARNERS`.
+            One of :data:`hushpoll_training.learner_registry.LEARNERS`.
         encoding : str
             One of :data:`hushpoll_training.encodings.registry.ENCODINGS`.
         prior : {"shrinkage", "projection", "likelihood"}

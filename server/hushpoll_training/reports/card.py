@@ -14,8 +14,8 @@ from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.evaluation.documents import LimitsDocument, ReportDocument, RunRecord
 from hushpoll_training.evaluation.fairness.partition import BY_MANIFEST
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
+from hushpoll_training.learner_registry import DEFAULT, LEARNERS
 from hushpoll_training.learners.claim import PrivacyClaim, privacy_sentence
-from hushpoll_training.learners.registry import DEFAULT, LEARNERS
 from hushpoll_training.reports.protection import protections
 
 FORMAT: Final = 1

@@ -19,8 +19,8 @@ import numpy as np
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
+from hushpoll_training.learner_registry import DEFAULT, create_learner
 from hushpoll_training.learners.learner import Learner, Span
-from hushpoll_training.learners.registry import DEFAULT, create_learner
 from hushpoll_training.models.recipe import Recipe
 
 TRIALS: Final = 100
@@ -92,7 +92,7 @@ def tune(
     threads : int
         For each fit.
     learner : str
-        One of :data:`hushpoll_training.learners.registry.LEARNERS`.
+        One of :data:`hushpoll_training.learner_registry.LEARNERS`.
     space : mapping of str to Span, optional
         What to search; the learner's own space by default.
     on_trial : callable, optional

@@ -12,6 +12,7 @@ from hushpoll_analysis import Records
 from hushpoll_analysis.auditing import audit as fairness
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.moments import row_terms, weights
+from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.auditing.predictions import (
     AS_DEPLOYED,
     EACH_VALUE,
@@ -20,7 +21,6 @@ from hushpoll_analysis.auditing.predictions import (
 )
 from hushpoll_analysis.auditing.report import Compared
 from hushpoll_analysis.estimates.intervals import Interval
-from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
 from hushpoll_shared.group_metrics import METRICS

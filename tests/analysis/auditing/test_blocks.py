@@ -7,8 +7,8 @@ import pytest
 
 from hushpoll_analysis import AuditPredictions, Records, audit
 from hushpoll_analysis.auditing.moments import row_terms_of_cells
+from hushpoll_analysis.auditing.poisoning import extreme_rows_of_cells
 from hushpoll_analysis.estimates.weight_law import weight_law
-from hushpoll_analysis.poisoning.audits import extreme_rows_of_cells
 from hushpoll_protocols import create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared import Manifest

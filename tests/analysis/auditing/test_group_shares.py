@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hushpoll_analysis.auditing.group_shares import group_share, shares_of_sets
 from hushpoll_analysis.estimates.frequencies import frequencies_from_counts
+from hushpoll_analysis.estimates.set_shares import group_share, shares_of_sets
 from hushpoll_analysis.records.counts import Counts
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.kernels import indicators, perturb

@@ -7,8 +7,8 @@ import pyreadstat
 import pytest
 
 from hushpoll_analysis import Records
-from hushpoll_analysis.frames import labelled_files
-from hushpoll_analysis.frames.labelled_files import check_labelled, write_labelled
+from hushpoll_analysis.survey_design import labelled_files
+from hushpoll_analysis.survey_design.labelled_files import check_labelled, write_labelled
 from hushpoll_protocols import SecureBits
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation import estimate

@@ -13,12 +13,12 @@ import pytest
 import svy
 
 from hushpoll_analysis.estimates.frequencies import frequencies
-from hushpoll_analysis.frames.labelled_files import write_labelled
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.results import result_of
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_analysis.survey_design.estimation import weighted_shares
+from hushpoll_analysis.survey_design.labelled_files import write_labelled
 from hushpoll_analysis.survey_design.record_weights import RecordWeights
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.registry import PROTOCOLS

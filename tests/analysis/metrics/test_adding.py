@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import AuditPredictions, Records, audit
-from hushpoll_analysis.planning.power import AuditAssumptions, audit_powers
+from hushpoll_analysis.auditing.power import AuditAssumptions, audit_powers
 from hushpoll_shared import Manifest
 from hushpoll_shared.cli.fairness_text import fairness_text
 from hushpoll_shared.group_metrics import METRICS, RATES, GroupMetric

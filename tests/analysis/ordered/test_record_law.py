@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from hushpoll_analysis.ordered.record_law import RecordLaw
+from hushpoll_analysis.estimates.score_law import RecordLaw
 from hushpoll_protocols import create
 
 K = 4

@@ -11,7 +11,7 @@ from hushpoll_analysis import (
     frequencies,
     ordered_summary,
 )
-from hushpoll_analysis.auditing.group_shares import group_share
+from hushpoll_analysis.estimates.set_shares import group_share
 from hushpoll_protocols.errors import InvalidParameter
 from ordered_survey import falling, ordered
 from relations_survey import draw, survey

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.outcomes import PRECISE, outcome
-from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.planning.verdicts import verdicts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared import Manifest

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.cli.plan import plan_command
 from hushpoll_analysis.metrics.intervals import difference_limits
 from hushpoll_analysis.planning.planner import (
@@ -18,7 +19,6 @@ from hushpoll_analysis.planning.planner import (
     outlook,
     plan,
 )
-from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import estimate

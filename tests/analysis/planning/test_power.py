@@ -5,13 +5,13 @@ import pytest
 
 from hushpoll_analysis import Records
 from hushpoll_analysis.auditing.audit import audit
-from hushpoll_analysis.auditing.predictions import AuditPredictions
-from hushpoll_analysis.auditing.sets import disparate, metric_set
-from hushpoll_analysis.estimates.intervals import Interval
-from hushpoll_analysis.planning.power import (
+from hushpoll_analysis.auditing.power import (
     AuditAssumptions,
     audit_powers,
 )
+from hushpoll_analysis.auditing.predictions import AuditPredictions
+from hushpoll_analysis.auditing.sets import disparate, metric_set
+from hushpoll_analysis.estimates.intervals import Interval
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared import Manifest

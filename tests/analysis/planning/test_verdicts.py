@@ -6,12 +6,12 @@ from decimal import Decimal
 
 import pytest
 
+from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.planning.expected_estimates import Side, expected_interval_width
 from hushpoll_analysis.planning.goals import Goal
-from hushpoll_analysis.planning.needed import rounded_up
 from hushpoll_analysis.planning.outcomes import outcome
-from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.planning.verdicts import GOALS_MAX, verdicts
+from hushpoll_analysis.verdicts.needed import rounded_up
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared import Manifest
 from hushpoll_shared.survey.protection import weak_protection

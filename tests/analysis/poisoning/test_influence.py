@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import Counts, frequencies_from_counts
+from hushpoll_analysis.estimates.influence import influence, table_influence
 from hushpoll_analysis.estimates.joint import Side, estimate_joint
-from hushpoll_analysis.poisoning.influence import influence, table_influence
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord

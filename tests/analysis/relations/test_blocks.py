@@ -23,11 +23,11 @@ from hushpoll_analysis import (
     weighted_shares,
 )
 from hushpoll_analysis.estimates.joint import RowMoments, Side
+from hushpoll_analysis.estimates.score_law import RecordLaw
 from hushpoll_analysis.estimates.weight_law import weight_law
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.correlations import correlations
 from hushpoll_analysis.ordered.ratios import Ratios
-from hushpoll_analysis.ordered.record_law import RecordLaw
 from hushpoll_analysis.records.counts import JointCounts, PairCounts, count_pairs
 from hushpoll_analysis.records.source import OfCounts
 from hushpoll_analysis.relations import block_independence as test_in_block

@@ -6,8 +6,8 @@ import pytest
 from hushpoll_analysis import frequencies, independence
 from hushpoll_analysis.auditing.moments import weights
 from hushpoll_analysis.estimates.row_weights import RowWeights
+from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.records.records import Channel
-from hushpoll_analysis.relations.weight_covariances import WeightCovariances
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.querying.result_text import text_of_result
 from relations_survey import draw, survey

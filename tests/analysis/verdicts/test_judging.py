@@ -14,10 +14,10 @@ from hushpoll_analysis import Records
 from hushpoll_analysis.planning.expected_estimates import Side, expected_interval_width
 from hushpoll_analysis.planning.expected_pairs import association_power
 from hushpoll_analysis.records.source import OfRecords
+from hushpoll_analysis.relations.powers import dependence, seen_part
 from hushpoll_analysis.results import result_of
 from hushpoll_analysis.verdicts.expected import Expected, with_epsilon
 from hushpoll_analysis.verdicts.needed import fewest_reports, smallest_epsilon
-from hushpoll_analysis.verdicts.powers import dependence, seen_part
 from hushpoll_protocols import create
 from hushpoll_shared.queries.conditional_shares import ConditionalShares
 from hushpoll_shared.queries.cross_tables import CrossTable

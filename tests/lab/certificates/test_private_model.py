@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from hushpoll_lab.certificates.private_model import certify_model
 from hushpoll_lab.cli.certificate import certificate
+from hushpoll_lab.learners.private_model import certify_model
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.data.target import Target
+from hushpoll_training.learner_registry import create_learner
 from hushpoll_training.learners.learner import FitOptions
-from hushpoll_training.learners.registry import create_learner
 from hushpoll_training.models.model import fit_clear
-from hushpoll_training.models.saved import save_model
+from hushpoll_training.runs.saved import save_model
 
 LEARNER = create_learner("output-perturbation", {"penalty": 0.05, "epsilon": 4.0, "radius": 2.5})
 

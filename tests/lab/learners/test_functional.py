@@ -5,10 +5,10 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.learner_registry import create_learner
 from hushpoll_training.learners.claim import privacy_sentence
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import FitOptions, UnsoundModel
-from hushpoll_training.learners.registry import create_learner
 
 NAMES = ("women", "men", "a", "b")
 LEARNERS = ("functional-mechanism", "fairfm")

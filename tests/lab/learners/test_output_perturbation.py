@@ -7,10 +7,10 @@ from scipy.sparse import csr_matrix
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.audits.predictions import cross_fit
+from hushpoll_training.learner_registry import create_learner
 from hushpoll_training.learners.claim import privacy_sentence
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import FitOptions, UnsoundModel
-from hushpoll_training.learners.registry import create_learner
 from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.tuning.folds import Problem
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.learner_registry import LEARNERS, create_learner
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import FitOptions
-from hushpoll_training.learners.registry import LEARNERS, create_learner
 
 PRIVATE = [
     name

@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.learner_registry import LEARNERS, create_learner
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import FitOptions, UnsoundModel
-from hushpoll_training.learners.registry import LEARNERS, create_learner
 
 NAMES = ("women", "men", "a", "b")
 

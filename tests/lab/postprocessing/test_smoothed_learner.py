@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from hushpoll_lab.certificates.smoothing import positive_chances, worst_case
+from hushpoll_training.learner_registry import create_learner
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import FitOptions, UnsoundModel
-from hushpoll_training.learners.registry import create_learner
 
 NAMES = ("a", "b")
 

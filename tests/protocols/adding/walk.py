@@ -15,7 +15,7 @@ from pathlib import Path
 import conformance
 import numpy as np
 
-from hushpoll_analysis.poisoning.influence import influence
+from hushpoll_analysis.estimates.influence import influence
 from hushpoll_client.device.preview import build_preview
 from hushpoll_lab.experiments.results.figures import draw
 from hushpoll_lab.experiments.results.summaries import Curves, Place, Summary

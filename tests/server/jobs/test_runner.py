@@ -84,7 +84,7 @@ def test_a_seal_is_a_job(make_site):
 @pytest.mark.sqlite
 @pytest.mark.parametrize("encoding", ["indicator", "posterior"])
 def test_training_is_a_job_whose_model_predicts(site, tmp_path, encoding):
-    from hushpoll_training.models.saved import load_model
+    from hushpoll_training.runs.saved import load_model
 
     published = site.publish()
     incomes = ["poor", "rich"] * 30

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from hushpoll_lab.central.logistic import Vector, minimise, perturb_output
 from hushpoll_lab.certificates.margins import Certificate, certify, linear_margins
-from hushpoll_training.learners.registry import create_learner
+from hushpoll_training.learner_registry import create_learner
 from studies.private_models.classical import classical_sigma, noise_norm_bound
 from studies.private_models.problem import RADIUS, Part, Problem
 

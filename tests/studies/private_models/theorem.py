@@ -18,8 +18,8 @@ from hushpoll_lab.central.dpsgd import train_dpsgd
 from hushpoll_lab.central.logistic import Vector, minimise, perturb_output
 from hushpoll_lab.certificates.margins import Certificate, certify, linear_margins
 from hushpoll_lab.learners.output_perturbation import LinearLearner, LinearModel
+from hushpoll_training.learner_registry import create_learner
 from hushpoll_training.learners.learner import Learner
-from hushpoll_training.learners.registry import create_learner
 from studies.private_models.problem import RADIUS, Part, Problem
 
 FAILURE = 0.01

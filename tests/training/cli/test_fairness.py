@@ -10,7 +10,7 @@ from hushpoll_training.cli import fairness
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.models.model import fit_clear
-from hushpoll_training.models.saved import save_model
+from hushpoll_training.runs.saved import save_model
 
 PARAMS = ("--params", "n_estimators=10", "--params", "num_leaves=7")
 

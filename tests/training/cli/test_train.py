@@ -15,7 +15,7 @@ from hushpoll_training.cli.fairness import records as audit
 from hushpoll_training.cli.train import predict, train
 from hushpoll_training.cli.tune import tune_command
 from hushpoll_training.evaluation.metrics import METRICS
-from hushpoll_training.models.saved import load_model
+from hushpoll_training.runs.saved import load_model
 from waiting import LONGEST_SECONDS
 
 FAST = ("--params", "n_estimators=10", "--params", "min_child_samples=30")

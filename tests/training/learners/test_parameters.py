@@ -5,8 +5,8 @@ import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.given_parameters import given_parameters
+from hushpoll_training.learner_registry import create_learner
 from hushpoll_training.learners.lightgbm import LightGBM
-from hushpoll_training.learners.registry import create_learner
 
 
 def test_defaults_are_those_of_lightgbm():

@@ -8,7 +8,7 @@ import pytest
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import indicators, perturb
-from hushpoll_training.mitigation.evidence import SKIPPED, GroupEvidence
+from hushpoll_training.learners.evidence import SKIPPED, GroupEvidence
 from hushpoll_training.mitigation.report_law import ReportLaw, scaled_tolerance
 
 TWO = ((0,), (1,))

@@ -24,9 +24,9 @@ from hushpoll_training import (
     load_model,
     save_model,
 )
-from hushpoll_training.learners.registry import create_learner
-from hushpoll_training.mitigation.evidence import GroupEvidence, Reports
-from hushpoll_training.mitigation.grouping import crossed, split_code
+from hushpoll_training.learner_registry import create_learner
+from hushpoll_training.learners.evidence import GroupEvidence, Reports
+from hushpoll_training.learners.grouping import crossed, split_code
 from hushpoll_training.mitigation.report_law import CrossedLaw, ReportLaw
 from hushpoll_training.reports.protection import protections
 from hushpoll_training.runs.record import run_record

@@ -18,8 +18,8 @@ from hushpoll_training import (
     load_model,
     save_model,
 )
+from hushpoll_training.learner_registry import LEARNERS, create_learner
 from hushpoll_training.learners.learner import UnsoundModel
-from hushpoll_training.learners.registry import LEARNERS, create_learner
 from hushpoll_training.reports.card import MITIGATED, limits, model_card
 from hushpoll_training.reports.protection import protections
 from hushpoll_training.runs.record import run_record

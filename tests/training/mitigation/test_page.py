@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from hushpoll_client.cli.commands import COMMANDS, Group
-from hushpoll_training.learners.registry import LEARNERS
+from hushpoll_training.learner_registry import LEARNERS
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"-?\d+\.\d+")

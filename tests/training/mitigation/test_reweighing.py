@@ -6,7 +6,7 @@ import pytest
 from hushpoll_protocols import create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import indicators, perturb
-from hushpoll_training.mitigation.evidence import GroupEvidence
+from hushpoll_training.learners.evidence import GroupEvidence
 from hushpoll_training.mitigation.reweighing import LARGEST, Reweighing
 
 TWO = ((0,), (1,))

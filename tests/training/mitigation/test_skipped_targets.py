@@ -19,7 +19,7 @@ from hushpoll_training import (
     evaluate,
     fit_records,
 )
-from hushpoll_training.mitigation.evidence import SKIPPED, GroupEvidence
+from hushpoll_training.learners.evidence import SKIPPED, GroupEvidence
 from hushpoll_training.mitigation.rates import estimate_rates
 from hushpoll_training.mitigation.reweighing import Reweighing
 

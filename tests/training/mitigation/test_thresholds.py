@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from hushpoll_protocols import create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import indicators, perturb
-from hushpoll_training.mitigation.evidence import GroupEvidence
+from hushpoll_training.learners.evidence import GroupEvidence
 from hushpoll_training.mitigation.rates import estimate_rates
 from hushpoll_training.mitigation.report_law import ReportLaw
 from hushpoll_training.mitigation.thresholds import (

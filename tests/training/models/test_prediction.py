@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from hushpoll_training.evaluation.evaluation import evaluate
-from hushpoll_training.learners.learner import FitOptions
-from hushpoll_training.learners.lightgbm import LightGBM
-from hushpoll_training.models.model import fit_clear
-from hushpoll_training.models.prediction import (
+from hushpoll_training.evaluation.prediction import (
     Predictions,
     predict_rows,
     save_predictions,
     summary,
     write_predictions,
 )
+from hushpoll_training.learners.learner import FitOptions
+from hushpoll_training.learners.lightgbm import LightGBM
+from hushpoll_training.models.model import fit_clear
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_a_failed_write_leaves_the_old_file(model, people, tmp_path, monkeypatch
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hushpoll_training.models.prediction.write_predictions", full)
+    monkeypatch.setattr("hushpoll_training.evaluation.prediction.write_predictions", full)
     with pytest.raises(OSError, match="No space left"):
         save_predictions(found, path)
     assert path.read_text() == "old"

@@ -13,7 +13,7 @@ from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.lightgbm import LightGBM
 from hushpoll_training.models.model import fit_clear, fit_records
 from hushpoll_training.models.recipe import Recipe
-from hushpoll_training.models.saved import check_directory, load_model, save_model
+from hushpoll_training.runs.saved import check_directory, load_model, save_model
 
 PARAMETERS = {"n_estimators": 15, "min_child_samples": 30}
 RUN = {"seed": 3}

@@ -14,9 +14,9 @@ from hushpoll_training.cli.card import card
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.recipe import Recipe
-from hushpoll_training.models.saved import save_model
 from hushpoll_training.reports.card import model_card
 from hushpoll_training.reports.pages import card_page
+from hushpoll_training.runs.saved import save_model
 
 FEW = {"n_estimators": 8, "min_child_samples": 30}
 CLOCK = FixedClock("2026-01-02T03:04:05Z")

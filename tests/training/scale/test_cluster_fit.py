@@ -18,7 +18,7 @@ from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.cluster_fit import fit_parquet
 from hushpoll_training.models.model import fit_records
 from hushpoll_training.models.recipe import Recipe
-from hushpoll_training.models.saved import load_model, save_model
+from hushpoll_training.runs.saved import load_model, save_model
 from waiting import LONGEST_SECONDS
 
 # Of 20 seeds the spread may come out a quarter too small.

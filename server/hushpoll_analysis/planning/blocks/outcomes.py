@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.combination_sums import Sums
 from hushpoll_analysis.ordered.scales import scale_of
 from hushpoll_analysis.planning.blocks.follow_ups import (
     answers_of,
@@ -27,9 +28,8 @@ from hushpoll_analysis.planning.blocks.pairs import (
     association_power,
     ratios_power,
 )
-from hushpoll_analysis.planning.blocks.sums import (
+from hushpoll_analysis.planning.blocks.shares_of_sets import (
     Share,
-    Sums,
     share_width,
     shares_power,
     smallest_of_shares,
@@ -37,7 +37,7 @@ from hushpoll_analysis.planning.blocks.sums import (
 from hushpoll_analysis.planning.expected_estimates import smallest_found
 from hushpoll_analysis.planning.expected_means import Means
 from hushpoll_analysis.planning.goals import Kind, share_behind
-from hushpoll_analysis.planning.needed import POWER
+from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.combination_sums import Sums
 from hushpoll_analysis.planning.blocks.follow_ups import sizes_of
-from hushpoll_analysis.planning.blocks.sums import Sums
 from hushpoll_analysis.planning.expected_leads import SEED
 from hushpoll_analysis.relations import chi_square
 from hushpoll_analysis.relations.confidence_sets import Sets
-from hushpoll_analysis.verdicts.powers import seen_part
+from hushpoll_analysis.relations.powers import seen_part
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.marginals import UnevenSets

@@ -17,7 +17,7 @@ from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
 from hushpoll_training.encodings.registry import ENCODINGS
-from hushpoll_training.learners.registry import LEARNERS
+from hushpoll_training.learner_registry import LEARNERS
 from hushpoll_training.models.recipe import Recipe
 
 _KEYS: Final = (

@@ -8,7 +8,7 @@ from typing import Final
 
 from flask import request
 
-from hushpoll_analysis.planning.needed import N_MAX
+from hushpoll_analysis.verdicts.needed import N_MAX
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.dashboard.drafts.form import CHOICES, NUMBERS, TEXTS, Form
 from hushpoll_server.dashboard.drafts.pair_fields import PAIRS

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from hushpoll_analysis.planning.needed import N_MAX
+from hushpoll_analysis.verdicts.needed import N_MAX
 from hushpoll_server.body_size import BodySize
 from hushpoll_server.http.models.common import Answer, Name, Strict
 from hushpoll_server.http.models.plans import TogetherAnswer, VerdictAnswer

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from hushpoll_analysis.planning.goals import Kind
-from hushpoll_analysis.planning.needed import N_MAX
 from hushpoll_analysis.planning.verdicts import GOALS_MAX
 from hushpoll_analysis.shuffling.guarantee import DELTA
+from hushpoll_analysis.verdicts.needed import N_MAX
 from hushpoll_server.body_size import BodySize
 from hushpoll_server.http.models.common import Answer, Strict
 from hushpoll_shared.estimators import CONFIDENCES

@@ -24,7 +24,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.row_weights import RowWeights
-from hushpoll_analysis.frames.labelled_files import (
+from hushpoll_analysis.records.fields import fields_of
+from hushpoll_analysis.records.record_tables import reported, reported_type, schema_metadata
+from hushpoll_analysis.records.records import Records
+from hushpoll_analysis.survey_design.design import SurveyDesign
+from hushpoll_analysis.survey_design.labelled_files import (
     LABELLED,
     LabelledFormat,
     categories_in,
@@ -34,10 +38,6 @@ from hushpoll_analysis.frames.labelled_files import (
     is_code,
     write_labelled,
 )
-from hushpoll_analysis.frames.record_tables import reported, reported_type, schema_metadata
-from hushpoll_analysis.records.fields import fields_of
-from hushpoll_analysis.records.records import Records
-from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_analysis.survey_design.record_weights import (
     STRATUM,
     STRATUM_SIZE,

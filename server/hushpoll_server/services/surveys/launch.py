@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from hushpoll_analysis.auditing.power import LEVEL, AuditAssumptions, audit_powers
 from hushpoll_analysis.planning.asked_pairs import pair_outlooks
-from hushpoll_analysis.planning.needed import N_MAX, POWER
 from hushpoll_analysis.planning.planner import question_precision
-from hushpoll_analysis.planning.power import LEVEL, AuditAssumptions, audit_powers
 from hushpoll_analysis.records.answering import audited, require_answered
+from hushpoll_analysis.verdicts.needed import N_MAX, POWER
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.surveys.plans import Plans

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from hushpoll_analysis.planning.precision import protected_width, respondents_for_width
+from hushpoll_analysis.estimates.precision import protected_width, respondents_for_width
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.blocks import Block
 from hushpoll_shared.survey.domain_size import QUOTED_REPORTS, too_fine

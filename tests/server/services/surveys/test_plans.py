@@ -2,8 +2,8 @@
 
 import pytest
 
+from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.planning.goals import Goal
-from hushpoll_analysis.planning.power import AuditAssumptions
 from hushpoll_analysis.planning.verdicts import verdicts
 from hushpoll_server.services.surveys import turns
 from hushpoll_shared import Manifest

@@ -36,7 +36,7 @@ from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_training.data.target import with_missing
-from hushpoll_training.mitigation.grouping import Grouping, Groups
+from hushpoll_training.learners.grouping import Grouping, Groups
 
 Array: TypeAlias = npt.NDArray[np.float64]
 SKIPPED: Final = -1
@@ -111,7 +111,7 @@ class GroupEvidence:
         The protocol; None for answers in clear.
     groups : tuple of tuples of int
         Codes in [0, k) of each group, no code twice; at least one group. With further attributes,
-        codes of combinations; see :mod:`hushpoll_training.mitigation.grouping`.
+        codes of combinations; see :mod:`hushpoll_training.learners.grouping`.
     label_p, label_q : float
         Chance that a reported label is the truth, and a given other one, among the reports of
         answers by people who answered; 1 and 0 in clear.

@@ -2,7 +2,7 @@
 
 An audit finds a gap if it can conclude and its set leaves out what would be fair. How often it does
 is counted over surveys drawn from the law of a population and of the protocols, by the audit's own
-rule (:mod:`hushpoll_analysis.planning.expected_audits`). The planner shows this power before a
+rule (:mod:`hushpoll_analysis.auditing.expected_audits`). The planner shows this power before a
 survey begins. The outlook stands beside each result and decides nothing: whether there is a
 conclusion follows from the confidence set alone.
 
@@ -24,10 +24,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.auditing.expected_audits import concludes, finds, share_of_surveys
 from hushpoll_analysis.auditing.moments import Moments
-from hushpoll_analysis.planning.expected_audits import concludes, finds, share_of_surveys
-from hushpoll_analysis.planning.needed import POWER
 from hushpoll_analysis.records.answering import audited, of_respondents
+from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import METRICS, Rate
 from hushpoll_shared.survey.published import Published

@@ -21,8 +21,8 @@ from hushpoll_training.data.target import Target
 from hushpoll_training.encodings.encoding import Features
 from hushpoll_training.encodings.registry import create_encoding
 from hushpoll_training.evaluation.documents import RunRecord
+from hushpoll_training.learner_registry import DEFAULT, LEARNERS, create_learner
 from hushpoll_training.learners.learner import Learner, UnsoundModel
-from hushpoll_training.learners.registry import DEFAULT, LEARNERS, create_learner
 from hushpoll_training.models.model import Model
 from hushpoll_training.reports.pages import card_page
 

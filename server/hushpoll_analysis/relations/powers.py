@@ -14,10 +14,10 @@ from functools import lru_cache
 import numpy as np
 
 from hushpoll_analysis.estimates.tables import common_block
-from hushpoll_analysis.planning.needed import POWER
+from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.records.laws import cells_of, law_of
 from hushpoll_analysis.relations import chi_square
-from hushpoll_analysis.relations.weight_covariances import WeightCovariances
+from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols.estimation.marginals import AnyLaw, UnevenSets
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_shared.querying.verdict import Reach

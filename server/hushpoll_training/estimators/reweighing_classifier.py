@@ -12,9 +12,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hushpoll_protocols import FrequencyOracle
-from hushpoll_training.mitigation.estimator import GroupAware
-from hushpoll_training.mitigation.evidence import SKIPPED
-from hushpoll_training.mitigation.grouping import Groups
+from hushpoll_training.estimators.estimator import GroupAware
+from hushpoll_training.learners.evidence import SKIPPED
+from hushpoll_training.learners.grouping import Groups
 from hushpoll_training.mitigation.reweighing import Reweighing, RowWeights
 
 

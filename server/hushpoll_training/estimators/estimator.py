@@ -25,14 +25,14 @@ from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import Target
-from hushpoll_training.encodings.record_encoder import RecordEncoder
-from hushpoll_training.mitigation.evidence import (
+from hushpoll_training.estimators.record_encoder import RecordEncoder
+from hushpoll_training.learners.evidence import (
     SKIPPED,
     GroupEvidence,
     Reports,
     check_groups,
 )
-from hushpoll_training.mitigation.grouping import DECLARED, Grouping, Groups, crossed
+from hushpoll_training.learners.grouping import DECLARED, Grouping, Groups, crossed
 from hushpoll_training.mitigation.records import compared_attributes, compared_groups
 
 Indicators = npt.NDArray[np.uint8]

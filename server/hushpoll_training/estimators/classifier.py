@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.data.target import THRESHOLD, Target, corrected
-from hushpoll_training.encodings.record_encoder import RecordEncoder
+from hushpoll_training.estimators.record_encoder import RecordEncoder
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import SEEDS, FitOptions
 from hushpoll_training.learners.lightgbm import LightGBM, Trees

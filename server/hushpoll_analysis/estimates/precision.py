@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.planning.blocks.sums import variance_coefficients as of_sets
+from hushpoll_analysis.estimates.combination_sums import variance_coefficients as of_sets
 from hushpoll_analysis.records.laws import law_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile

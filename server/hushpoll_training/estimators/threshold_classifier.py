@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_training.estimators.estimator import GroupAware
+from hushpoll_training.learners.evidence import SKIPPED, Array, GroupEvidence, row_products
+from hushpoll_training.learners.grouping import Groups
 from hushpoll_training.mitigation.coins import KEY_BYTES, row_coins
-from hushpoll_training.mitigation.estimator import GroupAware
-from hushpoll_training.mitigation.evidence import SKIPPED, Array, GroupEvidence, row_products
-from hushpoll_training.mitigation.grouping import Groups
 from hushpoll_training.mitigation.rates import estimate_rates
 from hushpoll_training.mitigation.report_law import CrossedLaw, ReportLaw
 from hushpoll_training.mitigation.thresholds import check_criterion, disparities, threshold_rule
