@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from hushpoll_client.analyst.calls import version_path
 from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS, JobCalls, OnLook
+from hushpoll_shared.qualifying.domains import Where
 from hushpoll_shared.queries.changes import Change
 from hushpoll_shared.queries.conditional_shares import ConditionalShares
 from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.queries.independence import Independence
 from hushpoll_shared.queries.simultaneous_estimates import Simultaneous
-from hushpoll_shared.querying.domains import Where
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 
 

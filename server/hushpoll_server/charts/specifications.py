@@ -34,7 +34,7 @@ from hushpoll_server.charts.standing_alone import (
     with_words,
 )
 from hushpoll_server.translations.speech import in_marks, percent_sign, say
-from hushpoll_shared.querying.possible import SHARES, Possible, cut_ends
+from hushpoll_shared.qualifying.possible import SHARES, Possible, cut_ends
 
 MOST_ROWS: Final = 50
 MOST_CELLS_A_SIDE: Final = 30

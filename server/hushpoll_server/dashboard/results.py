@@ -72,16 +72,16 @@ from hushpoll_server.reports.summaries import UNKNOWN, beside_shares
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
+from hushpoll_shared.qualifying.possible import CUT, Ends, cut_words
+from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.cross_tables import cells_section
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.independence import Independence, OutcomeOfTest
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.querying.documents import to_json
-from hushpoll_shared.querying.possible import CUT, Ends, cut_words
 from hushpoll_shared.querying.result import Result, Section
 from hushpoll_shared.querying.table import table_of_result
-from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.survey.option_texts import options_of
 from hushpoll_shared.survey.published import Published

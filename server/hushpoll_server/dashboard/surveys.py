@@ -30,9 +30,9 @@ from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.findings import Finding, findings_of
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.qualifying.domains import where_words
 from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
-from hushpoll_shared.querying.domains import where_words
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.survey.published import Published

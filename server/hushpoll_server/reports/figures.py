@@ -31,7 +31,7 @@ from hushpoll_server.reports.wording import SurveyWords
 from hushpoll_server.translations.speech import say, speaking
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.group_metrics import METRICS
-from hushpoll_shared.querying.verdict import part_is_noisy
+from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.statistics import table_of

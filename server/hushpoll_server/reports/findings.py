@@ -15,11 +15,11 @@ from hushpoll_server.charts.figures import (
 from hushpoll_server.charts.rows import Share
 from hushpoll_server.reports.headlines import TOO_NOISY
 from hushpoll_server.reports.summaries import UNKNOWN
+from hushpoll_shared.qualifying.possible import SHARES, Possible, cut_ends
+from hushpoll_shared.qualifying.verdict import INFORMATIVE
 from hushpoll_shared.queries.estimates import AttributeEstimates, EstimatedShares
 from hushpoll_shared.queries.ordered_answers import OrderedSummary
-from hushpoll_shared.querying.possible import SHARES, Possible, cut_ends
-from hushpoll_shared.querying.rows import CategoryEstimate, ends_of
-from hushpoll_shared.querying.verdict import INFORMATIVE
+from hushpoll_shared.queries.parts.rows import CategoryEstimate, ends_of
 from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.option_texts import asked_text

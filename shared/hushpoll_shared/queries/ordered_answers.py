@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
 
-from hushpoll_shared.querying.possible import DIFFERENCES, SHARES, Possible
-from hushpoll_shared.querying.query import Query, Spelling, asked, confidence, simultaneous
-from hushpoll_shared.querying.result import Line, Result, Section, Shown, Tells, told
-from hushpoll_shared.querying.rows import (
+from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES, Possible
+from hushpoll_shared.qualifying.telling import Tells
+from hushpoll_shared.qualifying.verdict import Reach, half_width
+from hushpoll_shared.queries.parts.rows import (
     ESTIMATE,
     HOW_TO_READ,
     UNKNOWN,
@@ -21,10 +21,11 @@ from hushpoll_shared.querying.rows import (
     says_nothing,
     spelled_scale,
 )
-from hushpoll_shared.querying.rows import (
+from hushpoll_shared.queries.parts.rows import (
     Score as ScoreRow,
 )
-from hushpoll_shared.querying.verdict import Reach, half_width
+from hushpoll_shared.querying.query import Query, Spelling, asked, confidence, simultaneous
+from hushpoll_shared.querying.result import Line, Result, Section, Shown, told
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score, parse_quantiles, parse_scores, spelled_scores
 

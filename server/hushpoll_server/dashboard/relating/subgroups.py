@@ -15,12 +15,12 @@ from hushpoll_server.dashboard.surveys import answered, may_export
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import UNBIASED
+from hushpoll_shared.qualifying.possible import Ends
+from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.estimates import Estimates
-from hushpoll_shared.querying.possible import Ends
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.registry import query_that_serves
 from hushpoll_shared.querying.table import table_of_result
-from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
 

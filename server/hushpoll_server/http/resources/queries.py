@@ -14,9 +14,9 @@ from hushpoll_server.http.models.tidy import TidyAnswer, TidyQuery
 from hushpoll_server.http.openapi import BEARER, Routes, problems
 from hushpoll_server.http.schemas import answer_of, parameters_of
 from hushpoll_server.http.tables import answer_in_form, result_answer
-from hushpoll_shared.querying.domains import where_words
+from hushpoll_shared.qualifying.domains import where_words
 from hushpoll_shared.querying.query import Query
-from hushpoll_shared.querying.tidy import tidy_table
+from hushpoll_shared.tidying.results import tidy_table
 
 api = Routes(
     "queries",
