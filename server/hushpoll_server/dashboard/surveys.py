@@ -188,6 +188,14 @@ def _findings(row: VersionRow) -> tuple[EstimatedShares | None, tuple[Finding, .
     return shares, findings_of(published, shares, means)
 
 
+def nothing_yet(template: str, frame: Mapping[str, object], refusal: Refused) -> Response:
+    """Return the page of a result that there is none of yet; raises any other refusal."""
+    if refusal.code not in NOTHING_YET:
+        raise refusal
+    nothing = {"refusal": refusal, "withheld": None, "table": None, "answer": None}
+    return page(template, **frame, **nothing)
+
+
 def _look_again(overview: Mapping[str, Any]) -> int | None:
     """Return in how many seconds the page looks for new reports; None where none can be seen."""
     live = overview["release"] == IMMEDIATE and overview["state"] in ("open", "closing")

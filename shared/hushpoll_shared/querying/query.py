@@ -17,7 +17,7 @@ from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.qualifying.domains import FORM, Where, read_where, spelled_where
 from hushpoll_shared.querying.documents import alternatives, words_of
 from hushpoll_shared.querying.result import Result
-from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
+from hushpoll_shared.reading.bounded_numbers import read_bounded
 from hushpoll_shared.spelling.text import show
 
 R = TypeVar("R", bound=Result)
@@ -141,17 +141,8 @@ class Parameter:
             return choices[text]
         if self.kind is str:
             return text
-        try:
-            number = parse_whole(text) if self.kind is int else parse_number(text)
-        except ValueError as error:
-            raise InvalidParameter(f"{self.name}: {error}", field=self.name) from None
-        if self.least is not None and number < self.least:
-            raise self._refused(text, f"give at least {self.least:g}")
-        if self.most is not None and number > self.most:
-            raise self._refused(text, f"give at most {self.most:g}")
-        if self.above is not None and number <= self.above:
-            raise self._refused(text, f"give more than {self.above:g}")
-        return number
+        bounds = {"least": self.least, "most": self.most, "above": self.above}
+        return read_bounded(text, self.name, whole=self.kind is int, **bounds)
 
     def _refused(self, text: str, remedy: str) -> InvalidParameter:
         return InvalidParameter(f"{self.name} is {show(text)}; {remedy}", field=self.name)
@@ -305,7 +296,8 @@ def _parameters(query: type) -> tuple[Parameter, ...]:
 
 
 def _parameter(declared: Field[Any], hint: Any) -> Parameter:
-    said, kind = declared.metadata["parameter"], alternatives(hint)[0][0]
+    said: Parameter = declared.metadata["parameter"]
+    kind = alternatives(hint)[0][0]
     return replace(
         said,
         name=declared.name,

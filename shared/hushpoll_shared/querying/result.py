@@ -195,11 +195,8 @@ class Result:
         KeyError, TypeError, ValueError
             If it is no such document.
         """
-        about: OfRelease | OfFile | None = None
-        if "release" in document:
-            about = OfRelease(**read_members(OfRelease, document))
-        elif "survey" in document:
-            about = OfFile(**read_members(OfFile, document))
+        kind: type[OfRelease | OfFile] = OfRelease if "release" in document else OfFile
+        about = kind(**read_members(kind, document)) if "survey" in document else None
         where = checked_where(document["where"]) if "where" in document else None
         return cls(about=about, where=where, **read_members(cls, document, "about", "where"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from hushpoll_shared.qualifying.possible import CUT, Possible, cut_row
 from hushpoll_shared.querying.result import Line, Result, Section
@@ -92,7 +93,8 @@ def _lines(section: Section, lines: Sequence[Line]) -> Iterator[tuple[str, ...]]
         if not line.words and hasattr(line.row, "frequency")
     ]
     top = top_rows(shares, "frequency")
-    for line in [share["line"] for share in top.rows] if shares else lines:
+    kept: Iterable[Any] = [share["line"] for share in top.rows] if shares else lines
+    for line in kept:
         own = (str(getattr(line.row, one)) for one in section.words.values())
         yield (*(line.words or own), *(column.cell(line.row) for column in section.shown))
     if top.left:

@@ -12,7 +12,7 @@ from hushpoll_shared.qualifying.domains import COLUMN, where_words
 from hushpoll_shared.qualifying.verdict import INFORMATIVE, TOO_NOISY
 from hushpoll_shared.querying.documents import alternatives
 from hushpoll_shared.querying.result import Result, Section
-from hushpoll_shared.tables.result_table import Column, Kind, ResultTable
+from hushpoll_shared.tables.result_table import Column, Kind, ResultTable, in_words
 
 _KINDS: Final[Mapping[Any, Kind]] = {float: "number", int: "whole number"}
 _VALUE: Final = "value"
@@ -51,14 +51,10 @@ def _entries(result: Result, section: Section, names: Sequence[str]) -> Iterator
     wanted = {**{name: name for name in names}, **section.labels}
     for line in section.lines():
         kind: Any = type(line.row)
-        cells = _cells(kind)
-        found = {name: _cell(cells[one](line.row)) for name, one in wanted.items() if one in cells}
-        says = TOO_NOISY if result.too_noisy(section.part_of(line.row)) else INFORMATIVE
+        take, row = _cells(kind), line.row
+        found = {name: in_words(take[one](row)) for name, one in wanted.items() if one in take}
+        says = TOO_NOISY if result.too_noisy(section.part_of(row)) else INFORMATIVE
         yield {**empty, **found, **line.labels, _VERDICT: says}
-
-
-def _cell(value: Any) -> Any:
-    return ("yes" if value else "no") if isinstance(value, bool) else value
 
 
 @cache

@@ -12,7 +12,7 @@ from hushpoll_shared.querying.registry import all_queries, query_at
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.tables.result_table import ResultTable
+from hushpoll_shared.tables.result_table import ResultTable, in_words
 from hushpoll_shared.tidying.rows import TIDY, tidy_rows
 
 MOST_ASKED: Final = 200
@@ -65,9 +65,8 @@ class TidyResults:
 
 
 def _word(value: object) -> str | int | float:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return value if isinstance(value, int | float) else str(value)
+    told = in_words(value)
+    return told if isinstance(told, int | float) else str(told)
 
 
 def tidy_table(answer: Mapping[str, Any]) -> ResultTable:

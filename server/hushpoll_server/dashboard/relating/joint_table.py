@@ -15,9 +15,9 @@ from hushpoll_server.charts.specifications import (
     as_too_noisy,
     cross_table_chart,
 )
+from hushpoll_server.dashboard.cross_tables import grid
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import choice, dashboard, member, page, private
-from hushpoll_server.dashboard.results import grid
 from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
