@@ -29,10 +29,8 @@ from hushpoll_shared.querying.result import Line, Result, Section, Shown, told
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score, parse_quantiles, parse_scores, spelled_scores
 
-SCORES: Final = Spelling(lambda text, _: parse_scores(text), spelled_scores, "SCORE,SCORE...")
-QUANTILES: Final = Spelling(
-    lambda text, _: parse_quantiles(text), spelled_scores, "Q,Q...", longest=200
-)
+SCORES: Final = Spelling(parse_scores, spelled_scores, "SCORE,SCORE...")
+QUANTILES: Final = Spelling(parse_quantiles, spelled_scores, "Q,Q...", longest=200)
 StatisticName = Literal["mean", "least", "greatest", "at_least", "nps"]
 STATISTICS: Final[tuple[StatisticName, ...]] = ("mean", "least", "greatest", "at_least", "nps")
 """Members of a summary that are estimates, in the order in which they are shown."""

@@ -34,9 +34,7 @@ def _spelled(scores: Mapping[str, Sequence[Score]]) -> str:
 
 
 NAMES: Final = Spelling(lambda text, _: tuple(text.split(",")), ",".join, "NAME", joiner=",")
-SCORES_OF: Final = Spelling(
-    lambda text, _: parse_scores_of(text), _spelled, "NAME=SCORE,SCORE...", joiner=";"
-)
+SCORES_OF: Final = Spelling(parse_scores_of, _spelled, "NAME=SCORE,SCORE...", joiner=";")
 MEANS: Final = (
     Shown("mean", ESTIMATE[0].cell),
     ESTIMATE[1],

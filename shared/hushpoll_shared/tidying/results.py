@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
+from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.registry import all_queries, query_at
 from hushpoll_shared.querying.result import Result
@@ -46,8 +47,9 @@ class TidyResults:
         methods: JsonMembers = {}
         for address, result in self.results:
             told = result.about_and_how()
-            first = {name: told.get(name) for name in _OF_THE_SURVEY if about.get(name) is None}
-            about |= first
+            for name in _OF_THE_SURVEY:
+                if about.get(name) is None:
+                    about[name] = to_json(told.get(name))
             for name, value in told.items():
                 if name not in _OF_THE_SURVEY and value is not None:
                     methods[f"{address}: {name}"] = _word(value)

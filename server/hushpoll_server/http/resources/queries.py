@@ -67,7 +67,7 @@ def _add_route(kind: type[Query[Any]]) -> None:
         other = given.get("since_survey") or path.name
         current_grant().require_survey(other)
         row = parts.surveys.version(path.name, path.version)
-        before = parts.surveys.version(other, given["since_version"]) if kind.compares else None
+        before = parts.surveys.compared(other, given["since_version"]) if kind.compares else None
         asked = kind.read(given)
         result = parts.analysis.result(row, asked, before, may_export=True)
         domain = None if asked.where is None else where_words(asked.where)

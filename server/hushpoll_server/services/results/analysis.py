@@ -242,7 +242,7 @@ class Analysis:
                 other = spelled.get("since_survey", row.name)
                 version = int(spelled["since_version"])
                 require(other, version)
-                before = self._surveys.version(other, version)
+                before = self._surveys.compared(other, version)
             allowed = may_export(row, before)
             found: Result = self.result(row, query, before, may_export=allowed)
             return found
