@@ -196,7 +196,7 @@ def nothing_yet(template: str, frame: Mapping[str, object], refusal: Refused) ->
     return page(template, **frame, **nothing)
 
 
-def _look_again(overview: Mapping[str, Any]) -> int | None:
+def _look_again(overview: Mapping[str, object]) -> int | None:
     """Return in how many seconds the page looks for new reports; None where none can be seen."""
     live = overview["release"] == IMMEDIATE and overview["state"] in ("open", "closing")
     return LOOK_AGAIN_SECONDS if live else None

@@ -90,7 +90,7 @@ class Figure:
         return json.dumps(alone(self.chart), indent=1).encode() + b"\n"
 
 
-def figures_of(basis: Basis, results: Mapping[str, Any], draw: Draw) -> list[Figure]:
+def figures_of(basis: Basis, results: Mapping[str, object], draw: Draw) -> list[Figure]:
     """Return the figures of a report: of its questions, cross-tables, audits and other results.
 
     Parameters

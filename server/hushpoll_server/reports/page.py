@@ -65,7 +65,7 @@ _RELEASES: Final = {
 
 def page_of(
     basis: Basis,
-    results: Mapping[str, Any],
+    results: Mapping[str, object],
     figures: Sequence[Figure],
     *,
     for_print: bool = False,

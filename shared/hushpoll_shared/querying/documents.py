@@ -50,7 +50,7 @@ def _written(kind: type) -> tuple[tuple[str, ...], Callable[[Any], Any], tuple[s
     return names, taken if len(names) > 1 else lambda value: (taken(value),), others
 
 
-def read_members(kind: type, document: Mapping[str, Any], *without: str) -> dict[str, Any]:
+def read_members(kind: type, document: Mapping[str, object], *without: str) -> dict[str, Any]:
     """Return the fields of a dataclass, but for some, from the members of a document.
 
     A member whose field has a default may be missing: results that were kept before have none.

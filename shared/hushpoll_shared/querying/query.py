@@ -229,7 +229,7 @@ class Query(Generic[R]):
         return _parameters(kind)
 
     @classmethod
-    def read(cls, given: Mapping[str, Any]) -> Self:
+    def read(cls, given: Mapping[str, object]) -> Self:
         """Return the query of parameters, lists and mappings still as texts; None is the default.
 
         Raises
@@ -282,7 +282,7 @@ class Query(Generic[R]):
         }
 
     @classmethod
-    def result_of(cls, document: Mapping[str, Any]) -> R:
+    def result_of(cls, document: Mapping[str, object]) -> R:
         """Return the result that is in a document; raises as `Result.read`."""
         found: R = cls.result_type.read(document)  # type: ignore[assignment]  # Query[R] said so
         return found

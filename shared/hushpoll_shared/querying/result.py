@@ -187,7 +187,7 @@ class Result:
         return {**self._about(), **members}
 
     @classmethod
-    def read(cls, document: Mapping[str, Any]) -> Self:
+    def read(cls, document: Mapping[str, object]) -> Self:
         """Return the result that a document has.
 
         Raises
@@ -200,10 +200,10 @@ class Result:
         where = checked_where(document["where"]) if "where" in document else None
         return cls(about=about, where=where, **read_members(cls, document, "about", "where"))
 
-    def _about(self) -> dict[str, Any]:
+    def _about(self) -> dict[str, object]:
         return {} if self.about is None else dict(to_json(self.about))
 
-    def _named(self, *names: str) -> dict[str, Any]:
+    def _named(self, *names: str) -> dict[str, object]:
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
     def about_and_how(self) -> dict[str, object]:
@@ -216,7 +216,7 @@ class Result:
             **self._named("n"),
             COLUMN: None if self.where is None else where_words(self.where),
             "pending": about.get("pending"),
-            **{f"file: {name}": value for name, value in about.get("inputs", {}).items()},
+            **{f"file: {name}": value for name, value in getattr(self.about, "inputs", {}).items()},
             **self._named("confidence", "simultaneous", "estimator", "method", "alpha", "rate"),
             **self.methods(),
             "small groups": None if self.small_groups is None else " ".join(self.small_groups),

@@ -15,7 +15,7 @@ from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.shown import ShownSection, cut_notes, shown_sections
 
 
-def text_of_query(query: type[Query[Any]]) -> Callable[[Mapping[str, Any]], str]:
+def text_of_query(query: type[Query[Any]]) -> Callable[[Mapping[str, object]], str]:
     """Return what makes lines of text of the JSON of a query's result; it raises as `read`."""
     return lambda document: text_of_result(query.result_of(document))
 

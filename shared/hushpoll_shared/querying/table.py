@@ -45,7 +45,7 @@ def table_of_result(result: Result) -> ResultTable:
     return ResultTable.of(result.title, tuple(columns), entries, result.about_and_how())
 
 
-def _entries(result: Result, section: Section, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _entries(result: Result, section: Section, names: Sequence[str]) -> Iterator[dict[str, object]]:
     where = None if result.where is None else where_words(result.where)
     empty = {**dict.fromkeys(names), **section.fixed, COLUMN: where}
     wanted = {**{name: name for name in names}, **section.labels}

@@ -36,7 +36,7 @@ def shares_in_groups(
     return query
 
 
-def table_among(document: Mapping[str, Any]) -> ResultTable:
+def table_among(document: Mapping[str, object]) -> ResultTable:
     """Return the table of their JSON form."""
     return table_of_result(query_that_serves(SHARES_IN_GROUPS).result_of(document))
 
