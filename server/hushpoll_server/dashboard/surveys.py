@@ -188,12 +188,11 @@ def _findings(row: VersionRow) -> tuple[EstimatedShares | None, tuple[Finding, .
     return shares, findings_of(published, shares, means)
 
 
-def nothing_yet(template: str, frame: Mapping[str, object], refusal: Refused) -> Response:
+def nothing_yet(template: str, frame: dict[str, Any], refusal: Refused) -> Response:
     """Return the page of a result that there is none of yet; raises any other refusal."""
     if refusal.code not in NOTHING_YET:
         raise refusal
-    nothing = {"refusal": refusal, "withheld": None, "table": None, "answer": None}
-    return page(template, **frame, **nothing)
+    return page(template, **frame, refusal=refusal, withheld=None, table=None, answer=None)
 
 
 def _look_again(overview: Mapping[str, object]) -> int | None:
