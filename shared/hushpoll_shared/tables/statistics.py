@@ -73,16 +73,6 @@ def _joint_table(answer: Answer) -> ResultTable:
     return ResultTable.of("joint table", shape, entries, about)
 
 
-_SIDES: Final = ("before", "after", "difference")
-_OF_A_SIDE: Final = (*_INTERVAL, *columns(bound="text"))
-
-
-_TEST: Final = columns(a="text", b="text", statistic="number", degrees="whole", p_value="number")
-
-
-_STATISTICS: Final = ("mean", "least", "greatest", "at_least", "nps")
-
-
 _SECTIONS: Final = {"metrics": "metric", "rates": "rate", "shares": "share"}
 
 
