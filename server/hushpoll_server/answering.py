@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.errors import Refused
@@ -51,7 +51,7 @@ class Answer(NamedTuple):
 
 
 def json_answer(
-    body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None
+    body: Mapping[str, object], status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Answer:
     """Render a body as JSON."""
     return Answer(

@@ -9,9 +9,9 @@ from dataclasses import fields, is_dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Literal, Self, get_args, get_origin, get_type_hints
 
+from hushpoll_shared.qualifying.subject import OfRelease
 from hushpoll_shared.querying.documents import alternatives
 from hushpoll_shared.querying.registry import all_queries
-from hushpoll_shared.querying.result import OfRelease
 
 # Escape sequences that set a window's title and clear the screen; a carriage return and a line of
 # its own; C1; an override; a blank without width; a filler; rich's markup and an emoji code; NUL.

@@ -61,7 +61,7 @@ ITS_OWN = {
     "server/hushpoll_analysis/results.py",
 }
 PUBLIC = {
-    "client/hushpoll_client/analyst/relations.py",  # the method of `AnalystClient`
+    "client/hushpoll_client/analyst/statistics.py",  # the method of `AnalystClient`
     "server/hushpoll_analysis/__init__.py",  # the function of Python
 }
 

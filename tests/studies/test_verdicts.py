@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from hushpoll_shared.querying.verdict import INFORMATIVE, TOO_NOISY
+from hushpoll_shared.qualifying.verdict import INFORMATIVE, TOO_NOISY
 from studies import verdicts
 
 TURNS = {INFORMATIVE: TOO_NOISY, TOO_NOISY: INFORMATIVE}

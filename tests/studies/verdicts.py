@@ -23,18 +23,18 @@ from hushpoll_analysis.results import result_of
 from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols.kernels import indicators, perturb
 from hushpoll_shared import Manifest
-from hushpoll_shared.queries.conditional_shares import ConditionalShares
-from hushpoll_shared.queries.cross_tables import CrossTable
-from hushpoll_shared.queries.independence import Independence
-from hushpoll_shared.queries.ordered_answers import Ordered
-from hushpoll_shared.querying.query import Query
-from hushpoll_shared.querying.verdict import (
+from hushpoll_shared.qualifying.verdict import (
     DIFFERENCE,
     INFORMATIVE,
     TOO_NOISY,
     Says,
     share_tells,
 )
+from hushpoll_shared.queries.conditional_shares import ConditionalShares
+from hushpoll_shared.queries.cross_tables import CrossTable
+from hushpoll_shared.queries.independence import Independence
+from hushpoll_shared.queries.ordered_answers import Ordered
+from hushpoll_shared.querying.query import Query
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 from studies.command import study_command

@@ -9,11 +9,10 @@ from hushpoll_client.analyst.audits import AuditCalls
 from hushpoll_client.analyst.drafts import DraftCalls
 from hushpoll_client.analyst.jobs import JobCalls
 from hushpoll_client.analyst.models import ModelCalls
-from hushpoll_client.analyst.ordered import OrderedCalls
 from hushpoll_client.analyst.regressions import RegressionCalls
-from hushpoll_client.analyst.relations import RelationCalls
 from hushpoll_client.analyst.reports import ReportCalls
 from hushpoll_client.analyst.results import ResultCalls
+from hushpoll_client.analyst.statistics import StatisticCalls
 from hushpoll_client.analyst.surveys import SurveyCalls, TokenCalls
 
 
@@ -22,8 +21,7 @@ class AnalystClient(
     DraftCalls,
     TokenCalls,
     ResultCalls,
-    RelationCalls,
-    OrderedCalls,
+    StatisticCalls,
     ReportCalls,
     JobCalls,
     ModelCalls,

@@ -14,9 +14,9 @@ from hushpoll_client.analyst.calls import (
     unexpected,
     version_path,
 )
+from hushpoll_shared.qualifying.domains import Where
 from hushpoll_shared.queries.cross_tables import CrossTable
 from hushpoll_shared.queries.estimates import Estimates
-from hushpoll_shared.querying.domains import Where
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
@@ -125,7 +125,7 @@ class ResultCalls(Calls):
         -------
         dict
             ``rows``, ``methods`` and ``left_out``;
-            :func:`hushpoll_shared.querying.tidy.tidy_table` makes a table of it.
+            :func:`hushpoll_shared.tidying.results.tidy_table` makes a table of it.
         """
         addresses = [one if isinstance(one, str) else one.address() for one in queries]
         params = {"queries": " ".join(addresses)} if addresses else None

@@ -16,7 +16,7 @@ predicted positive there, but the share of them that is right is smaller by the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Final
@@ -25,7 +25,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.expected_audits import concludes, finds, share_of_surveys
-from hushpoll_analysis.auditing.moments import Moments
 from hushpoll_analysis.records.answering import audited, of_respondents
 from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols.errors import InvalidParameter
@@ -199,8 +198,6 @@ SURVEYS: Final = 500
 SMALLEST_GAP: Final = 1e-4
 PRECISION: Final = 0.05
 """Relative, of the smallest difference that is found."""
-
-Rule = Callable[[Moments, str, float], npt.NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from hushpoll_shared.cli.terminal import (
     waiting,
 )
 from hushpoll_shared.group_metrics import DIFFERENCES, METRICS
-from hushpoll_shared.querying.verdict import share_tells
+from hushpoll_shared.qualifying.verdict import share_tells
 from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.tables.plans import comparison_table, verdicts_table
 

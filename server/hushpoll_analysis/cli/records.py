@@ -27,9 +27,9 @@ from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
 from hushpoll_shared.queries.estimates import Estimates as Query
 from hushpoll_shared.querying.query import Query as AnyQuery
 from hushpoll_shared.querying.result import Result
-from hushpoll_shared.querying.tidy import tidy_results
 from hushpoll_shared.survey.option_texts import named_attributes
 from hushpoll_shared.tables.guarantee import guarantee
+from hushpoll_shared.tidying.results import tidy_results
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 SINCE = click.option(

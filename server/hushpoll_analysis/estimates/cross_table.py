@@ -22,9 +22,9 @@ from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import foreseen
+from hushpoll_shared.qualifying.verdict import Reach, Verdict
 from hushpoll_shared.queries.cross_tables import Cell, JointShares, reach_of_cells
 from hushpoll_shared.queries.cross_tables import CrossTable as Query
-from hushpoll_shared.querying.verdict import Reach, Verdict
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers
 

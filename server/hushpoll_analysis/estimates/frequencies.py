@@ -32,12 +32,12 @@ from hushpoll_analysis.verdicts.judging import verdict_of
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import UNBIASED
+from hushpoll_shared.qualifying.verdict import Reach, Verdict, reach_of_share
 from hushpoll_shared.queries.estimates import AttributeEstimates as AttributeRow
 from hushpoll_shared.queries.estimates import EstimatedShares, OptionOf
 from hushpoll_shared.queries.estimates import Estimates as Query
+from hushpoll_shared.queries.parts.rows import CategoryEstimate
 from hushpoll_shared.querying.documents import to_json
-from hushpoll_shared.querying.rows import CategoryEstimate
-from hushpoll_shared.querying.verdict import Reach, Verdict, reach_of_share
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.option_texts import epsilon_of_options, named_attributes, text_of

@@ -43,8 +43,8 @@ import numpy.typing as npt
 
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.queries.parts.rows import Poisoning
 from hushpoll_shared.querying.documents import to_json
-from hushpoll_shared.querying.rows import Poisoning
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.draws import Draw

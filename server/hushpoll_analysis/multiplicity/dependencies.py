@@ -26,10 +26,10 @@ from hushpoll_analysis.relations.reference_distribution import TABLES
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import foreseen
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.qualifying.verdict import Reach, Verdict
 from hushpoll_shared.queries.dependencies import Dependencies as Query
 from hushpoll_shared.queries.dependencies import OutcomesOfTests, PairTest
 from hushpoll_shared.queries.independence import Independence
-from hushpoll_shared.querying.verdict import Reach, Verdict
 from hushpoll_shared.survey.published import Published
 
 RATE = 0.05

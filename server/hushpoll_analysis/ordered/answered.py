@@ -24,11 +24,11 @@ from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import verdict_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.queries.answered_shares import Answered as Query
 from hushpoll_shared.queries.answered_shares import AnsweredAttribute as AttributeRow
 from hushpoll_shared.queries.answered_shares import AnsweredCategory, SharesOfAnswered
 from hushpoll_shared.querying.documents import to_json
-from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.attributes import PublishedAttribute

@@ -21,7 +21,7 @@ from hushpoll_analysis.ordered.summary import answers_of
 from hushpoll_analysis.records.source import Source
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_protocols.estimation.frequencies import normal_quantile
-from hushpoll_shared.querying.verdict import share_tells
+from hushpoll_shared.qualifying.verdict import share_tells
 from hushpoll_shared.survey.attributes import PublishedAttribute
 
 Mask = npt.NDArray[np.bool_]

@@ -35,10 +35,10 @@ from hushpoll_analysis.relations.changes import (
 )
 from hushpoll_analysis.verdicts.judging import judged
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.queries.ordered_answers import StatisticName
 from hushpoll_shared.queries.ordered_changes import ChangeOfStatistics, ScaledWave, StatisticChange
 from hushpoll_shared.queries.ordered_changes import OrderedChange as Query
-from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import DIFFERENCES_HOLD_TOGETHER, how_to_read
 from hushpoll_shared.spelling.scores import Score
 from hushpoll_shared.survey.published import Published

@@ -9,10 +9,10 @@ from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.ordered.quantiles import Interpolation, Quantile
 from hushpoll_analysis.ordered.scales import Scale
 from hushpoll_analysis.ordered.statistics import NAMES, Bounded
+from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.queries.ordered_answers import GroupDifference as DifferenceRow
 from hushpoll_shared.queries.ordered_answers import GroupSummary as SummaryRow
 from hushpoll_shared.queries.ordered_answers import OrderedSummary as Summary
-from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import HOLD_TOGETHER, how_to_read
 
 

@@ -31,8 +31,8 @@ from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import foreseen
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.qualifying.verdict import Reach
 from hushpoll_shared.queries.ordered_answers import Ordered as Query
-from hushpoll_shared.querying.verdict import Reach
 from hushpoll_shared.spelling.scores import Score
 from hushpoll_shared.survey.published import Published
 

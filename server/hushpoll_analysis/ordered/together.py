@@ -25,9 +25,9 @@ from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.verdicts.judging import judged
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.queries.simultaneous_means import LeftOut, MeanEstimate, MeansTogether, ScaleOf
 from hushpoll_shared.queries.simultaneous_means import SimultaneousMeans as Query
-from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import HOLD_TOGETHER
 from hushpoll_shared.spelling.scores import Score
 from hushpoll_shared.survey.published import Published

@@ -15,9 +15,9 @@ from hushpoll_analysis.records.answering import of_respondents
 from hushpoll_analysis.relations.independence import MOST_CATEGORIES, verdict_on_test
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.queries.cross_tables import CrossTable
 from hushpoll_shared.queries.independence import Independence
-from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.survey.published import Published
 
 

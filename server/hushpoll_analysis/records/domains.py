@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.querying.domains import Where, where_words
+from hushpoll_shared.qualifying.domains import Where, where_words
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.published import Published
 

@@ -18,7 +18,7 @@ from hushpoll_analysis.regression.sentences import (
 )
 from hushpoll_analysis.regression.stratified import AdjustedOdds
 from hushpoll_analysis.regression.terms.coding import Column
-from hushpoll_shared.querying.verdict import INFORMATIVE, TOO_NOISY
+from hushpoll_shared.qualifying.verdict import INFORMATIVE, TOO_NOISY
 from hushpoll_shared.spelling.json_values import JsonMembers
 
 MOST_ADJUSTED: Final = 12

@@ -33,11 +33,11 @@ from hushpoll_analysis.verdicts.judging import judged
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.queries.changes import Change as Query
 from hushpoll_shared.queries.changes import ChangeOfShares, LabelChange
-from hushpoll_shared.querying.sides import EpsilonOfBoth
-from hushpoll_shared.querying.sides import Wave as WaveRow
-from hushpoll_shared.querying.verdict import Verdict
+from hushpoll_shared.queries.parts.sides import EpsilonOfBoth
+from hushpoll_shared.queries.parts.sides import Wave as WaveRow
 from hushpoll_shared.spelling.intervals import DIFFERENCES_HOLD_TOGETHER, how_to_read
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published

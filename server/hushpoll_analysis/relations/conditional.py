@@ -48,9 +48,9 @@ from hushpoll_analysis.verdicts.judging import judged
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.score import corrected_quantile
+from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.queries.conditional_shares import ConditionalShares as Query
 from hushpoll_shared.queries.conditional_shares import GroupEstimate, SharesInGroups
-from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import HOLD_TOGETHER, how_to_read
 from hushpoll_shared.survey.attributes import PublishedAttribute
 

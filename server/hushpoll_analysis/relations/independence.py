@@ -53,9 +53,9 @@ from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.marginals import AnyLaw, members_of
 from hushpoll_protocols.estimation.projection import project_simplex
+from hushpoll_shared.qualifying.verdict import Reach, Verdict
 from hushpoll_shared.queries.independence import Conclusion, OutcomeOfTest, Reference
 from hushpoll_shared.queries.independence import Independence as Query
-from hushpoll_shared.querying.verdict import Reach, Verdict
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 

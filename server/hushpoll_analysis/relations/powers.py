@@ -20,7 +20,7 @@ from hushpoll_analysis.relations import chi_square
 from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols.estimation.marginals import AnyLaw, UnevenSets
 from hushpoll_protocols.estimation.weights import WeightLaw
-from hushpoll_shared.querying.verdict import Reach
+from hushpoll_shared.qualifying.verdict import Reach
 from hushpoll_shared.survey.published import Published
 
 

@@ -39,10 +39,10 @@ from hushpoll_analysis.verdicts.judging import verdict_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import estimate, normal_quantile
 from hushpoll_protocols.estimation.score import score_limits
+from hushpoll_shared.qualifying.verdict import Reach, Verdict, share_tells
 from hushpoll_shared.queries.cross_tables import CrossTable
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.query import Query
-from hushpoll_shared.querying.verdict import Reach, Verdict, share_tells
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.attributes import PublishedAttribute

@@ -15,8 +15,8 @@ from hushpoll_analysis.survey_design.estimation import weighted_shares
 from hushpoll_analysis.survey_design.shares import ASSUMPTION, WeightedShares
 from hushpoll_analysis.survey_design.verdicts import verdict_on
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.querying.documents import to_json
-from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published

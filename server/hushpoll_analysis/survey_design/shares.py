@@ -12,8 +12,8 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.estimators import Estimate
 from hushpoll_analysis.estimates.intervals import Interval
 from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.querying.documents import to_json
-from hushpoll_shared.querying.verdict import Verdict
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers
 

@@ -20,8 +20,8 @@ from hushpoll_analysis.survey_design.design import CheckedDesign
 from hushpoll_analysis.survey_design.shares import WeightedShares
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import verdict_of
+from hushpoll_shared.qualifying.verdict import Reach, Verdict, share_tells
 from hushpoll_shared.queries.estimates import Estimates
-from hushpoll_shared.querying.verdict import Reach, Verdict, share_tells
 from hushpoll_shared.survey.published import Published
 
 _DIGITS: Final = 3

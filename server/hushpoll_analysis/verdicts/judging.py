@@ -21,9 +21,9 @@ from hushpoll_analysis.verdicts.needed import fewest_reports, rounded_up, smalle
 from hushpoll_analysis.verdicts.numbers import check_numbers
 from hushpoll_analysis.verdicts.words import in_words, share_of_all
 from hushpoll_protocols import format_epsilon
+from hushpoll_shared.qualifying.verdict import INFORMATIVE, TOO_NOISY, Reach, Verdict
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
-from hushpoll_shared.querying.verdict import INFORMATIVE, TOO_NOISY, Reach, Verdict
 from hushpoll_shared.survey.published import Published
 
 Foresee = Callable[[Any, Sequence[Expected]], Sequence[Reach]]

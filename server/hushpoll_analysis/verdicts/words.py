@@ -12,7 +12,7 @@ from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.needed import N_MAX, POWER, PROTECTS
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.epsilon import EPSILON_MAX
-from hushpoll_shared.querying.verdict import Reach
+from hushpoll_shared.qualifying.verdict import Reach
 from hushpoll_shared.survey.protection import survey_level
 from hushpoll_shared.survey.published import Published
 

@@ -21,7 +21,7 @@ from hushpoll_server.charts.figures import (
 )
 from hushpoll_server.charts.rows import Share, Unknown
 from hushpoll_server.translations.speech import say
-from hushpoll_shared.querying.possible import DIFFERENCES, SHARES, Possible, cut_ends
+from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES, Possible, cut_ends
 
 _STEPS: Final = (0.01, 0.02, 0.04, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 """Where an axis of shares may end, so that its middle is a whole number of points, or half one."""

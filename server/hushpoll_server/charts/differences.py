@@ -8,7 +8,7 @@ from dataclasses import replace
 from hushpoll_server.charts.rows import BoundedShare, Difference, Share
 from hushpoll_server.charts.sentences import of_differences
 from hushpoll_server.charts.specifications import Chart, estimates_chart
-from hushpoll_shared.querying.possible import DIFFERENCES
+from hushpoll_shared.qualifying.possible import DIFFERENCES
 
 
 def differences_chart(

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from hushpoll_server.translations.speech import counted as counted_words
 from hushpoll_server.translations.speech import in_marks, percent_sign, said, say, say_html, whole
-from hushpoll_shared.querying.possible import DIFFERENCES, SHARES, Possible, cut_ends
+from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES, Possible, cut_ends
 
 MINUS: Final = "\u2212"
 NO_BREAK: Final = "\u00a0"

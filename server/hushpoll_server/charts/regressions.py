@@ -15,7 +15,7 @@ from typing import Any, Final
 from hushpoll_server.charts.labels import short_labels
 from hushpoll_server.charts.rows import Specification
 from hushpoll_server.charts.specifications import MEASURED, MOST_ROWS, Chart, as_too_noisy, base
-from hushpoll_shared.querying.verdict import TOO_NOISY
+from hushpoll_shared.qualifying.verdict import TOO_NOISY
 from hushpoll_shared.spelling.text import isolated
 
 WIDTH: Final = 296

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from hushpoll_server.charts.figures import level, percent, points
 from hushpoll_server.charts.rows import BoundedShare, Share
 from hushpoll_server.translations.speech import counted, in_marks, say, whole
-from hushpoll_shared.querying.possible import DIFFERENCES, SHARES, cut_ends
+from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES, cut_ends
 from hushpoll_shared.spelling.text import isolated
 
 if TYPE_CHECKING:

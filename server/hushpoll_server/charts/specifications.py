@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -34,7 +34,7 @@ from hushpoll_server.charts.standing_alone import (
     with_words,
 )
 from hushpoll_server.translations.speech import in_marks, percent_sign, say
-from hushpoll_shared.querying.possible import SHARES, Possible, cut_ends
+from hushpoll_shared.qualifying.possible import SHARES, Possible, cut_ends
 
 MOST_ROWS: Final = 50
 MOST_CELLS_A_SIDE: Final = 30
@@ -442,13 +442,6 @@ def base(values: Sequence[Mapping[str, object]]) -> dict[str, object]:
             },
         },
     }
-
-
-def _domain(values: Iterable[float]) -> list[float]:
-    """Return the shares between which all values lie, zero among them, in steps of 5 points."""
-    ends = [0.0, *values]
-    low, high = math.floor(20 * min(ends)) / 20, math.ceil(20 * max(ends)) / 20
-    return [low, max(high, low + 0.05)]
 
 
 def _percent_expression() -> str:

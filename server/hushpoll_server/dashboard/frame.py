@@ -35,7 +35,7 @@ from hushpoll_server.pages.assets import assets
 from hushpoll_server.services.people.sign_in import SignedIn
 from hushpoll_server.services.people.users import Member
 from hushpoll_server.services.readiness import NO_WORKER
-from hushpoll_shared.querying.possible import shown_difference, shown_share, shown_within
+from hushpoll_shared.qualifying.possible import shown_difference, shown_share, shown_within
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.tables.top_rows import top_rows

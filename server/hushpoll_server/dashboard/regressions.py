@@ -32,7 +32,7 @@ from hushpoll_server.services.results.regressions import KIND, why_withheld
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import QUEUED, RUNNING, JobRow
-from hushpoll_shared.querying.verdict import TOO_NOISY
+from hushpoll_shared.qualifying.verdict import TOO_NOISY
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.tables.statistics import table_of
 

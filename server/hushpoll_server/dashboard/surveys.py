@@ -30,9 +30,9 @@ from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.findings import Finding, findings_of
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.qualifying.domains import where_words
 from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
-from hushpoll_shared.querying.domains import where_words
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.survey.published import Published
@@ -188,7 +188,14 @@ def _findings(row: VersionRow) -> tuple[EstimatedShares | None, tuple[Finding, .
     return shares, findings_of(published, shares, means)
 
 
-def _look_again(overview: Mapping[str, Any]) -> int | None:
+def nothing_yet(template: str, frame: dict[str, Any], refusal: Refused) -> Response:
+    """Return the page of a result that there is none of yet; raises any other refusal."""
+    if refusal.code not in NOTHING_YET:
+        raise refusal
+    return page(template, **frame, refusal=refusal, withheld=None, table=None, answer=None)
+
+
+def _look_again(overview: Mapping[str, object]) -> int | None:
     """Return in how many seconds the page looks for new reports; None where none can be seen."""
     live = overview["release"] == IMMEDIATE and overview["state"] in ("open", "closing")
     return LOOK_AGAIN_SECONDS if live else None

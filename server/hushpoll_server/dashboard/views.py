@@ -6,6 +6,7 @@ from typing import Final
 
 from hushpoll_server.dashboard import (
     collecting,
+    cross_tables,
     curves,
     jobs,
     models,
@@ -30,6 +31,7 @@ VIEWS: Final = (
     surveys,
     collecting,
     results,
+    cross_tables,
     comparison,
     joint_table,
     result_page,

@@ -14,9 +14,9 @@ from hushpoll_server.dashboard.surveys import answered, seen
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.shown import html_of_bands
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.qualifying.possible import SHARES
+from hushpoll_shared.qualifying.verdict import INFORMATIVE
 from hushpoll_shared.queries.estimates import Estimates
-from hushpoll_shared.querying.possible import SHARES
-from hushpoll_shared.querying.verdict import INFORMATIVE
 
 MOST_WAVES: Final = 12
 """Versions of a picture, the newest ones."""

@@ -38,8 +38,8 @@ from hushpoll_server.reports.captions import how_to_read_bands
 from hushpoll_server.reports.headlines import of_share
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_shared.querying.possible import cut_words
-from hushpoll_shared.querying.verdict import part_is_noisy
+from hushpoll_shared.qualifying.possible import cut_words
+from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.reading.decimal_texts import doubtful_point, has_doubtful_point
 from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.survey.attributes import PublishedAttribute

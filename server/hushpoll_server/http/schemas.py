@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field, create_model
 
 from hushpoll_server.http.models.common import Answer, TableQuery
 from hushpoll_server.http.models.results import Pending, VersionResult
+from hushpoll_shared.qualifying.domains import Where
 from hushpoll_shared.querying.documents import alternatives
-from hushpoll_shared.querying.domains import Where
 from hushpoll_shared.querying.query import Parameter, Query
 from hushpoll_shared.querying.result import Result
 

@@ -49,7 +49,9 @@ from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.wire.job_kinds import SCOPE_OF_KIND
 
 
-def seal(parts: Services, row: VersionRow, _parameters: Mapping[str, Any], _say: OnStep) -> Result:
+def seal(
+    parts: Services, row: VersionRow, _parameters: Mapping[str, object], _say: OnStep
+) -> Result:
     """Ask a worker to seal reports that wait: a minimum batch, or all after the survey's end.
 
     Sealing releases nothing, and the result has no numbers of reports that are not released.

@@ -12,7 +12,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_server.reports.basis import Basis
@@ -58,7 +58,7 @@ Made with {programs}. No random number was drawn.
 
 
 def files_of(
-    basis: Basis, results: Mapping[str, Any], figures: Sequence[Figure], page: bytes
+    basis: Basis, results: Mapping[str, object], figures: Sequence[Figure], page: bytes
 ) -> dict[str, bytes]:
     """Return the files of a bundle by path, but for their hashes.
 
@@ -90,7 +90,7 @@ def files_of(
 
 
 def bundle_of(
-    basis: Basis, results: Mapping[str, Any], figures: Sequence[Figure], page: bytes
+    basis: Basis, results: Mapping[str, object], figures: Sequence[Figure], page: bytes
 ) -> bytes:
     """Return the ZIP of `files_of` and their hashes."""
     files = files_of(basis, results, figures, page)

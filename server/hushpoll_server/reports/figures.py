@@ -31,7 +31,7 @@ from hushpoll_server.reports.wording import SurveyWords
 from hushpoll_server.translations.speech import say, speaking
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.group_metrics import METRICS
-from hushpoll_shared.querying.verdict import part_is_noisy
+from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.statistics import table_of
@@ -90,7 +90,7 @@ class Figure:
         return json.dumps(alone(self.chart), indent=1).encode() + b"\n"
 
 
-def figures_of(basis: Basis, results: Mapping[str, Any], draw: Draw) -> list[Figure]:
+def figures_of(basis: Basis, results: Mapping[str, object], draw: Draw) -> list[Figure]:
     """Return the figures of a report: of its questions, cross-tables, audits and other results.
 
     Parameters

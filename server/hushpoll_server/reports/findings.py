@@ -13,14 +13,12 @@ from hushpoll_server.charts.figures import (
     share_limits,
 )
 from hushpoll_server.charts.rows import Share
-from hushpoll_server.reports.headlines import TOO_NOISY
 from hushpoll_server.reports.summaries import UNKNOWN
+from hushpoll_shared.qualifying.possible import SHARES, Possible, cut_ends
+from hushpoll_shared.qualifying.verdict import INFORMATIVE
 from hushpoll_shared.queries.estimates import AttributeEstimates, EstimatedShares
 from hushpoll_shared.queries.ordered_answers import OrderedSummary
-from hushpoll_shared.querying.possible import SHARES, Possible, cut_ends
-from hushpoll_shared.querying.rows import CategoryEstimate, ends_of
-from hushpoll_shared.querying.verdict import INFORMATIVE
-from hushpoll_shared.spelling.text import isolated
+from hushpoll_shared.queries.parts.rows import CategoryEstimate, ends_of
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.option_texts import asked_text
 from hushpoll_shared.survey.published import Published
@@ -167,14 +165,6 @@ def _options(
         rows.append(replace(row, category=text))
     rows.sort(key=lambda row: -row.frequency)
     return _of_rows(select.name, question, rows, len(select.attributes) - len(rows[:MOST_BARS]))
-
-
-def title_of(finding: Finding) -> str:
-    """Return the headline of a finding, with its figure and its interval."""
-    if finding.noisy:
-        return TOO_NOISY
-    limits = f" ({finding.limits})" if finding.limits else ""
-    return f"{isolated(finding.headline)}: {finding.figure}{limits}"
 
 
 def headline_row(attribute: Attribute | None, rows: Sequence[R]) -> R:

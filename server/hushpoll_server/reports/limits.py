@@ -14,7 +14,7 @@ WIDE: Final = 0.1
 _MOST_NAMED: Final = 12
 
 
-def limits_of(basis: Basis, results: Mapping[str, Any]) -> list[str]:
+def limits_of(basis: Basis, results: Mapping[str, object]) -> list[str]:
     """Return the limits of a report, each a sentence or two.
 
     Parameters

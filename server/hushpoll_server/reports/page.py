@@ -32,13 +32,13 @@ from hushpoll_server.reports.wording import SurveyWords
 from hushpoll_server.translations.speech import ENGLISH, LANGUAGE_NAMES, said, say, speaking
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.group_metrics import METRICS
+from hushpoll_shared.qualifying.possible import CUT, cut_words, shown_share
+from hushpoll_shared.qualifying.verdict import TOO_NOISY as NOISY
+from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.ordered_answers import Ordered
-from hushpoll_shared.querying.possible import CUT, cut_words, shown_share
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.shown import cut_notes, shown_sections
-from hushpoll_shared.querying.verdict import TOO_NOISY as NOISY
-from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.spelling.languages import direction
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.tables.top_rows import top_rows
@@ -65,7 +65,7 @@ _RELEASES: Final = {
 
 def page_of(
     basis: Basis,
-    results: Mapping[str, Any],
+    results: Mapping[str, object],
     figures: Sequence[Figure],
     *,
     for_print: bool = False,

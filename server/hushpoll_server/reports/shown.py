@@ -11,8 +11,9 @@ from markupsafe import Markup
 
 from hushpoll_server.charts.bands import Bands
 from hushpoll_server.charts.figures import cell_of_shares
+from hushpoll_shared.qualifying.verdict import rows_too_noisy
 from hushpoll_shared.querying.result import Result
-from hushpoll_shared.querying.shown import ShownSection, cut_notes, rows_too_noisy, shown_sections
+from hushpoll_shared.querying.shown import ShownSection, cut_notes, shown_sections
 from hushpoll_shared.tables.top_rows import MOST_ROWS
 
 

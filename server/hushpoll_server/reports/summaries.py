@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from hushpoll_server.charts.figures import with_minus
 from hushpoll_server.translations.speech import in_marks, said, say
+from hushpoll_shared.qualifying.possible import Possible, cut_ends, is_cut
+from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.ordered_answers import Ordered, possible_of
-from hushpoll_shared.querying.possible import Possible, cut_ends, is_cut
-from hushpoll_shared.querying.rows import Score, ends_of
-from hushpoll_shared.querying.verdict import part_is_noisy
+from hushpoll_shared.queries.parts.rows import Score, ends_of
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE, cannot_conclude
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
 

@@ -180,7 +180,7 @@ def read_clear_data(
     return draft.resolve(), codes
 
 
-def refuse(settings: Mapping[str, Any], names: Iterable[str], reason: str) -> None:
+def refuse(settings: Mapping[str, object], names: Iterable[str], reason: str) -> None:
     """Refuse options that were given although they do not belong there.
 
     Raises

@@ -269,5 +269,5 @@ def _altered(path: Path, what: str) -> InvalidParameter:
     )
 
 
-def _json(document: Mapping[str, Any]) -> bytes:
+def _json(document: Mapping[str, object]) -> bytes:
     return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()

@@ -12,10 +12,9 @@ from typing import Any
 from rich.table import Table
 
 from hushpoll_shared.cli.terminal import rendered
-from hushpoll_shared.querying.possible import Ends, cut_words, shown_share
-from hushpoll_shared.querying.result import heading
-from hushpoll_shared.querying.result_text import not_shown
-from hushpoll_shared.querying.verdict import part_is_noisy
+from hushpoll_shared.qualifying.possible import Ends, cut_words, shown_share
+from hushpoll_shared.qualifying.subject import heading
+from hushpoll_shared.qualifying.verdict import not_shown, part_is_noisy
 
 
 def joint_table_text(answer: Mapping[str, Any]) -> str:

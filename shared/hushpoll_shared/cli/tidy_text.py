@@ -8,11 +8,12 @@ from typing import Any, Final
 from rich.table import Table
 
 from hushpoll_shared.cli.terminal import rendered
-from hushpoll_shared.querying.result import heading
-from hushpoll_shared.querying.rows import ERROR
-from hushpoll_shared.querying.tidy import TIDY, tidy_table
-from hushpoll_shared.querying.verdict import TOO_NOISY
+from hushpoll_shared.qualifying.subject import heading
+from hushpoll_shared.qualifying.verdict import TOO_NOISY
+from hushpoll_shared.queries.parts.rows import ERROR
 from hushpoll_shared.tables.result_table import Cell
+from hushpoll_shared.tidying.results import tidy_table
+from hushpoll_shared.tidying.rows import TIDY
 
 _ABOUT: Final = ("question", "category", "group")
 _NOT_SHOWN: Final = (

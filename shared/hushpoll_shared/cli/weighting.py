@@ -10,10 +10,9 @@ from rich.table import Table
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.terminal import rendered
-from hushpoll_shared.querying.possible import cut_words, shown_share
-from hushpoll_shared.querying.result import heading
-from hushpoll_shared.querying.result_text import not_shown
-from hushpoll_shared.querying.verdict import part_is_noisy
+from hushpoll_shared.qualifying.possible import cut_words, shown_share
+from hushpoll_shared.qualifying.subject import heading
+from hushpoll_shared.qualifying.verdict import not_shown, part_is_noisy
 from hushpoll_shared.reading.documents import read_document
 from hushpoll_shared.reading.table_reader import NumberColumn, Row, TableReader, open_table
 from hushpoll_shared.reading.text_files import named

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from hushpoll_shared.querying.possible import SHARES, cut_row
-from hushpoll_shared.querying.query import Query, asked, confidence
-from hushpoll_shared.querying.result import Result, Section, Tells, told
-from hushpoll_shared.querying.rows import (
+from hushpoll_shared.qualifying.possible import SHARES, cut_row
+from hushpoll_shared.qualifying.telling import Tells
+from hushpoll_shared.queries.parts.rows import (
     ANSWER_IT,
     ESTIMATE,
     HOW_TO_READ,
@@ -20,6 +19,8 @@ from hushpoll_shared.querying.rows import (
     says_nothing,
     with_reports,
 )
+from hushpoll_shared.querying.query import Query, asked, confidence
+from hushpoll_shared.querying.result import Result, Section, told
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
 

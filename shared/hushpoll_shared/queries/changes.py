@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.querying.possible import DIFFERENCES
-from hushpoll_shared.querying.query import Query, Spelling, asked, confidence, simultaneous
-from hushpoll_shared.querying.result import Result, Section, Shown, Tells, told
-from hushpoll_shared.querying.rows import HOW_TO_READ, LEVEL, BoundedEstimate
-from hushpoll_shared.querying.sides import (
+from hushpoll_shared.qualifying.possible import DIFFERENCES
+from hushpoll_shared.qualifying.telling import Tells
+from hushpoll_shared.qualifying.verdict import DIFFERENCE, Reach, half_width
+from hushpoll_shared.queries.parts.rows import HOW_TO_READ, LEVEL, BoundedEstimate
+from hushpoll_shared.queries.parts.sides import (
     ASSUMED,
     EpsilonOfBoth,
     Wave,
@@ -23,7 +23,8 @@ from hushpoll_shared.querying.sides import (
     since_survey,
     since_version,
 )
-from hushpoll_shared.querying.verdict import DIFFERENCE, Reach, half_width
+from hushpoll_shared.querying.query import Query, Spelling, asked, confidence, simultaneous
+from hushpoll_shared.querying.result import Result, Section, Shown, told
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 
 CHANGE: Final = (

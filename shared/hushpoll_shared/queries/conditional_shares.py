@@ -6,16 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hushpoll_shared.querying.possible import DIFFERENCES, SHARES
-from hushpoll_shared.querying.query import Query, asked, confidence, simultaneous
-from hushpoll_shared.querying.result import GROUPS, Result, Section, Tells, told
-from hushpoll_shared.querying.rows import (
+from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES
+from hushpoll_shared.qualifying.telling import GROUPS, Tells
+from hushpoll_shared.qualifying.verdict import DIFFERENCE, Reach, half_width, share_tells
+from hushpoll_shared.queries.parts.rows import (
     ESTIMATE,
     HOW_TO_READ,
     BoundedEstimate,
     says_nothing,
 )
-from hushpoll_shared.querying.verdict import DIFFERENCE, Reach, half_width, share_tells
+from hushpoll_shared.querying.query import Query, asked, confidence, simultaneous
+from hushpoll_shared.querying.result import Result, Section, told
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from hushpoll_shared.querying.possible import SHARES
+from hushpoll_shared.qualifying.possible import SHARES
+from hushpoll_shared.qualifying.telling import Tells
+from hushpoll_shared.qualifying.verdict import Reach, half_width, share_tells
+from hushpoll_shared.queries.parts.rows import FREQUENCY, Poisoning
 from hushpoll_shared.querying.query import Query, asked, confidence
-from hushpoll_shared.querying.result import Result, Section, Tells, told
-from hushpoll_shared.querying.rows import FREQUENCY, Poisoning
-from hushpoll_shared.querying.verdict import Reach, half_width, share_tells
+from hushpoll_shared.querying.result import Result, Section, told
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal
 
+from hushpoll_shared.qualifying.telling import Tells
+from hushpoll_shared.qualifying.verdict import Reach
 from hushpoll_shared.queries.independence import (
     NUMBERS,
     REFERENCE,
@@ -16,8 +18,7 @@ from hushpoll_shared.queries.independence import (
     p_in_words,
 )
 from hushpoll_shared.querying.query import Query, asked
-from hushpoll_shared.querying.result import Result, Section, Shown, Tells, told
-from hushpoll_shared.querying.verdict import Reach
+from hushpoll_shared.querying.result import Result, Section, Shown, told
 
 TESTS: Final = (
     Shown("p", lambda row: p_in_words(row.p_value, row.tables).removeprefix("= ")),

@@ -9,10 +9,11 @@ from itertools import groupby
 from typing import Any, ClassVar, Literal
 
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
-from hushpoll_shared.querying.possible import SHARES
+from hushpoll_shared.qualifying.possible import SHARES
+from hushpoll_shared.qualifying.telling import Tells
+from hushpoll_shared.queries.parts.rows import ANSWER_IT, FREQUENCY, CategoryEstimate, Poisoning
 from hushpoll_shared.querying.query import Query, asked, confidence
-from hushpoll_shared.querying.result import Result, Section, Tells, told
-from hushpoll_shared.querying.rows import ANSWER_IT, FREQUENCY, CategoryEstimate, Poisoning
+from hushpoll_shared.querying.result import Result, Section, told
 from hushpoll_shared.survey.selects import SELECTED
 
 

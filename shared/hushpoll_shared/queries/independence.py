@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
+from hushpoll_shared.qualifying.telling import Tells
+from hushpoll_shared.qualifying.verdict import Reach
 from hushpoll_shared.querying.query import Query, asked
-from hushpoll_shared.querying.result import Result, Section, Tells, told
-from hushpoll_shared.querying.verdict import Reach
+from hushpoll_shared.querying.result import Result, Section, told
 
 Conclusion = Literal["dependent", "no dependence found"]
 Reference = Literal["chi-square", "drawn tables"]

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
 
-from hushpoll_shared.querying.possible import DIFFERENCES, SHARES, Possible
-from hushpoll_shared.querying.query import Query, Spelling, asked, confidence, simultaneous
-from hushpoll_shared.querying.result import Line, Result, Section, Shown, Tells, told
-from hushpoll_shared.querying.rows import (
+from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES, Possible
+from hushpoll_shared.qualifying.telling import Tells
+from hushpoll_shared.qualifying.verdict import Reach, half_width
+from hushpoll_shared.queries.parts.rows import (
     ESTIMATE,
     HOW_TO_READ,
     UNKNOWN,
@@ -21,17 +21,16 @@ from hushpoll_shared.querying.rows import (
     says_nothing,
     spelled_scale,
 )
-from hushpoll_shared.querying.rows import (
+from hushpoll_shared.queries.parts.rows import (
     Score as ScoreRow,
 )
-from hushpoll_shared.querying.verdict import Reach, half_width
+from hushpoll_shared.querying.query import Query, Spelling, asked, confidence, simultaneous
+from hushpoll_shared.querying.result import Line, Result, Section, Shown, told
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score, parse_quantiles, parse_scores, spelled_scores
 
-SCORES: Final = Spelling(lambda text, _: parse_scores(text), spelled_scores, "SCORE,SCORE...")
-QUANTILES: Final = Spelling(
-    lambda text, _: parse_quantiles(text), spelled_scores, "Q,Q...", longest=200
-)
+SCORES: Final = Spelling(parse_scores, spelled_scores, "SCORE,SCORE...")
+QUANTILES: Final = Spelling(parse_quantiles, spelled_scores, "Q,Q...", longest=200)
 StatisticName = Literal["mean", "least", "greatest", "at_least", "nps"]
 STATISTICS: Final[tuple[StatisticName, ...]] = ("mean", "least", "greatest", "at_least", "nps")
 """Members of a summary that are estimates, in the order in which they are shown."""

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from hushpoll_shared.qualifying.telling import Tells
+from hushpoll_shared.qualifying.verdict import Reach, half_width
 from hushpoll_shared.queries.ordered_answers import (
     SCORES,
     StatisticName,
     name_of,
     possible_difference,
 )
-from hushpoll_shared.querying.query import Query, asked, confidence, simultaneous
-from hushpoll_shared.querying.result import Line, Result, Section, Shown, Tells, told
-from hushpoll_shared.querying.rows import (
+from hushpoll_shared.queries.parts.rows import (
     HOW_TO_READ,
     LEVEL,
     UNKNOWN,
@@ -25,10 +25,10 @@ from hushpoll_shared.querying.rows import (
     says_nothing,
     spelled_scale,
 )
-from hushpoll_shared.querying.rows import (
+from hushpoll_shared.queries.parts.rows import (
     Score as ScoreRow,
 )
-from hushpoll_shared.querying.sides import (
+from hushpoll_shared.queries.parts.sides import (
     ASSUMED,
     NO_TEXT,
     EpsilonOfBoth,
@@ -40,7 +40,8 @@ from hushpoll_shared.querying.sides import (
     since_survey,
     since_version,
 )
-from hushpoll_shared.querying.verdict import Reach, half_width
+from hushpoll_shared.querying.query import Query, asked, confidence, simultaneous
+from hushpoll_shared.querying.result import Line, Result, Section, Shown, told
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score
 

@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal
 
-from hushpoll_shared.querying.possible import SHARES
-from hushpoll_shared.querying.query import Query, asked, confidence
-from hushpoll_shared.querying.result import Result, Section, Shown, Tells, told
-from hushpoll_shared.querying.rows import (
+from hushpoll_shared.qualifying.possible import SHARES
+from hushpoll_shared.qualifying.telling import Tells
+from hushpoll_shared.queries.parts.rows import (
     ANSWER_IT,
     FREQUENCY,
     HOW_TO_READ,
     CategoryEstimate,
     with_reports,
 )
+from hushpoll_shared.querying.query import Query, asked, confidence
+from hushpoll_shared.querying.result import Result, Section, Shown, told
 
 Method = Literal["max-t", "bonferroni", "anytime"]
 TOGETHER: Final = "{level} % together"

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal
 
-from hushpoll_shared.queries.simultaneous_estimates import TOGETHER
-from hushpoll_shared.querying.query import Query, Spelling, asked, confidence
-from hushpoll_shared.querying.result import Line, Result, Section, Shown, Tells, told
-from hushpoll_shared.querying.rows import (
+from hushpoll_shared.qualifying.telling import Tells
+from hushpoll_shared.qualifying.verdict import Reach, half_width
+from hushpoll_shared.queries.parts.rows import (
     ANSWER_IT,
     ESTIMATE,
     HOW_TO_READ,
@@ -20,10 +19,12 @@ from hushpoll_shared.querying.rows import (
     says_nothing,
     spelled_scale,
 )
-from hushpoll_shared.querying.rows import (
+from hushpoll_shared.queries.parts.rows import (
     Score as ScoreRow,
 )
-from hushpoll_shared.querying.verdict import Reach, half_width
+from hushpoll_shared.queries.simultaneous_estimates import TOGETHER
+from hushpoll_shared.querying.query import Query, Spelling, asked, confidence
+from hushpoll_shared.querying.result import Line, Result, Section, Shown, told
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score, parse_scores_of, spelled_scores
 
@@ -33,9 +34,7 @@ def _spelled(scores: Mapping[str, Sequence[Score]]) -> str:
 
 
 NAMES: Final = Spelling(lambda text, _: tuple(text.split(",")), ",".join, "NAME", joiner=",")
-SCORES_OF: Final = Spelling(
-    lambda text, _: parse_scores_of(text), _spelled, "NAME=SCORE,SCORE...", joiner=";"
-)
+SCORES_OF: Final = Spelling(parse_scores_of, _spelled, "NAME=SCORE,SCORE...", joiner=";")
 MEANS: Final = (
     Shown("mean", ESTIMATE[0].cell),
     ESTIMATE[1],

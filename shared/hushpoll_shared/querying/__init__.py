@@ -1,7 +1,9 @@
 """How a query and its result are declared, written, read, and shown as table, text and options.
 
 A statistic is declared once, in a module of :mod:`hushpoll_shared.queries`; this room reads the
-declaration, and so do the server's routes and the analyst's client. A worked example, whole::
+declaration, and so do the server's routes and the analyst's client. What its results say beside
+their numbers is in :mod:`hushpoll_shared.qualifying`, rows that several share are in
+:mod:`hushpoll_shared.queries.parts`. A worked example, whole::
 
     # shared/hushpoll_shared/queries/largest_share.py
     @dataclass(frozen=True, kw_only=True)
@@ -14,7 +16,7 @@ declaration, and so do the server's routes and the analyst's client. A worked ex
         n: int
         confidence: float
         intervals: str = told(HOW_TO_READ)
-        largest: BoundedCategory                                # a row of rows.py, or your own
+        largest: BoundedCategory                                # a row of the parts, or your own
 
         def sections(self) -> Iterator[Section]:                # the text's tables, the file's rows
             yield Section(of=BoundedCategory, rows=(self.largest,), title=self.attribute,

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field, fields, is_dataclass
 from functools import cache
 from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-_AS_THEY_ARE: Final = frozenset({str, int, bool, float})
-Names = tuple[str, ...]
+_AS_THEY_ARE: Final = frozenset({str, int, bool})
+_Reader = Callable[[Any], Any]
 
 
-def told(description: str, **more: str) -> Any:
+def told(description: str, default: Any = MISSING, **more: str) -> Any:
     """Return a field with what the API's document says of it."""
-    return field(metadata={"description": description, **more})
+    return field(default=default, metadata={"description": description, **more})
 
 
 def to_json(value: Any) -> Any:
@@ -29,12 +29,8 @@ def to_json(value: Any) -> Any:
         return {name: to_json(one) for name, one in value.items()}
     if is_dataclass(value):
         kind: Any = type(value)
-        names, values_of, numbers, others = _written(kind)
+        names, values_of, others = _written(kind)
         document = dict(zip(names, values_of(value), strict=True))
-        for name in numbers:
-            number = document[name]
-            if number is not None and not math.isfinite(number):
-                document[name] = None
         for name in others:
             document[name] = to_json(document[name])
         return document
@@ -42,24 +38,20 @@ def to_json(value: Any) -> Any:
 
 
 @cache
-def _written(kind: type) -> tuple[Names, Callable[[Any], Iterable[Any]], Names, Names]:
-    """Return a dataclass's members, what takes them all at once, its numbers, and the others.
+def _written(kind: type) -> tuple[tuple[str, ...], Callable[[Any], Any], tuple[str, ...]]:
+    """Return a dataclass's members, what takes them all at once, and those to be written.
 
     A table may have a million rows, each with the same few members. Texts, whole numbers and
     switches are JSON as they are.
     """
-    names, hints = _names(kind), get_type_hints(kind)
-    kinds = {name: set(alternatives(hints[name])[0]) for name in names}
-    numbers = tuple(name for name in names if kinds[name] == {float})
-    others = tuple(name for name in names if not kinds[name] <= _AS_THEY_ARE)
+    names, hints = tuple(one.name for one in fields(kind)), get_type_hints(kind)
+    others = tuple(n for n in names if not set(alternatives(hints[n])[0]) <= _AS_THEY_ARE)
     taken: Callable[[Any], Any] = attrgetter(*names)
-    return names, taken if len(names) > 1 else lambda value: (taken(value),), numbers, others
+    return names, taken if len(names) > 1 else lambda value: (taken(value),), others
 
 
-def read_members(
-    kind: type, document: Mapping[str, Any], *, without: Collection[str] = ()
-) -> dict[str, Any]:
-    """Return the fields of a dataclass from the members of a document.
+def read_members(kind: type, document: Mapping[str, object], *without: str) -> dict[str, Any]:
+    """Return the fields of a dataclass, but for some, from the members of a document.
 
     A member whose field has a default may be missing: results that were kept before have none.
 
@@ -68,28 +60,20 @@ def read_members(
     KeyError, TypeError, ValueError
         If another member is missing, or one is of another type.
     """
-    later = _with_default(kind)
     return {
         name: read(document[name])
-        for name, read in _readers(kind).items()
-        if name not in without and (name in document or name not in later)
+        for name, (read, may_be_missing) in _readers(kind).items()
+        if name not in without and (name in document or not may_be_missing)
     }
 
 
 @cache
-def _with_default(kind: type) -> frozenset[str]:
-    return frozenset(one.name for one in fields(kind) if one.default is not MISSING)
-
-
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(one.name for one in fields(kind))
-
-
-@cache
-def _readers(kind: type) -> dict[str, Callable[[Any], Any]]:
+def _readers(kind: type) -> dict[str, tuple[_Reader, bool]]:
+    """Return for each member what reads it, and whether it has a default."""
     hints = get_type_hints(kind)
-    return {name: _reader(hints[name]) for name in _names(kind)}
+    return {
+        one.name: (_reader(hints[one.name]), one.default is not MISSING) for one in fields(kind)
+    }
 
 
 def alternatives(hint: Any) -> tuple[tuple[Any, ...], bool]:
@@ -98,27 +82,31 @@ def alternatives(hint: Any) -> tuple[tuple[Any, ...], bool]:
     return tuple(one for one in kinds if one is not NoneType), NoneType in kinds
 
 
-def _reader(hint: Any) -> Callable[[Any], Any]:
+def words_of(kind: Any) -> tuple[Any, ...]:
+    """Return what a Literal may be; nothing of another type."""
+    return get_args(kind) if get_origin(kind) is Literal else ()
+
+
+def _reader(hint: Any) -> _Reader:
     kinds, optional = alternatives(hint)
     if len(kinds) != 1:  # the field `about`, which `Result.read` reads
         return lambda value: value
     inner = _of_kind(kinds[0])
-    if optional:
-        return lambda value: None if value is None else inner(value)
-    return inner
+    return (lambda value: None if value is None else inner(value)) if optional else inner
 
 
-def _of_kind(kind: Any) -> Callable[[Any], Any]:
-    if get_origin(kind) is tuple:
-        item = _reader(get_args(kind)[0])
+def _of_kind(kind: Any) -> _Reader:
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is tuple:
+        item = _reader(inner[0])
         return lambda value: tuple(item(one) for one in _checked(value, list))
+    if origin is Mapping:
+        name, item = map(_reader, inner)
+        return lambda value: {name(a): item(b) for a, b in _checked(value, Mapping).items()}
     if is_dataclass(kind) and isinstance(kind, type):
         return lambda value: kind(**read_members(kind, _checked(value, Mapping)))
-    if get_origin(kind) is Literal:
-        choices = get_args(kind)
-        return lambda value: _chosen(value, choices)
-    if isinstance(get_origin(kind), type):
-        return lambda value: _checked(value, get_origin(kind))
+    if words_of(kind):
+        return lambda value: _chosen(value, inner)
     return lambda value: _checked(value, kind)
 
 

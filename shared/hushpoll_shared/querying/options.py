@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import click
 
 from hushpoll_shared.querying.query import Parameter, Query
-from hushpoll_shared.reading.category_labels import labels
-from hushpoll_shared.survey.published import Published
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 _NAMED: Final = re.compile(r"`([^`]+)`")
@@ -31,7 +29,10 @@ def _option(one: Parameter, others: Sequence[Parameter]) -> Option:
     if one.positional:
         several = {"nargs": -1, "callback": _joined(one)} if repeated else {}
         return click.argument(one.name, required=one.required, **several)  # type: ignore[arg-type]
-    flag, means = f"--{one.flag}", _NAMED.sub(lambda name: _word(name[1], others), one.means)
+    words = {
+        each.name: each.name.upper() if each.positional else f"--{each.flag}" for each in others
+    }
+    flag, means = f"--{one.flag}", _NAMED.sub(lambda name: words.get(name[1], name[1]), one.means)
     if one.kind is bool:
         return click.option(flag, one.name, is_flag=True, help=means)
     settings: dict[str, Any] = {"type": _kind(one), "help": means, "required": one.required}
@@ -41,13 +42,6 @@ def _option(one: Parameter, others: Sequence[Parameter]) -> Option:
     if not one.required and one.default is not None:
         settings |= {"default": one.write(one.default), "show_default": True}
     return click.option(flag, one.name, **settings)
-
-
-def _word(name: str, others: Sequence[Parameter]) -> str:
-    for one in others:
-        if one.name == name:
-            return one.name.upper() if one.positional else f"--{one.flag}"
-    return name
 
 
 def _kind(one: Parameter) -> Any:
@@ -71,35 +65,3 @@ def _joined(one: Parameter) -> Callable[[click.Context, click.Parameter, tuple[s
         return one.spelling.read(str(one.spelling.joiner).join(texts), one.name)
 
     return value
-
-
-def with_labels(
-    query: type[Query[Any]],
-    given: Mapping[str, Any],
-    survey: Callable[[], Published],
-    before: Callable[[], Published],
-) -> dict[str, Any]:
-    """Return the parameters that a command was given, with its CATEGORY=LABEL as mappings.
-
-    Parameters
-    ----------
-    query : type of Query
-        Whose parameters they are.
-    given : mapping
-        By name; an option that was repeated has its texts.
-    survey, before : callable
-        Give the survey, and the one that it is compared with; called only for categories.
-
-    Raises
-    ------
-    InvalidParameter
-        See :func:`hushpoll_shared.reading.category_labels.labels`.
-    """
-    found = dict(given)
-    for one in query.parameters():
-        spelling, texts = one.spelling, given.get(one.name)
-        if spelling is not None and spelling.pairs and texts:
-            attribute = next(given[name] for name in spelling.pairs if given.get(name))
-            of = before if spelling.earlier else survey
-            found[one.name] = labels(texts, f"--{one.flag}", of, attribute)
-    return found

@@ -7,29 +7,17 @@ entry, the client's call, the options of both commands and the action log read t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cache
-from types import NoneType, UnionType
-from typing import (
-    Any,
-    ClassVar,
-    Final,
-    Generic,
-    Literal,
-    Self,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin, get_type_hints
 from urllib.parse import urlencode
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import CONFIDENCES
-from hushpoll_shared.querying.domains import FORM, Where, read_where, spelled_where
+from hushpoll_shared.qualifying.domains import FORM, Where, read_where, spelled_where
+from hushpoll_shared.querying.documents import alternatives, words_of
 from hushpoll_shared.querying.result import Result
-from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
+from hushpoll_shared.reading.bounded_numbers import read_bounded
 from hushpoll_shared.spelling.text import show
 
 R = TypeVar("R", bound=Result)
@@ -67,25 +55,56 @@ class Spelling:
     earlier: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One field of a query, as routes, commands and forms need it; see `asked`."""
+    """One field of a query, as routes, commands and forms need it.
 
-    name: str
-    kind: type
-    choices: tuple[str, ...]
+    Attributes
+    ----------
+    name : str
+        Of the field.
+    kind : type
+        Text, number, switch; of what has choices or a spelling, text.
+    choices : tuple of str
+        Of a parameter that is one of some words.
+    default
+        MISSING where it must be given; None where it need not be, or where it depends on the
+        others.
+    means : str
+        What it is, in a sentence; another parameter is named in backticks.
+    least, most, above : float or None
+        Bounds of a number: at least, at most, more than.
+    spelling : Spelling or None
+        Of lists and mappings.
+    positional : bool
+        Whether it is an argument of a command, without a name.
+    flag : str
+        The option of a command; by default the field's name.
+    common : bool
+        Whether queries share it: then it stands before a query's own in the API's document.
+    elsewhere : bool
+        Whether it names other records on a server; on a file a second file is named instead.
+    attribute : bool
+        Whether it is the name of an attribute: a form offers those of the survey.
+    category_of : str
+        The parameter with the attribute of which it is a category.
+    """
+
+    name: str = ""
+    kind: type = str
+    choices: tuple[str, ...] = ()
     default: Any
     means: str
-    least: float | None
-    most: float | None
-    above: float | None
-    spelling: Spelling | None
-    positional: bool
-    flag: str
-    common: bool
-    elsewhere: bool
-    attribute: bool
-    category_of: str
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    spelling: Spelling | None = None
+    positional: bool = False
+    flag: str = ""
+    common: bool = False
+    elsewhere: bool = False
+    attribute: bool = False
+    category_of: str = ""
 
     @property
     def required(self) -> bool:
@@ -100,55 +119,36 @@ class Parameter:
             return repr(float(value))
         return str(value).lower() if isinstance(value, bool) else str(value)
 
-    def read(self, text: str) -> Any:
-        """Return the value that an address has; raises InvalidParameter."""
+    def read(self, text: Any) -> Any:
+        """Return the value of a text, as an address has it; another value is what it is.
+
+        Raises
+        ------
+        InvalidParameter
+            If the text is no value of the parameter.
+        """
+        if not isinstance(text, str):
+            return text
         if self.spelling is not None:
             if len(text) > self.spelling.longest:
                 raise self._refused(text, f"give at most {self.spelling.longest} characters")
             return self.spelling.read(text, self.name)
-        if self.choices:
-            return self._chosen(text, {one: one for one in self.choices})
-        if self.kind is bool:
-            return self._chosen(text, {"true": True, "false": False})
+        switches = {"true": True, "false": False} if self.kind is bool else {}
+        choices: Mapping[str, Any] = switches or {one: one for one in self.choices}
+        if choices:
+            if text not in choices:
+                raise self._refused(text, f"give {' or '.join(choices)}")
+            return choices[text]
         if self.kind is str:
             return text
-        try:
-            number = parse_whole(text) if self.kind is int else parse_number(text)
-        except ValueError as error:
-            raise InvalidParameter(f"{self.name}: {error}", field=self.name) from None
-        least, most, above = self.least, self.most, self.above
-        if least is not None and number < least:
-            raise self._refused(text, f"give at least {least:g}")
-        if most is not None and number > most:
-            raise self._refused(text, f"give at most {most:g}")
-        if above is not None and number <= above:
-            raise self._refused(text, f"give more than {above:g}")
-        return number
-
-    def _chosen(self, text: str, choices: Mapping[str, Any]) -> Any:
-        if text not in choices:
-            raise self._refused(text, f"give {' or '.join(choices)}")
-        return choices[text]
+        bounds = {"least": self.least, "most": self.most, "above": self.above}
+        return read_bounded(text, self.name, whole=self.kind is int, **bounds)
 
     def _refused(self, text: str, remedy: str) -> InvalidParameter:
         return InvalidParameter(f"{self.name} is {show(text)}; {remedy}", field=self.name)
 
 
-def asked(
-    means: str,
-    default: Any = MISSING,
-    *,
-    least: float | None = None,
-    most: float | None = None,
-    above: float | None = None,
-    spelling: Spelling | None = None,
-    positional: bool = False,
-    flag: str | None = None,
-    common: bool = False,
-    elsewhere: bool = False,
-    attribute: bool = False,
-    category_of: str = "",
-) -> Any:
+def asked(means: str, default: Any = MISSING, **facts: Any) -> Any:
     """Return a field of a query.
 
     Parameters
@@ -157,37 +157,17 @@ def asked(
         What it is, in a sentence; another parameter is named in backticks.
     default
         None where there need not be one, or where it depends on the others.
-    least, most, above : float, optional
-        Bounds of a number: at least, at most, more than.
-    spelling : Spelling, optional
-        Of lists and mappings.
-    positional : bool
-        Whether it is an argument of a command, without a name.
-    flag : str, optional
-        The option of a command, where it is not the field's name.
-    common : bool
-        Whether queries share it: then it stands before a query's own in the API's document.
-    elsewhere : bool
-        Whether it names other records on a server; on a file a second file is named instead.
-    attribute : bool
-        Whether it is the name of an attribute: a form offers those of the survey.
-    category_of : str
-        The parameter with the attribute of which it is a category.
+    **facts
+        From `least` to `category_of`, as `Parameter` has them.
     """
-    facts = {
-        "means": means, "least": least, "most": most, "above": above, "spelling": spelling,
-        "positional": positional, "flag": flag, "common": common, "elsewhere": elsewhere,
-        "attribute": attribute, "category_of": category_of,
-    }  # fmt: skip
-    return field(default=default, metadata=facts)
+    said = Parameter(means=means, default=default, **facts)
+    return field(default=default, metadata={"parameter": said})
 
 
 def confidence() -> Any:
     """Return the field that says how sure the intervals are."""
-    least, most = CONFIDENCES
-    return asked(
-        "Of the intervals, in [0.01, 0.999999].", 0.95, least=least, most=most, common=True
-    )
+    (least, most), means = CONFIDENCES, "Of the intervals, in [0.01, 0.999999]."
+    return asked(means, 0.95, least=least, most=most, common=True)
 
 
 def simultaneous(what: str = "intervals", detail: str = " with this confidence") -> Any:
@@ -195,8 +175,7 @@ def simultaneous(what: str = "intervals", detail: str = " with this confidence")
     return asked(f"Whether all {what} hold together{detail} (Bonferroni).", False)
 
 
-WHERE: Final = Spelling(read_where, spelled_where, FORM, joiner=";")
-NAMING: Final = ("attribute", "attributes", "a", "b", "of", "given")
+NAMING = ("attribute", "attributes", "a", "b", "of", "given")
 """What parameters are called that name attributes of the version that is asked about."""
 
 
@@ -224,15 +203,15 @@ class Query(Generic[R]):
     """What pages that are written by hand ask for, in words; see `registry.query_that_serves`."""
     single_answers: ClassVar[str] = ""
     """What it tells of single answers, in words, and so not of a number that is rounded."""
-    own_command: ClassVar[tuple[Literal["server", "file"], ...]] = ()
-    """Where its command does more than ask, and is written by hand: of a server, on a file."""
+    own_command: ClassVar[tuple[str, ...]] = ()
+    """Where its command does more than ask, and is written by hand: `server`, `file`."""
     result_type: ClassVar[type[Result]]
 
     where: Where | None = asked(
         "Only reports with one of these categories of each of these attributes, such as "
         "region=North;age=30-39,40-49. By default all reports.",
         None,
-        spelling=WHERE,
+        spelling=Spelling(read_where, spelled_where, FORM, joiner=";"),
         common=True,
     )
 
@@ -250,7 +229,7 @@ class Query(Generic[R]):
         return _parameters(kind)
 
     @classmethod
-    def read(cls, given: Mapping[str, Any]) -> Self:
+    def read(cls, given: Mapping[str, object]) -> Self:
         """Return the query of parameters, lists and mappings still as texts; None is the default.
 
         Raises
@@ -258,16 +237,9 @@ class Query(Generic[R]):
         InvalidParameter
             If a text cannot be read.
         """
-        spelled = {one.name: one.spelling for one in cls.parameters() if one.spelling}
-        return cls(
-            **{
-                name: spelled[name].read(value, name)
-                if name in spelled and isinstance(value, str)
-                else value
-                for name, value in given.items()
-                if value is not None
-            }
-        )
+        parameters = {one.name: one for one in cls.parameters()}
+        values = {name: parameters[name].read(value) for name, value in given.items()}
+        return cls(**{name: value for name, value in values.items() if value is not None})
 
     @classmethod
     def of_texts(cls, texts: Mapping[str, str]) -> Self:
@@ -297,25 +269,20 @@ class Query(Generic[R]):
 
     def names(self) -> dict[str, str]:
         """Return the attributes that it asks for, each with the parameter that names it."""
-        found: dict[str, str] = {}
-        for one in self.parameters():
-            value = getattr(self, one.name)
-            if one.name in NAMING and value is not None:
-                named = (value,) if isinstance(value, str) else value
-                found |= dict.fromkeys(named, one.name)
-        return found
+        asked = {one.name: getattr(self, one.name) for one in self.parameters()}
+        values = {name: [one] if isinstance(one, str) else one for name, one in asked.items()}
+        return {one: name for name in values if name in NAMING for one in values[name] or ()}
 
     def spelled(self) -> dict[str, str]:
         """Return the parameters that differ from their defaults, as an address has them."""
-        values = ((one, getattr(self, one.name)) for one in self.parameters())
         return {
             one.name: one.write(value)
-            for one, value in values
-            if value is not None and value != one.default
+            for one in self.parameters()
+            if (value := getattr(self, one.name)) is not None and value != one.default
         }
 
     @classmethod
-    def result_of(cls, document: Mapping[str, Any]) -> R:
+    def result_of(cls, document: Mapping[str, object]) -> R:
         """Return the result that is in a document; raises as `Result.read`."""
         found: R = cls.result_type.read(document)  # type: ignore[assignment]  # Query[R] said so
         return found
@@ -329,10 +296,12 @@ def _parameters(query: type) -> tuple[Parameter, ...]:
 
 
 def _parameter(declared: Field[Any], hint: Any) -> Parameter:
-    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    kind = next(one for one in kinds if one is not NoneType)
-    choices = get_args(kind) if get_origin(kind) is Literal else ()
-    facts = dict(declared.metadata)
-    facts["flag"] = facts["flag"] or declared.name.replace("_", "-")
-    plain = str if choices or facts["spelling"] else kind
-    return Parameter(declared.name, plain, choices, declared.default, **facts)
+    said: Parameter = declared.metadata["parameter"]
+    kind = alternatives(hint)[0][0]
+    return replace(
+        said,
+        name=declared.name,
+        kind=str if words_of(kind) or said.spelling else kind,
+        choices=words_of(kind),
+        flag=said.flag or declared.name.replace("_", "-"),
+    )

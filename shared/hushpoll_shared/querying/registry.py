@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qsl
 
-import hushpoll_shared.queries
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.spelling.text import show
@@ -19,25 +18,17 @@ from hushpoll_shared.spelling.text import show
 @cache
 def all_queries() -> Mapping[str, type[Query[Any]]]:
     """Return the queries by name, in the order of their modules."""
-    found: dict[str, type[Query[Any]]] = {}
-    package = hushpoll_shared.queries
-    for module in iter_modules(package.__path__, f"{package.__name__}."):
-        if module.name.endswith("__main__"):
-            continue
-        for value in vars(import_module(module.name)).values():
-            if (
-                isinstance(value, type)
-                and issubclass(value, Query)
-                and (value.__module__ == module.name)
-            ):
-                found[value.name] = value
-    return MappingProxyType(found)
-
-
-@cache
-def queries_by_file_name() -> Mapping[str, type[Query[Any]]]:
-    """Return the queries by the name that their tables have in files."""
-    return MappingProxyType({one.file_name: one for one in all_queries().values()})
+    package = import_module("hushpoll_shared.queries")
+    names = [one.name for one in iter_modules(package.__path__, f"{package.__name__}.")]
+    return MappingProxyType(
+        {
+            value.name: value
+            for name in names
+            if not name.endswith("__main__")
+            for value in vars(import_module(name)).values()
+            if isinstance(value, type) and issubclass(value, Query) and value.__module__ == name
+        }
+    )
 
 
 @cache

@@ -8,18 +8,14 @@ from typing import Any
 from rich.table import Table
 
 from hushpoll_shared.cli.terminal import rendered
-from hushpoll_shared.querying.domains import domain_line
+from hushpoll_shared.qualifying.domains import domain_line
+from hushpoll_shared.qualifying.verdict import not_shown
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
-from hushpoll_shared.querying.shown import (
-    ShownSection,
-    cut_notes,
-    rows_too_noisy,
-    shown_sections,
-)
+from hushpoll_shared.querying.shown import ShownSection, cut_notes, shown_sections
 
 
-def text_of_query(query: type[Query[Any]]) -> Callable[[Mapping[str, Any]], str]:
+def text_of_query(query: type[Query[Any]]) -> Callable[[Mapping[str, object]], str]:
     """Return what makes lines of text of the JSON of a query's result; it raises as `read`."""
     return lambda document: text_of_result(query.result_of(document))
 
@@ -42,13 +38,6 @@ def text_of_result(result: Result) -> str:
         return rendered(*parts, *not_shown(folded), *more)
     notes = (*result.notes(), *cut_notes(sections, folded=False), *more)
     return rendered(*parts, *not_shown(folded), *notes)
-
-
-def not_shown(rows: int) -> tuple[str, ...]:
-    """Return a sentence about so many rows that cannot be told, or none."""
-    if not rows:
-        return ()
-    return (f"{rows_too_noisy(rows)} not shown; --json and --out have all numbers.",)
 
 
 def _table(section: ShownSection) -> Table:

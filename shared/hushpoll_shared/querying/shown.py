@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hushpoll_shared.querying.possible import CUT, Possible, cut_row
+from hushpoll_shared.qualifying.possible import CUT, Possible, cut_row
 from hushpoll_shared.querying.result import Line, Result, Section
 from hushpoll_shared.tables.top_rows import top_rows
 
@@ -49,25 +49,20 @@ def shown_sections(result: Result) -> Iterator[ShownSection]:
     """
     level = f"{100 * getattr(result, 'confidence', 0.95):g}"
     for section in result.sections():
-        told: list[Any] = []
-        folded: list[Any] = []
-        cut = {False: False, True: False}
-        for line in section.rows:
-            row, possible = line, section.possible
-            if isinstance(line, Line):
-                row, possible = line.row, line.possible or possible
-            noisy = result.too_noisy(section.part_of(row))
-            within, was_cut = cut_row(row, possible, section.interval_of)
-            cut[noisy] |= was_cut
-            if section.shown:  # of another one a sentence may tell
-                line = replace(line, row=within) if isinstance(line, Line) else within
-                (folded if noisy else told).append(line)
+        lines: dict[bool, list[Line]] = {False: [], True: []}
+        cut = dict.fromkeys(lines, False)
+        for line in section.lines():
+            noisy = result.too_noisy(section.part_of(line.row))
+            possible = line.possible or section.possible
+            row, was_cut = cut_row(line.row, possible, section.interval_of)
+            lines[noisy].append(replace(line, row=row))
+            cut[noisy] |= was_cut  # of a section without `shown`, too: a sentence may tell of it
         yield ShownSection(
             title=section.title,
             names=tuple(section.words),
             columns=tuple(column.heading.format(level=level) for column in section.shown),
-            lines=list(_lines(section, told)),
-            folded=list(_lines(section, folded)),
+            lines=list(_lines(section, lines[False])),
+            folded=list(_lines(section, lines[True])),
             below=section.below,
             cut=cut[False],
             folded_cut=cut[True],
@@ -85,32 +80,23 @@ def cut_notes(sections: Iterable[ShownSection], *, folded: bool) -> tuple[str, .
     folded : bool
         Whether rows that are too noisy to tell can be seen, too.
     """
-    cut = any(one.cut or (folded and one.folded_cut) for one in sections)
-    return (CUT,) if cut else ()
+    return (CUT,) if any(one.cut or (folded and one.folded_cut) for one in sections) else ()
 
 
-def rows_too_noisy(rows: int) -> str:
-    """Return the subject and the verb of a sentence about rows that cannot be told."""
-    return (
-        "1 row that is too noisy to tell is"
-        if rows == 1
-        else (f"{rows} rows that are too noisy to tell are")
-    )
-
-
-def _lines(section: Section, lines: Sequence[Any]) -> Iterator[tuple[str, ...]]:
+def _lines(section: Section, lines: Sequence[Line]) -> Iterator[tuple[str, ...]]:
+    if not section.shown:
+        return
     # Of shares the largest are shown; other long tables are cut by what shows them.
     shares = [
-        {"line": line, "frequency": line.frequency} for line in lines if hasattr(line, "frequency")
+        {"line": line, "frequency": line.row.frequency}
+        for line in lines
+        if not line.words and hasattr(line.row, "frequency")
     ]
     top = top_rows(shares, "frequency")
-    for line in [share["line"] for share in top.rows] if shares else lines:
-        if isinstance(line, Line):
-            row, words = line.row, line.words
-        else:
-            row, words = line, tuple(str(getattr(line, one)) for one in section.words.values())
-        yield (*words, *(column.cell(row) for column in section.shown))
+    kept: Iterable[Any] = [share["line"] for share in top.rows] if shares else lines
+    for line in kept:
+        own = (str(getattr(line.row, one)) for one in section.words.values())
+        yield (*(line.words or own), *(column.cell(line.row) for column in section.shown))
     if top.left:
-        gap = len(section.words) - 1
-        rest = len(section.shown) - 1
+        gap, rest = len(section.words) - 1, len(section.shown) - 1
         yield (top.words, *[""] * gap, f"{top.together:.4f}", *[""] * rest)

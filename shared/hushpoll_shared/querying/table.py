@@ -8,11 +8,11 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, Final, get_origin, get_type_hints
 
+from hushpoll_shared.qualifying.domains import COLUMN, where_words
+from hushpoll_shared.qualifying.verdict import INFORMATIVE, TOO_NOISY
 from hushpoll_shared.querying.documents import alternatives
-from hushpoll_shared.querying.domains import COLUMN, where_words
-from hushpoll_shared.querying.result import Line, Result, Section
-from hushpoll_shared.querying.verdict import INFORMATIVE, TOO_NOISY
-from hushpoll_shared.tables.result_table import Column, Kind, ResultTable
+from hushpoll_shared.querying.result import Result, Section
+from hushpoll_shared.tables.result_table import Column, Kind, ResultTable, in_words
 
 _KINDS: Final[Mapping[Any, Kind]] = {float: "number", int: "whole number"}
 _VALUE: Final = "value"
@@ -30,45 +30,31 @@ def table_of_result(result: Result) -> ResultTable:
     TypeError, ValueError
         If a cell is of another kind than its column.
     """
-    sections = list(result.sections())
-    rows = [one for section in sections for one in (section.of, section.also) if one is not None]
-    kinds: dict[str, Kind] = {}
-    for kind in rows:
-        kinds |= {name: cell for name, (_, cell) in _flat(kind).items()}
+    sections, kinds = list(result.sections()), dict[str, Kind]()
+    for row in [row for one in sections for row in (one.of, one.also) if row is not None]:
+        kinds |= {name: cell for name, (_, cell) in _flat(row).items()}
     members = {label: member for one in sections for label, member in one.labels.items()}
-    columns = [Column(name, kinds.get(member, "text")) for name, member in members.items()]
     taken = {*members, *members.values(), *(name for one in sections for name in one.hidden)}
-    for name in dict.fromkeys(name for kind in rows for name in _flat(kind)):
-        if name not in taken:
-            columns.append(Column(name, kinds[name]))
+    columns = [Column(name, kinds.get(member, "text")) for name, member in members.items()]
+    columns += [Column(name, kind) for name, kind in kinds.items() if name not in taken]
     names = [column.name for column in columns]
-    entries: Iterator[dict[str, Any]] = (
-        entry for section in sections for entry in _entries(result, section, names)
-    )
-    if result.where is not None:  # a file of a part of the reports says so in each row
-        columns.insert(0, Column(COLUMN, "text"))
-        words = where_words(result.where)
-        entries = ({COLUMN: words, **entry} for entry in entries)
-    if result.verdict is not None:
-        columns = [Column(_VERDICT, "text"), *columns]
+    # A file of a part of the reports says so in each row.
+    first = {_VERDICT: result.verdict, COLUMN: result.where}
+    columns = [Column(name, "text") for name, there in first.items() if there is not None] + columns
+    entries = (entry for section in sections for entry in _entries(result, section, names))
     return ResultTable.of(result.title, tuple(columns), entries, result.about_and_how())
 
 
-def _entries(result: Result, section: Section, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    empty = {**dict.fromkeys(names), **section.fixed}
+def _entries(result: Result, section: Section, names: Sequence[str]) -> Iterator[dict[str, object]]:
+    where = None if result.where is None else where_words(result.where)
+    empty = {**dict.fromkeys(names), **section.fixed, COLUMN: where}
     wanted = {**{name: name for name in names}, **section.labels}
-    for line in section.rows:
-        row, more = (line.row, line.labels) if isinstance(line, Line) else (line, {})
-        kind: Any = type(row)
-        cells = _cells(kind)
-        found = {name: cells[one](row) for name, one in wanted.items() if one in cells}
+    for line in section.lines():
+        kind: Any = type(line.row)
+        take, row = _cells(kind), line.row
+        found = {name: in_words(take[one](row)) for name, one in wanted.items() if one in take}
         says = TOO_NOISY if result.too_noisy(section.part_of(row)) else INFORMATIVE
-        cells_found = {name: _cell(value) for name, value in found.items()}
-        yield {**empty, **cells_found, **more, _VERDICT: says}
-
-
-def _cell(value: Any) -> Any:
-    return ("yes" if value else "no") if isinstance(value, bool) else value
+        yield {**empty, **found, **line.labels, _VERDICT: says}
 
 
 @cache

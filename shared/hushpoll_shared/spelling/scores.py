@@ -22,8 +22,8 @@ _LEADING_ZERO: Final = re.compile(r"[+-]?0[0-9]")
 _PLACES: Final = 9
 
 
-def parse_scores(text: str) -> list[Score]:
-    """Read scores such as ``1,2,3.5`` or ``18:25,25:35``.
+def parse_scores(text: str, field: str = "scores") -> list[Score]:
+    """Read scores such as ``1,2,3.5`` or ``18:25,25:35``; a refusal names the field.
 
     Raises
     ------
@@ -35,15 +35,15 @@ def parse_scores(text: str) -> list[Score]:
         ends = [end.strip() for end in part.split(":")]
         if len(ends) > 2 or not all(_POINT.fullmatch(end) for end in ends):
             raise InvalidParameter(
-                f"scores[{place}] is {show(part)}; give a number such as 2.5, or an interval such "
+                f"{field}[{place}] is {show(part)}; give a number such as 2.5, or an interval such "
                 "as 18:25, for each category, with commas between them",
-                field="scores",
+                field=field,
             )
         scores.append(float(ends[0]) if len(ends) == 1 else (float(ends[0]), float(ends[1])))
     return scores
 
 
-def parse_scores_of(text: str) -> dict[str, list[Score]]:
+def parse_scores_of(text: str, field: str = "scores") -> dict[str, list[Score]]:
     """Read scores of several attributes, such as ``pain=0,1,2;commute=0:10,10:30``.
 
     Raises
@@ -56,11 +56,11 @@ def parse_scores_of(text: str) -> dict[str, list[Score]]:
         name, equals, scores = part.partition("=")
         if not equals or not name or name in named:
             raise InvalidParameter(
-                f"scores have the part {show(part)}; give NAME=SCORE,SCORE... once for each "
+                f"{field} has the part {show(part)}; give NAME=SCORE,SCORE... once for each "
                 "attribute, with semicolons between them",
-                field="scores",
+                field=field,
             )
-        named[name] = parse_scores(scores)
+        named[name] = parse_scores(scores, field)
     return named
 
 
@@ -131,7 +131,7 @@ def _unreadable(what: str) -> InvalidParameter:
     return InvalidParameter(what, field="scores")
 
 
-def parse_quantiles(text: str) -> tuple[float, ...]:
+def parse_quantiles(text: str, field: str = "quantiles") -> tuple[float, ...]:
     """Read numbers such as ``0.25,0.5``; none is compared with (0, 1).
 
     Raises
@@ -143,8 +143,8 @@ def parse_quantiles(text: str) -> tuple[float, ...]:
     for place, part in enumerate(text.split(",")):
         if not _POINT.fullmatch(part.strip()):
             raise InvalidParameter(
-                f"quantiles[{place}] is {show(part)}; give numbers such as 0.25,0.5,0.75",
-                field="quantiles",
+                f"{field}[{place}] is {show(part)}; give numbers such as 0.25,0.5,0.75",
+                field=field,
             )
         numbers.append(float(part))
     return tuple(numbers)

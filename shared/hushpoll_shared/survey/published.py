@@ -17,11 +17,8 @@ from math import comb
 from typing import Any, Final
 
 from hushpoll_protocols import (
-    PROTOCOLS,
-    FrequencyOracle,
     InvalidParameter,
     ManifestRefused,
-    create,
     format_epsilon,
     parse_epsilon,
 )
@@ -33,12 +30,11 @@ from hushpoll_shared.spelling.canonical import (
     sha256_hex,
 )
 from hushpoll_shared.spelling.decimals import check_canonical
-from hushpoll_shared.spelling.text import check_name, is_name, show
-from hushpoll_shared.survey.attributes import TEXTS, PublishedAttribute, claims, hex_thresholds
+from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.attributes import PublishedAttribute, claims
 from hushpoll_shared.survey.blocks import (
     LARGEST_RECORD,
     Block,
-    Together,
     blocks_of,
     check_together,
     domain_sizes,
@@ -46,11 +42,15 @@ from hushpoll_shared.survey.blocks import (
 )
 from hushpoll_shared.survey.budget import split_budget
 from hushpoll_shared.survey.draws import Draw, check_claims, divide, marked
-from hushpoll_shared.survey.follow_ups import check_follow_ups, read_ask_if, routers_of
-from hushpoll_shared.survey.number import read_number
+from hushpoll_shared.survey.follow_ups import check_follow_ups, routers_of
 from hushpoll_shared.survey.option_texts import said_of_options
-from hushpoll_shared.survey.presentation import read_ends, read_shuffle
 from hushpoll_shared.survey.protection import total_epsilon
+from hushpoll_shared.survey.published_attributes import (
+    LATER_KEYS,
+    check_no_null,
+    checked_oracle,
+    read_attribute,
+)
 from hushpoll_shared.survey.selects import check_selects
 from hushpoll_shared.survey.terms import INVITED, MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
 from hushpoll_shared.wire.codec import Layout
@@ -78,12 +78,6 @@ _REQUIRED: Final = (
 )
 _KEYS: Final = frozenset({*_REQUIRED, *OPTIONAL, "invitation_key"})
 _BLOCKS_KEYS: Final = frozenset({*_KEYS, "together", "selects", "draws", "matrices"})
-_CLEAR_REQUIRED: Final = ("name", "role", "categories")
-_CLEAR_KEYS: Final = frozenset({*_CLEAR_REQUIRED, *TEXTS, "ends", "shuffle"})
-_PERTURBED_REQUIRED: Final = (*_CLEAR_REQUIRED, "protocol", "epsilon", "parameters", "thresholds")
-_LATER_KEYS: Final = ("ask_if", "number")
-"""Fields of an attribute that only `BLOCKS_FORMAT` has."""
-_PERTURBED_KEYS: Final = _CLEAR_KEYS | frozenset(_PERTURBED_REQUIRED)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -177,7 +171,7 @@ class Published(Terms):
             check_keys(document, _BLOCKS_KEYS, _REQUIRED, where="")
         else:
             check_keys(document, _KEYS, _REQUIRED, where="")
-        _check_no_null(document, "")
+        check_no_null(document, "")
         _check_translations(document.get("translations"))
         attributes = document["attributes"]
         if not isinstance(attributes, list | tuple):
@@ -191,13 +185,12 @@ class Published(Terms):
                 field="attributes",
             )
         later = any(
-            isinstance(one, Mapping) and not one.keys().isdisjoint(_LATER_KEYS)
-            for one in attributes
+            isinstance(one, Mapping) and not one.keys().isdisjoint(LATER_KEYS) for one in attributes
         )
         uses = later or bool({"together", "selects", "draws", "matrices"} & document.keys())
         if form == BLOCKS_FORMAT and not uses:
             raise InvalidParameter(
-                f"together and draws are missing, and no attribute has {' or '.join(_LATER_KEYS)}; "
+                f"together and draws are missing, and no attribute has {' or '.join(LATER_KEYS)}; "
                 f"such a survey is published in format {FORMAT}: resolve the manifest again",
                 field="together",
             )
@@ -205,7 +198,7 @@ class Published(Terms):
         terms = read_terms(document, canonical=True)
         owners = {name: block for block in terms["together"] for name in block.attributes}
         declared = [
-            _read_attribute(attribute, f"attributes[{position}]", owners, form == BLOCKS_FORMAT)
+            read_attribute(attribute, f"attributes[{position}]", owners, form == BLOCKS_FORMAT)
             for position, attribute in enumerate(attributes)
         ]
         check_follow_ups(declared)
@@ -213,7 +206,7 @@ class Published(Terms):
         check_together(terms["together"], declared)
         sizes = domain_sizes(declared, terms["together"])
         oracles = {
-            block.name: _checked_oracle(
+            block.name: checked_oracle(
                 block.protocol, sizes[block.name], claimed, f"together[{block.name}]"
             )
             for block, claimed in zip(terms["together"], document.get("together", ()), strict=True)
@@ -309,7 +302,7 @@ class Published(Terms):
             "matrices": self.matrices,
             **{
                 key: any(getattr(attribute, key) is not None for attribute in self.attributes)
-                for key in _LATER_KEYS
+                for key in LATER_KEYS
             },
         }
         return tuple(field for field, value in used.items() if value)
@@ -496,61 +489,6 @@ def _answered(blocks: Sequence[Block], left: dict[str, int]) -> Iterator[Block]:
             yield block
 
 
-def _read_attribute(
-    value: object, where: str, owners: Mapping[str, Together], later: bool
-) -> PublishedAttribute:
-    """Read one attribute of a published manifest; `where` is its path until its name is known.
-
-    A question of a block of several, by `owners`, gets the block's oracle from the caller. Only a
-    `later` format has follow-ups.
-    """
-    if not isinstance(value, Mapping):
-        raise InvalidParameter(f"{where} is {show(value)}; it must be an object", field=where)
-    if is_name(value.get("name")):
-        where = f"attributes[{value['name']}]"
-    # `protocol` is what tells the two kinds apart: a sensitive attribute without one is refused
-    # below.
-    owner = owners.get(value["name"]) if is_name(value.get("name")) else None
-    perturbed = owner is None and (value.get("role") == "sensitive" or "protocol" in value)
-    keys, required = (
-        (_PERTURBED_KEYS, _PERTURBED_REQUIRED) if perturbed else (_CLEAR_KEYS, _CLEAR_REQUIRED)
-    )
-    check_keys(value, keys.union(_LATER_KEYS) if later else keys, required, where=where)
-    check_name(value["name"], field=f"{where}.name")
-    _check_no_null(value, where)
-    if not isinstance(value["categories"], list | tuple):
-        raise InvalidParameter(
-            f"{where}.categories is {show(value['categories'])}; it must be a list of strings",
-            field=f"{where}.categories",
-        )
-    protocol = value.get("protocol")
-    if owner is not None and value["role"] != "plain":
-        protocol = owner.protocol
-    declared = PublishedAttribute(
-        name=value["name"],
-        role=value["role"],
-        categories=tuple(value["categories"]),
-        protocol=protocol,
-        block=None if owner is None else owner.name,
-        ask_if=read_ask_if(value.get("ask_if"), where=where),
-        number=read_number(value.get("number"), where=where, published=True),
-        ends=read_ends(value.get("ends"), where=where),
-        shuffle=read_shuffle(value.get("shuffle"), where=where),
-        **{key: value.get(key) for key in TEXTS},
-    )
-    if not perturbed:
-        return declared
-    return replace(declared, oracle=_checked_oracle(declared.protocol, declared.k, value, where))
-
-
-def _check_no_null(value: Mapping[str, Any], where: str) -> None:
-    """Refuse a member that is null: what is absent has one spelling, which is to leave it out."""
-    for key, inner in value.items():
-        if inner is None:
-            path = f"{where}.{key}" if where else key
-            raise InvalidParameter(f"{path} is null; leave it out", field=path)
-
-
 def _check_translations(translations: object) -> None:
     """Refuse null, and a mapping of nothing, in translations that are otherwise well formed."""
     if not isinstance(translations, Mapping):
@@ -559,7 +497,7 @@ def _check_translations(translations: object) -> None:
         if not isinstance(words, Mapping):
             continue
         where = f"translations[{tag}]"
-        _check_no_null(words, where)
+        check_no_null(words, where)
         for key in ("sections", "attributes", "selects", "select_help", "matrices"):
             if words.get(key) == {}:
                 path = f"{where}.{key}"
@@ -568,41 +506,7 @@ def _check_translations(translations: object) -> None:
         if isinstance(questions, Mapping):
             for name, question in questions.items():
                 if isinstance(question, Mapping):
-                    _check_no_null(question, f"{where}.attributes[{name}]"[:200])
-
-
-def _checked_oracle(
-    protocol: str | None, k: int, value: Mapping[str, Any], where: str
-) -> FrequencyOracle:
-    """Rebuild the oracle from what is declared and compare what is claimed of it."""
-    epsilon = parse_epsilon(
-        check_canonical(value["epsilon"], field=f"{where}.epsilon"), field=f"{where}.epsilon"
-    )
-    parameters = value["parameters"]
-    known = PROTOCOLS[protocol].oracle.parameter_names if protocol else ()
-    if not isinstance(parameters, Mapping) or not set(parameters) <= set(known):
-        raise InvalidParameter(
-            f"{where}.parameters is {show(parameters)}; {protocol} has "
-            f"{', '.join(known) or 'none'}: resolve the manifest again",
-            field=f"{where}.parameters",
-        )
-    try:
-        oracle = create(value["protocol"], k=k, epsilon=epsilon, **parameters)
-    except InvalidParameter as error:
-        path = f"{where}.parameters.{error.field}" if error.field in parameters else where
-        raise InvalidParameter(f"{where}: {error}", field=path) from None
-    for claim, computed in (
-        ("parameters", dict(oracle.parameters)),
-        ("thresholds", hex_thresholds(oracle)),
-    ):
-        if value[claim] != computed:
-            raise InvalidParameter(
-                f"{where}.{claim} is {show(value[claim])}, but {oracle.name} with k = {oracle.k} "
-                f"and epsilon = {format_epsilon(epsilon)} gives {computed}; "
-                "do not answer this survey",
-                field=f"{where}.{claim}",
-            )
-    return oracle
+                    check_no_null(question, f"{where}.attributes[{name}]"[:200])
 
 
 def _difference(document: Mapping[str, Any], published: Mapping[str, Any]) -> str:

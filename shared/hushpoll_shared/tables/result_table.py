@@ -54,6 +54,11 @@ class Column:
         raise TypeError(f"{self.name} is a {type(value).__name__}, and its column has {self.kind}s")
 
 
+def in_words(value: object) -> object:
+    """Return yes or no for a switch, and any other value as it is."""
+    return ("yes" if value else "no") if isinstance(value, bool) else value
+
+
 def columns(**kinds: str) -> tuple[Column, ...]:
     """Return columns by name and kind, ``whole`` standing for ``whole number``."""
     spelled: dict[str, Kind] = {kind: kind for kind in get_args(Kind)} | {"whole": "whole number"}
@@ -107,8 +112,7 @@ class ResultTable:
 
 
 def _line(name: str, value: object) -> tuple[str, str | float | int]:
-    if isinstance(value, bool):
-        return name, "yes" if value else "no"
+    value = in_words(value)
     if isinstance(value, str | int | float):
         return name, value
     raise TypeError(f"{name} is a {type(value).__name__}, which is no text and no number")

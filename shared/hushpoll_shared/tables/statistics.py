@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from hushpoll_shared.querying.registry import queries_by_file_name
+from hushpoll_shared.qualifying.verdict import INFORMATIVE, TOO_NOISY, part_is_noisy
+from hushpoll_shared.querying.registry import all_queries
 from hushpoll_shared.querying.table import table_of_result
-from hushpoll_shared.querying.tidy import tidy_table
-from hushpoll_shared.querying.verdict import INFORMATIVE, TOO_NOISY, part_is_noisy
 from hushpoll_shared.tables.regressions import regression_table
 from hushpoll_shared.tables.result_table import Column, ResultTable, columns
+from hushpoll_shared.tidying.results import tidy_table
 
 Answer = Mapping[str, Any]
 
@@ -44,9 +44,9 @@ def table_of(statistic: str, answer: Answer) -> ResultTable:
     KeyError, TypeError, ValueError
         If the answer does not have that form.
     """
-    query = queries_by_file_name().get(statistic)
-    if query is not None:
-        return table_of_result(query.result_of(answer))
+    for query in all_queries().values():
+        if query.file_name == statistic:
+            return table_of_result(query.result_of(answer))
     return TABLES[statistic](answer)
 
 
@@ -71,16 +71,6 @@ def _joint_table(answer: Answer) -> ResultTable:
     shape = (*judged, *columns(**dict.fromkeys(axes, "text")), *_SHARE, *_INTERVAL, *likely)
     about = {"verdict": verdict and verdict["sentence"], **_methods(answer, more)}
     return ResultTable.of("joint table", shape, entries, about)
-
-
-_SIDES: Final = ("before", "after", "difference")
-_OF_A_SIDE: Final = (*_INTERVAL, *columns(bound="text"))
-
-
-_TEST: Final = columns(a="text", b="text", statistic="number", degrees="whole", p_value="number")
-
-
-_STATISTICS: Final = ("mean", "least", "greatest", "at_least", "nps")
 
 
 _SECTIONS: Final = {"metrics": "metric", "rates": "rate", "shares": "share"}

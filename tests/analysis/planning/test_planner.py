@@ -24,7 +24,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import estimate
 from hushpoll_protocols.kernels import indicators, perturb
 from hushpoll_shared import Manifest
-from hushpoll_shared.querying.verdict import share_tells
+from hushpoll_shared.qualifying.verdict import share_tells
 
 DRAFT = {
     "name": "adult",

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hushpoll_shared.queries.parts.rows import FREQUENCY, HOW_TO_READ, CategoryEstimate
 from hushpoll_shared.querying.query import Query, asked, confidence
 from hushpoll_shared.querying.result import Result, Section, told
-from hushpoll_shared.querying.rows import FREQUENCY, HOW_TO_READ, CategoryEstimate
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hushpoll_server.charts import figures
-from hushpoll_shared.querying.possible import DIFFERENCES, SHARES
+from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES
 
 
 @pytest.mark.parametrize(

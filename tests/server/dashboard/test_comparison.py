@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import pytest
 
 from hushpoll_server.jobs.runner import Runner
-from hushpoll_shared.querying.possible import CUT
+from hushpoll_shared.qualifying.possible import CUT
 
 pytestmark = pytest.mark.sqlite
 WORK = "/surveys/work/versions/1"

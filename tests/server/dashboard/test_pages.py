@@ -10,7 +10,7 @@ import segno
 
 from hushpoll_server.dashboard import administration
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
-from hushpoll_shared.querying.possible import CUT
+from hushpoll_shared.qualifying.possible import CUT
 from sample_survey import encoded
 from waiting import wait_until
 

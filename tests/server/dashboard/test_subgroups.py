@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from hushpoll_shared.querying.possible import shown_share
+from hushpoll_shared.qualifying.possible import shown_share
 
 pytestmark = pytest.mark.sqlite
 WORK = "/surveys/work/versions/1"

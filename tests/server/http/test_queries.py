@@ -1,6 +1,6 @@
 """What holds for every query: over HTTP, on a file and in Python it has one result and one table.
 
-A query that is added is taken from the registry; it needs a row of `ASKED` in `test_statistics`.
+A query that is added is taken from the registry; it needs a row of `ASKED` in `asked_queries`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hushpoll_client.cli.commandline import main
 from hushpoll_protocols.errors import TransportError
 from hushpoll_server.reports.shown import html_of_result
 from hushpoll_shared.cli.terminal import check_answer
-from hushpoll_shared.querying.possible import CUT
+from hushpoll_shared.qualifying.possible import CUT
 from hushpoll_shared.querying.registry import all_queries
 from hushpoll_shared.querying.result import Line
 from hushpoll_shared.querying.result_text import text_of_query
@@ -166,9 +166,13 @@ def test_bad_parameter_is_refused_by_its_name(answering, name):
             found = answering.problem(answer)
             assert found == (422, "invalid-request", one.name), (value, answer.json)
         if one.spelling is not None:
-            longest = "1" * (one.spelling.longest + 1)
-            answer = answering.get(path, query_string=ASKED[name] | {one.name: longest})
-            assert answering.problem(answer) == (422, "invalid-request", one.name)
+            for text in ("?", "1" * (one.spelling.longest + 1)):
+                answer = answering.get(path, query_string=ASKED[name] | {one.name: text})
+                assert answering.problem(answer) == (422, "invalid-request", one.name)
+        if one.elsewhere:
+            other = {int: "999", str: "nobody"}[one.kind]
+            answer = answering.get(path, query_string=ASKED[name] | {one.name: other})
+            assert answering.problem(answer) == (404, "unknown-survey", one.name)
         if one.required:
             asked = {key: value for key, value in ASKED[name].items() if key != one.name}
             answer = answering.get(path, query_string=asked)

@@ -12,7 +12,7 @@ from hushpoll_protocols import SecureBits
 from hushpoll_server.reports.findings import findings_of, limits_words, share_words
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
-from hushpoll_shared.querying.rows import CategoryEstimate
+from hushpoll_shared.queries.parts.rows import CategoryEstimate
 from hushpoll_shared.survey.manifest import Manifest
 
 QUESTIONS = {

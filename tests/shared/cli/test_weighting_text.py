@@ -3,7 +3,7 @@
 import pytest
 
 from hushpoll_shared.cli.weighting import weighted_shares_text
-from hushpoll_shared.querying.possible import CUT
+from hushpoll_shared.qualifying.possible import CUT
 
 SHARE = {"value": 0.5, "standard_error": 0.1, "lower": 0.3, "upper": 0.7}
 UNKNOWN = dict.fromkeys(SHARE)

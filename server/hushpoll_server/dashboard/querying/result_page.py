@@ -37,7 +37,7 @@ from hushpoll_server.reports.headlines import headline_of
 from hushpoll_server.reports.shown import html_of_result
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_shared.querying.domains import domain_line
+from hushpoll_shared.qualifying.domains import domain_line
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 

@@ -35,9 +35,9 @@ from hushpoll_server.reports.captions import foot_of
 from hushpoll_server.reports.headlines import headline_of, of_groups
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.qualifying.possible import DIFFERENCES, BoundedRow, cut_words
+from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.changes import Change
-from hushpoll_shared.querying.possible import DIFFERENCES, BoundedRow, cut_words
-from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.tables.statistics import table_of
 
 PAGE: Final = "/surveys/<name>/versions/<int:version>/comparison"

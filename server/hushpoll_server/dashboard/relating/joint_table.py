@@ -15,16 +15,16 @@ from hushpoll_server.charts.specifications import (
     as_too_noisy,
     cross_table_chart,
 )
+from hushpoll_server.dashboard.cross_tables import grid
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import choice, dashboard, member, page, private
-from hushpoll_server.dashboard.results import grid
 from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_shared.querying.possible import cut_words
-from hushpoll_shared.querying.verdict import part_is_noisy
+from hushpoll_shared.qualifying.possible import cut_words
+from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.tables.statistics import table_of
 
 PAGE: Final = "/surveys/<name>/versions/<int:version>/tables/<job_id>"

@@ -15,12 +15,12 @@ from hushpoll_server.dashboard.surveys import answered, may_export
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import UNBIASED
+from hushpoll_shared.qualifying.possible import Ends
+from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.estimates import Estimates
-from hushpoll_shared.querying.possible import Ends
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.registry import query_that_serves
 from hushpoll_shared.querying.table import table_of_result
-from hushpoll_shared.querying.verdict import part_is_noisy
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
 
@@ -36,7 +36,7 @@ def shares_in_groups(
     return query
 
 
-def table_among(document: Mapping[str, Any]) -> ResultTable:
+def table_among(document: Mapping[str, object]) -> ResultTable:
     """Return the table of their JSON form."""
     return table_of_result(query_that_serves(SHARES_IN_GROUPS).result_of(document))
 

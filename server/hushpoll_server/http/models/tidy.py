@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from hushpoll_server.http.models.common import Answer, Digest, Name, TableQuery
-from hushpoll_shared.querying.tidy import LONGEST_ADDRESSES
+from hushpoll_shared.tidying.results import LONGEST_ADDRESSES
 
 
 class TidyQuery(TableQuery):

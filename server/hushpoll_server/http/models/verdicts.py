@@ -5,6 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from hushpoll_server.http.schemas import row_model
-from hushpoll_shared.querying.verdict import Verdict
+from hushpoll_shared.qualifying.verdict import Verdict
 
 RESULT_VERDICT: Final = row_model(Verdict)

@@ -11,7 +11,7 @@ from hushpoll_server.http.models.common import Answer, Strict
 from hushpoll_server.http.models.results import Pending, VersionResult
 from hushpoll_server.http.models.verdicts import RESULT_VERDICT
 from hushpoll_server.jobs.design_parameters import DesignModel
-from hushpoll_shared.querying.rows import HOW_TO_READ
+from hushpoll_shared.queries.parts.rows import HOW_TO_READ
 
 HowToRead = Field(description=HOW_TO_READ)
 

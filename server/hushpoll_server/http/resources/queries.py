@@ -14,9 +14,9 @@ from hushpoll_server.http.models.tidy import TidyAnswer, TidyQuery
 from hushpoll_server.http.openapi import BEARER, Routes, problems
 from hushpoll_server.http.schemas import answer_of, parameters_of
 from hushpoll_server.http.tables import answer_in_form, result_answer
-from hushpoll_shared.querying.domains import where_words
+from hushpoll_shared.qualifying.domains import where_words
 from hushpoll_shared.querying.query import Query
-from hushpoll_shared.querying.tidy import tidy_table
+from hushpoll_shared.tidying.results import tidy_table
 
 api = Routes(
     "queries",
@@ -67,7 +67,7 @@ def _add_route(kind: type[Query[Any]]) -> None:
         other = given.get("since_survey") or path.name
         current_grant().require_survey(other)
         row = parts.surveys.version(path.name, path.version)
-        before = parts.surveys.version(other, given["since_version"]) if kind.compares else None
+        before = parts.surveys.compared(other, given["since_version"]) if kind.compares else None
         asked = kind.read(given)
         result = parts.analysis.result(row, asked, before, may_export=True)
         domain = None if asked.where is None else where_words(asked.where)

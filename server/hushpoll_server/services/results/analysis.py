@@ -36,14 +36,15 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.counts import Aggregate, Aggregator
 from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_server.store.segments import Rows
+from hushpoll_shared.qualifying.subject import OfRelease
 from hushpoll_shared.queries.cross_tables import CrossTable as JointShares
 from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
 from hushpoll_shared.querying.query import Query
-from hushpoll_shared.querying.result import OfRelease, Result
-from hushpoll_shared.querying.tidy import TidyResults, tidy_results
+from hushpoll_shared.querying.result import Result
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.tidying.results import TidyResults, tidy_results
 from hushpoll_shared.wire.documents import ReleaseHeading
 
 R = TypeVar("R", bound=Result)
@@ -226,7 +227,7 @@ class Analysis:
         row : VersionRow
             The version.
         addresses : sequence of str
-            Queries; see :func:`hushpoll_shared.querying.tidy.tidy_results`.
+            Queries; see :func:`hushpoll_shared.tidying.results.tidy_results`.
         require : callable
             Refuses another version, by survey and number, that the reader may not see.
         may_export : callable
@@ -241,7 +242,7 @@ class Analysis:
                 other = spelled.get("since_survey", row.name)
                 version = int(spelled["since_version"])
                 require(other, version)
-                before = self._surveys.version(other, version)
+                before = self._surveys.compared(other, version)
             allowed = may_export(row, before)
             found: Result = self.result(row, query, before, may_export=allowed)
             return found

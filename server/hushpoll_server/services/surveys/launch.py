@@ -22,7 +22,7 @@ WIDTH: Final = 0.1
 
 
 def launch_plan(
-    plans: Plans, draft: Mapping[str, Any], published: Published, *, n: int, width: float = WIDTH
+    plans: Plans, draft: Mapping[str, object], published: Published, *, n: int, width: float = WIDTH
 ) -> LaunchPlan:
     """Return what a survey will be able to say, before anybody has answered.
 

@@ -201,6 +201,14 @@ class SurveyService:
         """
         return self._chosen(name, self._named(name), version)
 
+    def compared(self, name: str, version: int) -> VersionRow:
+        """Return the version that a query compares with; a refusal names the query's parameter."""
+        try:
+            return self.version(name, version)
+        except Refused as refusal:
+            field = "since_survey" if refusal.field == "name" else "since_version"
+            raise Refused(refusal.code, refusal.detail, field=field) from refusal
+
     def by_digest(self, name: str, digest: str, *, from_memory: bool = False) -> VersionRow:
         """Return the version of a survey that has this digest.
 

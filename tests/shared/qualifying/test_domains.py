@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.qualifying.domains import read_where, spelled_where, where_words
 from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
-from hushpoll_shared.querying.domains import read_where, spelled_where, where_words
 
 TEXTS = {
     "region=North": {"region": ("North",)},

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
 
-from hushpoll_shared.querying.possible import Possible
+from hushpoll_shared.qualifying.possible import Possible
 from hushpoll_shared.querying.result import Shown, told
 
 Bound = Literal["bounded", "no lower bound", "no upper bound", "no bound"]

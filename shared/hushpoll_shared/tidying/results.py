@@ -1,130 +1,29 @@
-"""The results of any queries as one tidy table: a row an estimate, the same columns for all.
-
-What a row's statistic, question, category and group are is read from the sections of a result: from
-what a section tells of them (:class:`~hushpoll_shared.querying.result.Tells`), else from its labels
-and rows, by the names that all statistics have.
-"""
+"""The results of any queries as one tidy table: a row an estimate, the same columns for all."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_shared.querying.documents import to_json
-from hushpoll_shared.querying.domains import where_words
-from hushpoll_shared.querying.query import NAMING, Query
+from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.registry import all_queries, query_at
-from hushpoll_shared.querying.result import Line, Result, Section
-from hushpoll_shared.querying.verdict import INFORMATIVE, TOO_NOISY
+from hushpoll_shared.querying.result import Result
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.tables.result_table import ResultTable, columns
-
-TIDY: Final = columns(
-    statistic="text",
-    question="text",
-    category="text",
-    group="text",
-    estimate="number",
-    standard_error="number",
-    lower="number",
-    upper="number",
-    n="whole",
-    verdict="text",
-)
-"""The columns; an empty cell has no meaning for its statistic, or has no bound."""
+from hushpoll_shared.tables.result_table import ResultTable, in_words
+from hushpoll_shared.tidying.rows import TIDY, tidy_rows
 
 MOST_ASKED: Final = 200
 """Queries that are named for one table."""
 LONGEST_ADDRESSES: Final = 8000
 """Characters of the addresses of the queries that a request names, with spaces between them."""
 
-_AND: Final = " & "
 _OF_THE_SURVEY: Final = (
     "survey", "version", "digest", "release", "released_at", "next_release", "pending",
 )  # fmt: skip
-
-
-def tidy_rows(result: Result) -> Iterator[JsonMembers]:
-    """Yield the rows of a result, each with a value for every column of `TIDY`."""
-    for section in result.sections():
-        for line in section.rows:
-            yield from _rows_of(result, section, line)
-
-
-def _rows_of(result: Result, section: Section, line: Any) -> Iterator[JsonMembers]:
-    row = line.row if isinstance(line, Line) else line
-    noisy = result.too_noisy(section.part_of(row))
-    about = {
-        "question": _question(result, section, row),
-        "category": _category(section, row),
-        "group": _group(result, section, row),
-        "verdict": None if result.verdict is None else TOO_NOISY if noisy else INFORMATIVE,
-    }
-    statistic = _statistic(result, section, line)
-    n = _first(getattr(row, "n", None), section.tells.n, getattr(result, "n", None))
-    empty = dict.fromkeys(("standard_error", "lower", "upper"))
-    if section.tells.numbers:
-        for member, name in section.tells.numbers.items():
-            number = {"statistic": name, "estimate": getattr(row, member), "n": n}
-            yield {**about, **empty, **number}
-        return
-    if hasattr(row, "lower"):
-        yield {**about, "statistic": statistic, "n": n, **_numbers(row)}
-        return
-    for one in fields(row):
-        estimate = getattr(row, one.name)
-        if is_dataclass(estimate) and hasattr(estimate, "lower"):
-            side = getattr(getattr(result, one.name, None), "n", None)
-            told = {"statistic": f"{statistic}, {one.name}", "n": _first(side, n)}
-            yield {**about, **told, **_numbers(estimate)}
-
-
-def _numbers(row: Any) -> JsonMembers:
-    value = row.frequency if hasattr(row, "frequency") else row.value
-    error = getattr(row, "standard_error", None)
-    numbers = {"estimate": value, "standard_error": error, "lower": row.lower, "upper": row.upper}
-    return {name: to_json(number) for name, number in numbers.items()}
-
-
-def _first(*values: Any) -> Any:
-    return next((value for value in values if value is not None), None)
-
-
-def _statistic(result: Result, section: Section, line: Any) -> str:
-    if section.tells.statistic:
-        return section.tells.statistic
-    if isinstance(line, Line) and "statistic" in section.labels:
-        return line.words[0]
-    return str(section.fixed.get("statistic") or result.title)
-
-
-def _question(result: Result, section: Section, row: Any) -> str:
-    if section.tells.question:
-        return section.tells.question
-    named = section.fixed.get("attribute") or getattr(row, "attribute", None)
-    if named is None:
-        whose = row if hasattr(row, "a") else result
-        found = [getattr(whose, name, None) for name in NAMING]
-        named = _AND.join(one for one in found if isinstance(one, str))
-    return str(named or section.title)
-
-
-def _category(section: Section, row: Any) -> str | None:
-    found = [getattr(row, name, None) for name in section.tells.category]
-    return _AND.join(str(one) for one in found if one is not None) or None
-
-
-def _group(result: Result, section: Section, row: Any) -> str | None:
-    group = getattr(row, "group", None) or section.fixed.get("group")
-    parts = [] if result.where is None else [where_words(result.where)]
-    if group is not None:
-        of = f"{section.tells.group}={group}" if section.tells.group else str(group)
-        less = section.tells.reference
-        parts.append(of if less is None else f"{of} minus {less}")
-    return "; ".join(parts) or None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +47,9 @@ class TidyResults:
         methods: JsonMembers = {}
         for address, result in self.results:
             told = result.about_and_how()
-            about |= {name: _first(about.get(name), told.get(name)) for name in _OF_THE_SURVEY}
+            for name in _OF_THE_SURVEY:
+                if about.get(name) is None:
+                    about[name] = to_json(told.get(name))
             for name, value in told.items():
                 if name not in _OF_THE_SURVEY and value is not None:
                     methods[f"{address}: {name}"] = _word(value)
@@ -166,9 +67,8 @@ class TidyResults:
 
 
 def _word(value: object) -> str | int | float:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return value if isinstance(value, int | float) else str(value)
+    told = in_words(value)
+    return told if isinstance(told, int | float) else str(told)
 
 
 def tidy_table(answer: Mapping[str, Any]) -> ResultTable:

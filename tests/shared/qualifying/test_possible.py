@@ -6,9 +6,7 @@ import math
 
 import pytest
 
-from hushpoll_shared.queries.changes import LabelChange
-from hushpoll_shared.queries.ordered_answers import possible_difference, possible_of
-from hushpoll_shared.querying.possible import (
+from hushpoll_shared.qualifying.possible import (
     CUT,
     DIFFERENCES,
     SHARES,
@@ -18,7 +16,9 @@ from hushpoll_shared.querying.possible import (
     is_cut,
     shown_difference,
 )
-from hushpoll_shared.querying.rows import BoundedEstimate, Score
+from hushpoll_shared.queries.changes import LabelChange
+from hushpoll_shared.queries.ordered_answers import possible_difference, possible_of
+from hushpoll_shared.queries.parts.rows import BoundedEstimate, Score
 
 SCALE = tuple(Score(category=str(one), low=one, high=one + 1) for one in (1.0, 2.0, 3.0))
 OTHER = tuple(Score(category=str(one), low=one, high=one) for one in (0.0, 10.0))

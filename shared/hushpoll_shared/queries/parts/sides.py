@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Final
 
+from hushpoll_shared.qualifying.subject import heading
 from hushpoll_shared.querying.query import asked
-from hushpoll_shared.querying.result import heading, told
+from hushpoll_shared.querying.result import told
 from hushpoll_shared.spelling.intervals import how_to_read
 
 ASSUMED: Final = "What the intervals assume, in words."

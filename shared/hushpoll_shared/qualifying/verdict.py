@@ -8,11 +8,9 @@ looks at estimates selects lucky ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal
-
-from hushpoll_shared.querying.documents import told
 
 Says = Literal["informative", "too noisy to tell"]
 INFORMATIVE: Final = "informative"
@@ -22,28 +20,36 @@ DIFFERENCE: Final = 0.5
 """Half-width up to which the interval of a difference of two shares tells something."""
 
 
+_SAYS: Final = {
+    "description": "Decided before any answer is known, from the number of reports, their epsilon "
+    "and answers that are equally frequent; too noisy to tell if none of the result's parts can be "
+    "told."
+}
+_SENTENCE: Final = {"description": "The verdict in words, with the half-widths that are expected."}
+_RESPONDENTS: Final = {
+    "description": "With about how many reports, of each version that is compared, all parts could "
+    "be told at this epsilon; null where they can, or no number up to 1,000,000,000 is enough."
+}
+_EPSILON: Final = {
+    "description": "With which epsilon of the whole survey so many reports could tell all parts; "
+    "null where they can, or none up to 64 is enough."
+}
+_PARTS: Final = {
+    "description": "The parts that cannot be told: names of questions, or members of the result."
+}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
     """Whether so many reports, at such an epsilon, can tell what is asked."""
 
     schema: ClassVar[str] = "ResultVerdict"
 
-    says: Says = told(
-        "Decided before any answer is known, from the number of reports, their epsilon and answers "
-        "that are equally frequent; too noisy to tell if none of the result's parts can be told."
-    )
-    sentence: str = told("The verdict in words, with the half-widths that are expected.")
-    respondents: int | None = told(
-        "With about how many reports, of each version that is compared, all parts could be told at "
-        "this epsilon; null where they can, or no number up to 1,000,000,000 is enough."
-    )
-    epsilon: str | None = told(
-        "With which epsilon of the whole survey so many reports could tell all parts; null where "
-        "they can, or none up to 64 is enough."
-    )
-    too_noisy: tuple[str, ...] = told(
-        "The parts that cannot be told: names of questions, or members of the result."
-    )
+    says: Says = field(metadata=_SAYS)
+    sentence: str = field(metadata=_SENTENCE)
+    respondents: int | None = field(metadata=_RESPONDENTS)
+    epsilon: str | None = field(metadata=_EPSILON)
+    too_noisy: tuple[str, ...] = field(metadata=_PARTS)
 
     @property
     def noisy(self) -> bool:
@@ -54,6 +60,20 @@ class Verdict:
 def part_is_noisy(verdict: Mapping[str, Any] | None, part: str) -> bool:
     """Return whether a part cannot be told, by the verdict as JSON; None: there is none."""
     return verdict is not None and (verdict["says"] == TOO_NOISY or part in verdict["too_noisy"])
+
+
+def rows_too_noisy(rows: int) -> str:
+    """Return the subject and the verb of a sentence about rows that cannot be told."""
+    if rows == 1:
+        return "1 row that is too noisy to tell is"
+    return f"{rows} rows that are too noisy to tell are"
+
+
+def not_shown(rows: int) -> tuple[str, ...]:
+    """Return a command's sentence about so many rows that cannot be told, or none."""
+    if not rows:
+        return ()
+    return (f"{rows_too_noisy(rows)} not shown; --json and --out have all numbers.",)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,3 +129,12 @@ def half_width(rows: Iterable[Any]) -> float:
             return math.inf
         widest = max(widest, (row.upper - row.lower) / 2)
     return widest
+
+
+def reaches_of_shares(sections: Iterable[Any]) -> Iterator[Reach]:
+    """Yield how far the intervals of sections reach whose rows are shares of one question."""
+    for section in sections:
+        rows = [line.row for line in section.lines()]
+        part = section.part if isinstance(section.part, str) else ""
+        what = f"a share of {section.title}" if section.title else "a share"
+        yield Reach(part=part, what=what, half_width=half_width(rows), most=share_tells(len(rows)))

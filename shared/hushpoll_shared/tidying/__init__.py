@@ -1,0 +1,1 @@
+"""The results of several queries in one table, a row an estimate."""
