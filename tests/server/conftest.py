@@ -21,7 +21,9 @@ from werkzeug.test import TestResponse
 from asgi_client import AsgiClient, LoopThread
 from hushpoll_server import asgi, create_asgi
 from hushpoll_server.asgi import Whole
+from hushpoll_server.charts.drawing import Drawing
 from hushpoll_server.jobs.runner import Runner
+from hushpoll_server.services import services as server_services
 from hushpoll_server.services.services import Services
 from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database
@@ -30,6 +32,7 @@ from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.withdrawals import encode_withdrawal_json
 from lent_applications import Applications
+from lent_processes import JobProcesses, LentDrawing
 from postgres import SHARED, TEMPLATE, PostgreSQL
 from sample_survey import VERSION, bearer, body_of, make_draft, make_report
 from served import Process
@@ -279,28 +282,64 @@ def applications() -> Applications:
     return Applications()
 
 
-@pytest.fixture
-def make_site(database_url, loop, applications):
-    """Start applications on the test's database; all are stopped, with no thread left.
+@pytest.fixture(scope="session")
+def drawing() -> Iterator[Drawing]:
+    """The process that draws for the sites of all tests."""
+    common = Drawing()
+    yield common
+    common.stop()
 
-    With ``own`` an application is the site's own, for a test that changes it.
+
+@pytest.fixture(scope="session")
+def job_processes() -> Iterator[JobProcesses]:
+    """What forks a process for each job of the sites' runners."""
+    processes = JobProcesses()
+    yield processes
+    processes.stop()
+
+
+def committing() -> set[threading.Thread]:
+    """The threads that store what sites were sent."""
+    return {thread for thread in threading.enumerate() if thread.name == "hushpoll-commit"}
+
+
+@pytest.fixture(scope="session")
+def make_whole(loop, applications, drawing):
+    """Return what starts a site on a database; the caller stops it.
+
+    With ``own`` the application and the process that draws are the site's own, for a test that
+    changes or watches them.
     """
-    sites: list[Site] = []
 
-    def make(*, clock: FixedClock | None = None, own: bool = False, **config: Any) -> Site:
+    def make(
+        database_url: str, *, clock: FixedClock | None = None, own: bool = False, **config: Any
+    ) -> Site:
         clock = clock or FixedClock(NOON)
-        config.setdefault("DATABASE_URL", database_url)
         with pytest.MonkeyPatch.context() as patch:
             if not own:
                 patch.setattr(asgi, "build", applications.lend)
-            whole = create_asgi({"CLOCK": clock, **config})
-        sites.append(Site(whole, clock, loop, applications))
+                patch.setattr(server_services, "Drawing", lambda: LentDrawing(drawing))
+            whole = create_asgi({"CLOCK": clock, "DATABASE_URL": database_url, **config})
+        return Site(whole, clock, loop, applications)
+
+    return make
+
+
+@pytest.fixture
+def make_site(database_url, make_whole, job_processes):
+    """Start sites on the test's database; all are stopped, with no thread left."""
+    sites: list[Site] = []
+    others = committing()
+
+    def make(**options: Any) -> Site:
+        sites.append(make_whole(options.pop("DATABASE_URL", database_url), **options))
         return sites[-1]
 
-    yield make
+    with job_processes.lent():
+        yield make
     for site in sites:
         site.stop()
-    assert "hushpoll-commit" not in {thread.name for thread in threading.enumerate()}
+    assert committing() == others
 
 
 @pytest.fixture

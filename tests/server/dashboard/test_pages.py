@@ -585,8 +585,10 @@ def test_page_of_a_token_survey_counts_no_tokens_before_it_is_over(site, visit):
     assert "not shown before the survey is over" in visit("ada", work="reader").get(WORK).text
 
 
-def test_drawing_starts_while_a_user_types_a_password(site, visit):
-    assert visit().get("/sign-in").status_code == 200
+def test_drawing_starts_while_a_user_types_a_password(make_site):
+    site = make_site(own=True)
+    assert not site.services.drawing.running
+    assert site.client().get("/dashboard/sign-in").status_code == 200
     wait_until(lambda: site.services.drawing.running)
 
 

@@ -81,6 +81,8 @@ def test_a_report_travels_as_json() -> None:
     [
         ({"digest": DIGEST.upper()}, "digest"),
         ({"digest": DIGEST[1:]}, "digest"),
+        ({"digest": DIGEST + "0"}, "digest"),
+        ({"digest": DIGEST + "\n"}, "digest"),
         ({"digest": None}, "digest"),
         ({"digest": ...}, "digest"),
         ({"digest": 3}, "digest"),
