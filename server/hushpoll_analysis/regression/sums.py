@@ -63,6 +63,8 @@ class Kinds:
         The distinct columns of v.
     of : int64[p]
         The one that each column has.
+    alike : list of _Alike
+        The kinds, by the numbers in clear that they stand beside.
     upper : pair of int64
         Places of the upper triangle of combinations but the first.
     """
@@ -72,6 +74,7 @@ class Kinds:
         table, of = np.unique(design.v, axis=1, return_inverse=True)
         self.table = np.ascontiguousarray(table, np.float64)
         self.of = np.asarray(of, np.int64).ravel()
+        self.alike = _alike(design.u, self.of, self.table.shape[1])
         self.upper = np.triu_indices(len(design.v) - 1)
         self.pairs = np.triu_indices(design.z.shape[1])
 
@@ -105,6 +108,49 @@ class Kinds:
         one, two = self.pairs
         z = self._z[groups]
         return (z[:, one] * z[:, two]).T @ upper
+
+
+@dataclass(frozen=True, eq=False)
+class _Alike:
+    """Kinds of columns that stand beside the same numbers in clear.
+
+    Attributes
+    ----------
+    kinds : int64[E]
+        The kinds.
+    u : int64[S]
+        A column of u for each of their numbers in clear.
+    columns : int64[E, S]
+        The design's column of each kind and number.
+    """
+
+    kinds: Places
+    u: Places
+    columns: Places
+
+
+def _alike(u: Array, of: Places, kinds: int) -> list[_Alike]:
+    """Return the kinds by the numbers in clear that they stand beside."""
+    numbers = np.unique(u, axis=1, return_inverse=True)[1].ravel()
+    by_numbers: dict[tuple[int, ...], list[int]] = {}
+    own = [sorted(np.flatnonzero(of == kind), key=lambda one: numbers[one]) for kind in range(kinds)]
+    for kind, columns in enumerate(own):
+        by_numbers.setdefault(tuple(int(numbers[one]) for one in columns), []).append(kind)
+    return [
+        _Alike(np.array(found), np.array(own[found[0]]), np.array([own[kind] for kind in found]))
+        for found in by_numbers.values()
+    ]
+
+
+def _contracted(one: Array, two: Array, sums: Array, rows: Places, columns: Places) -> Array:
+    """Return f64[E, S, F, T]: products of f64[g, S] and f64[g, T], summed with f64[g, E, F]."""
+    if len(rows) == len(columns) == 1:
+        part = sums[:, rows[0], columns[0]]
+        return np.asarray(((one * part[:, None]).T @ two)[None, :, None, :], np.float64)
+    pairs = (one[:, :, None] * two[:, None, :]).reshape(len(one), -1)
+    taken = sums[:, rows[:, None], columns].reshape(len(one), -1)
+    found = (pairs.T @ taken).reshape(one.shape[1], two.shape[1], len(rows), len(columns))
+    return np.asarray(found.transpose(2, 0, 3, 1), np.float64)
 
 
 class Sums:
@@ -177,9 +223,7 @@ class Sums:
             self.gradient[self.free :] += ((within - size[:, None] * shares)[:, 1:].T @ z).ravel()
         slopes, kinds = np.ascontiguousarray(first), of.kinds.table
 
-        def multiplied(center: Array, weight: Array) -> Array:
-            width = self.m * kinds.shape[1] + of.c - 1
-            found = np.zeros((len(joint), width, width))
+        def add_products(found: Array, center: Array, weight: Array) -> Array:
             products(place, outcome, likely, joint, slopes, kinds, center, weight, found)
             return found
 
@@ -188,12 +232,14 @@ class Sums:
             if self.complete is not None:
                 self.complete.add(groups, full)
             if self.seen is not None:
-                # E[s] with the part that does not depend on the record left out here and in `lost`
-                means = multiplied(np.zeros_like(shares[:, 1:]), weight)
-                lost = self._lost(held, pulled, within, first)
-                self.seen.add(groups, full - lost + means)
+                # E[s] with the part that does not depend on the record left out here and in `lose`
+                self._lose(full, held, pulled, within, first)
+                add_products(full, np.zeros_like(shares[:, 1:]), weight)
+                self.seen.add(groups, full)
         if self.crossed is not None:
-            squares = multiplied(np.ascontiguousarray(shares[:, 1:]), table.square[rows])
+            width = self.m * kinds.shape[1] + of.c - 1
+            squares, center = np.zeros((len(joint), width, width)), shares[:, 1:]
+            add_products(squares, np.ascontiguousarray(center), table.square[rows])
             self.crossed.add(groups, squares)
         elif self.clusters is not None:
             self._add_clusters(groups, rows, likely, joint, shares, first)
@@ -231,22 +277,21 @@ class Sums:
             found[:, diagonal, diagonal] += size[:, None] * part
         return found
 
-    def _lost(self, held: Array, pulled: Array, within: Array, first: Array) -> Array:
-        """Return the expected products of complete data's scores, f64[g, W, W]."""
+    def _lose(
+        self, found: Array, held: Array, pulled: Array, within: Array, first: Array
+    ) -> None:
+        """Take the expected products of complete data's scores from f64[g, W, W]."""
         kinds, d = self.of.kinds.table, self.of.kinds.table.shape[1]
         free = self.m * d
-        width = free + self.of.c - 1
-        found = np.zeros((len(held), width, width))
         squares = np.einsum("gyc,gcym,gcyn->gmnc", held, first, first, optimize=True)
         for m in range(self.m):
             one = slice(m * d, (m + 1) * d)
             for n in range(m, self.m):
                 two = slice(n * d, (n + 1) * d)
-                found[:, one, two] = (squares[:, m, n, None, :] * kinds.T) @ kinds
-            found[:, one, free:] = pulled[:, None, 1:, m] * kinds.T[:, 1:]
+                found[:, one, two] -= (squares[:, m, n, None, :] * kinds.T) @ kinds
+            found[:, one, free:] -= pulled[:, None, 1:, m] * kinds.T[:, 1:]
         diagonal = free + np.arange(self.of.c - 1)
-        found[:, diagonal, diagonal] = within[:, 1:]
-        return found
+        found[:, diagonal, diagonal] -= within[:, 1:]
 
     def _add_clusters(
         self, groups: slice, rows: slice, likely: Array, joint: Array, shares: Array, first: Array
@@ -331,14 +376,18 @@ class _Spread:
                 part = sums[:, m * d : (m + 1) * d, n * d : (n + 1) * d]
                 if m == n:
                     part = np.triu(part) + np.swapaxes(np.triu(part, 1), 1, 2)
-                for place in range(p):
-                    row = part[:, kinds.of[place], :][:, kinds.of]
-                    self.outcome[m * p + place, n * p : (n + 1) * p] += u[:, place] @ (row * u)
+                for one in kinds.alike:
+                    for two in kinds.alike:
+                        found = _contracted(u[:, one.u], u[:, two.u], part, one.kinds, two.kinds)
+                        rows, columns = m * p + one.columns, n * p + two.columns
+                        self.outcome[rows[:, :, None, None], columns] += found
             if of.r:
-                for place in range(p):
-                    row = sums[:, m * d + kinds.of[place], free:]
-                    found = row.T @ (z * u[:, place][:, None])
-                    self.between[m * p + place] += found.ravel()
+                rest = np.arange(free, sums.shape[2])
+                for one in kinds.alike:
+                    found = _contracted(u[:, one.u], z, sums, m * d + one.kinds, rest)
+                    # [kinds, columns of one, combinations, columns of z]
+                    at = (m * p + one.columns).ravel()
+                    self.between[at] += found.reshape(len(at), -1)
         if of.r:
             one, two = kinds.upper
             self.mixing += kinds.mixed(groups, sums[:, free + one, free + two])
