@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,9 +11,17 @@ import numpy.typing as npt
 
 from hushpoll_analysis.regression.answers import Answers, Categories, Numbers, Unit
 from hushpoll_analysis.regression.effects import Averages, marginal_effects
-from hushpoll_analysis.regression.fitting import LARGE, Maximum, maximise
+from hushpoll_analysis.regression.fitting import (
+    LARGE,
+    Maximum,
+    climb,
+    maximise,
+    with_shares,
+)
 from hushpoll_analysis.regression.inference import (
     NOISY,
+    PROFILE,
+    Coefficient,
     Covariance,
     coefficients,
     covariance,
@@ -43,6 +51,10 @@ Places = npt.NDArray[np.int64]
 
 _SAMPLE: Final = 20_000
 """Rows of many over which averages are taken."""
+_COARSE: Final = 100_000
+"""Rows of four times as many or more that are climbed first: where they lead, all begin."""
+_NEAR: Final = 1.0
+"""Squared length, in standard errors of those rows, of the step that may be left of their climb."""
 _PRIOR: Final = 0.01
 """Precision, by mean squared logit, of the perturbed predictors' slopes in clear, of large fits."""
 _CHEAP: Final = 1 << 21
@@ -153,6 +165,7 @@ def fit(
         effects=tuple(marginal_effects(averages, confidence=confidence)) if effects else (),
         plain=_plain(read, asked_all, chosen) if plain and perturbed and asked_all.n else (),
         notes=(
+            *_of_sets(table, confidence),
             *_notes(model, maximum, known, sample),
             *_in_draws(answers.n, asked_all.n),
         ),
@@ -284,7 +297,12 @@ def _maximum(model: _Model) -> tuple[Maximum, Likelihood]:
         return maximise(likelihood, model.start), likelihood
     rng = np.random.default_rng(20_261)
     part = _part(model, np.sort(rng.choice(answers.n, _SAMPLE, replace=False)))
-    return maximise(likelihood, model.start), part
+    begin = None
+    if answers.n >= 4 * _COARSE:
+        coarse = _part(model, np.sort(rng.choice(answers.n, _COARSE, replace=False)))
+        coarse.prior = _PRIOR
+        begin = climb(coarse, with_shares(coarse, model.start), enough=_NEAR).parameters
+    return maximise(likelihood, model.start, begin=begin), part
 
 
 def _part(model: _Model, rows: Places) -> Likelihood:
@@ -391,6 +409,31 @@ def _of_draws(unasked: int) -> list[str]:
     return [
         f"{unasked:,} records were left out, since their devices drew other questions; by chance "
         "alone, so the slopes are not biased"
+    ]
+
+
+def _of_sets(table: Sequence[Coefficient], confidence: float) -> list[str]:
+    """Return what stands in place of Wald's intervals, and which of them have no end."""
+    sets = [one for one in table if one.method == PROFILE]
+    if not sets:
+        return []
+    notes = [
+        f"the intervals are {100 * confidence:g} % sets of the profile likelihood, since a slope's "
+        f"expected standard error is above {NOISY:g}"
+    ]
+    for where, names in (
+        ("has no end on either side: the records allow any value", _open(sets, low=True, high=True)),
+        ("has no end below", _open(sets, low=True, high=False)),
+        ("has no end above", _open(sets, low=False, high=True)),
+    ):
+        if names:
+            notes.append(f"the set of {', '.join(names)} {where}")
+    return notes
+
+
+def _open(sets: Sequence[Coefficient], *, low: bool, high: bool) -> list[str]:
+    return [
+        one.name for one in sets if ((one.lower is None), (one.upper is None)) == (low, high)
     ]
 
 
