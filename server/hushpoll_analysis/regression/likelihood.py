@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.regression.answers import Answers, Unit
 from hushpoll_analysis.regression.outcomes import Family
-from hushpoll_analysis.regression.passes import multiply
+from hushpoll_analysis.regression.passes import multiply, multiply_whole
 from hushpoll_analysis.regression.sums import Kinds, Slopes, Sums
 from hushpoll_analysis.regression.terms.design import Design
 
@@ -43,6 +43,10 @@ _Found = TypeVar("_Found")
 _MOST_THREADS = 8
 CELLS = 1 << 20
 """Numbers of eight bytes that a part of the rows takes in each array."""
+_WIDEST = 1 << 62
+"""Places that an int64 numbers."""
+_WHOLE = 1 << 16
+"""Numbers of a table of patterns by outcomes and combinations that is kept."""
 _RUNS = 16
 """Runs of parts, each summed by itself: so many whatever the machine, so that sums are the same."""
 
@@ -149,10 +153,13 @@ class Likelihood:
         keys += [unit.places for unit in self.units]
         if answers.clusters is not None:
             keys.append(answers.clusters)
-        place = self.design.group
+        place, wide = self.design.group, max(self.design.groups, 1)
         for key in keys:
-            joined = place * (int(key.max(initial=0)) + 1) + key
-            _, place = np.unique(joined, return_inverse=True)
+            size = int(key.max(initial=0)) + 1
+            if wide * size > _WIDEST:
+                distinct, place = np.unique(place, return_inverse=True)
+                wide = len(distinct)
+            place, wide = place * size + key, wide * size
         # sorted by group, since it was the first key
         _, first, place = np.unique(place, return_index=True, return_inverse=True)
         weights = np.ones(answers.n) if answers.weights is None else answers.weights
@@ -196,10 +203,27 @@ class Likelihood:
         """
         shape = (rows.stop - rows.start, self.y if self.own is not None else 1, self.c)
         likely = np.ones(shape)
-        for unit, places, codes in zip(self.units, self.rows.patterns, self._codes, strict=True):
-            known = unit.patterns
-            multiply(likely, known.table, places[rows], codes, known.low, known.rise)
+        flat = likely.reshape(len(likely), -1)
+        for number, (unit, places) in enumerate(zip(self.units, self.rows.patterns, strict=True)):
+            known, whole = unit.patterns, self._tables[number]
+            if whole is not None:
+                multiply_whole(flat, whole, places[rows])
+            else:
+                codes = self._codes[number]
+                multiply(likely, known.table, places[rows], codes, known.low, known.rise)
         return likely
+
+    @cached_property
+    def _tables(self) -> tuple[Array | None, ...]:
+        """Of each unit with few patterns, their likelihoods of outcomes and combinations."""
+        found: list[Array | None] = []
+        for unit, codes in zip(self.units, self._codes, strict=True):
+            known = unit.patterns
+            whole = None
+            if len(known.table) * codes.size <= _WHOLE:
+                whole = np.ascontiguousarray(known.low + known.rise * known.table[:, codes.ravel()])
+            found.append(whole)
+        return tuple(found)
 
     def split(self, parameters: Array) -> tuple[Array, Array]:
         """Return the coefficients f64[M, p] of the outcome and f64[C - 1, r] of the mixing."""

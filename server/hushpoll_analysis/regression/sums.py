@@ -63,6 +63,8 @@ class Kinds:
         The distinct columns of v.
     of : int64[p]
         The one that each column has.
+    products : f64[C, D * D]
+        Products of two of them.
     alike : list of _Alike
         The kinds, by the numbers in clear that they stand beside.
     upper : pair of int64
@@ -74,6 +76,7 @@ class Kinds:
         table, of = np.unique(design.v, axis=1, return_inverse=True)
         self.table = np.ascontiguousarray(table, np.float64)
         self.of = np.asarray(of, np.int64).ravel()
+        self.products = (table[:, :, None] * table[:, None, :]).reshape(len(table), -1)
         self.alike = _alike(design.u, self.of, self.table.shape[1])
         self.upper = np.triu_indices(len(design.v) - 1)
         self.pairs = np.triu_indices(design.z.shape[1])
@@ -131,7 +134,8 @@ class _Alike:
 
 def _alike(u: Array, of: Places, kinds: int) -> list[_Alike]:
     """Return the kinds by the numbers in clear that they stand beside."""
-    numbers = np.unique(u, axis=1, return_inverse=True)[1].ravel()
+    seen: dict[bytes, int] = {}
+    numbers = [seen.setdefault(column.tobytes(), len(seen)) for column in u.T]
     by_numbers: dict[tuple[int, ...], list[int]] = {}
     own = [sorted(np.flatnonzero(of == kind), key=lambda one: numbers[one]) for kind in range(kinds)]
     for kind, columns in enumerate(own):
@@ -143,13 +147,17 @@ def _alike(u: Array, of: Places, kinds: int) -> list[_Alike]:
 
 
 def _contracted(one: Array, two: Array, sums: Array, rows: Places, columns: Places) -> Array:
-    """Return f64[E, S, F, T]: products of f64[g, S] and f64[g, T], summed with f64[g, E, F]."""
-    if len(rows) == len(columns) == 1:
-        part = sums[:, rows[0], columns[0]]
+    """Return f64[E, S, F, T]: products of f64[g, S] and f64[g, T], summed with f64[g, E, F].
+
+    The places in the sums, int64[E or 1, F] and int64[E, F or 1], are broadcast.
+    """
+    shape = np.broadcast_shapes(rows.shape, columns.shape)
+    if shape == (1, 1):
+        part = sums[:, rows[0, 0], columns[0, 0]]
         return np.asarray(((one * part[:, None]).T @ two)[None, :, None, :], np.float64)
     pairs = (one[:, :, None] * two[:, None, :]).reshape(len(one), -1)
-    taken = sums[:, rows[:, None], columns].reshape(len(one), -1)
-    found = (pairs.T @ taken).reshape(one.shape[1], two.shape[1], len(rows), len(columns))
+    taken = sums[:, rows, columns].reshape(len(one), -1)
+    found = (pairs.T @ taken).reshape(one.shape[1], two.shape[1], *shape)
     return np.asarray(found.transpose(2, 0, 3, 1), np.float64)
 
 
@@ -261,14 +269,14 @@ class Sums:
 
     def _complete(self, held: Array, shares: Array, size: Array, second: Array) -> Array:
         """Return the information of complete data, f64[g, W, W], the upper triangle at least."""
-        kinds, d = self.of.kinds.table, self.of.kinds.table.shape[1]
+        pairs, d = self.of.kinds.products, self.of.kinds.table.shape[1]
         width = self.m * d + self.of.c - 1
         found = np.zeros((len(held), width, width))
         bend = np.einsum("gyc,gcymn->gmnc", held, second)
         for m in range(self.m):
             for n in range(m, self.m):
                 one, two = slice(m * d, (m + 1) * d), slice(n * d, (n + 1) * d)
-                found[:, one, two] = (bend[:, m, n, None, :] * kinds.T) @ kinds
+                found[:, one, two] = (bend[:, m, n] @ pairs).reshape(-1, d, d)
         if self.r:
             free = self.m * d
             part = shares[:, 1:]
@@ -281,14 +289,15 @@ class Sums:
         self, found: Array, held: Array, pulled: Array, within: Array, first: Array
     ) -> None:
         """Take the expected products of complete data's scores from f64[g, W, W]."""
-        kinds, d = self.of.kinds.table, self.of.kinds.table.shape[1]
+        kinds, pairs = self.of.kinds.table, self.of.kinds.products
+        d = kinds.shape[1]
         free = self.m * d
         squares = np.einsum("gyc,gcym,gcyn->gmnc", held, first, first, optimize=True)
         for m in range(self.m):
             one = slice(m * d, (m + 1) * d)
             for n in range(m, self.m):
                 two = slice(n * d, (n + 1) * d)
-                found[:, one, two] -= (squares[:, m, n, None, :] * kinds.T) @ kinds
+                found[:, one, two] -= (squares[:, m, n] @ pairs).reshape(-1, d, d)
             found[:, one, free:] -= pulled[:, None, 1:, m] * kinds.T[:, 1:]
         diagonal = free + np.arange(self.of.c - 1)
         found[:, diagonal, diagonal] -= within[:, 1:]
@@ -374,20 +383,22 @@ class _Spread:
         for m in range(self.m):
             for n in range(m, self.m):
                 part = sums[:, m * d : (m + 1) * d, n * d : (n + 1) * d]
-                if m == n:
-                    part = np.triu(part) + np.swapaxes(np.triu(part, 1), 1, 2)
                 for one in kinds.alike:
                     for two in kinds.alike:
-                        found = _contracted(u[:, one.u], u[:, two.u], part, one.kinds, two.kinds)
+                        at = np.meshgrid(one.kinds, two.kinds, indexing="ij")
+                        if m == n:  # symmetric, and only the upper triangle is filled
+                            at = [np.minimum(*at), np.maximum(*at)]
+                        found = _contracted(u[:, one.u], u[:, two.u], part, at[0], at[1])
                         rows, columns = m * p + one.columns, n * p + two.columns
                         self.outcome[rows[:, :, None, None], columns] += found
             if of.r:
                 rest = np.arange(free, sums.shape[2])
                 for one in kinds.alike:
-                    found = _contracted(u[:, one.u], z, sums, m * d + one.kinds, rest)
+                    own = m * d + one.kinds[:, None]
+                    found = _contracted(u[:, one.u], z, sums, own, rest[None, :])
                     # [kinds, columns of one, combinations, columns of z]
-                    at = (m * p + one.columns).ravel()
-                    self.between[at] += found.reshape(len(at), -1)
+                    rows = (m * p + one.columns).ravel()
+                    self.between[rows] += found.reshape(len(rows), -1)
         if of.r:
             one, two = kinds.upper
             self.mixing += kinds.mixed(groups, sums[:, free + one, free + two])
