@@ -101,7 +101,6 @@ def maximise(
     likelihood: Likelihood,
     start: Array,
     *,
-    begin: Array | None = None,
     enough: float = CONVERGED,
 ) -> Maximum:
     """Return the maximum of the likelihood.
@@ -112,14 +111,11 @@ def maximise(
         Of the rows.
     start : f64[q]
         The parameters without slopes; the climb begins at the shares that EM finds from there.
-    begin : f64[q], optional
-        Where the climb begins in place of that.
     enough : float
         Squared length, in standard errors, of the step that may be left.
     """
     work = float(len(likelihood.rows.group)) * likelihood.size**2
-    if begin is None or not np.isfinite(likelihood.value(begin)):
-        begin = with_shares(likelihood, start)
+    begin = with_shares(likelihood, start)
     first = climb(likelihood, begin, enough=enough)
     best, steps, agreed = first, first.steps, 1
     starts = 1 if likelihood.convex or work > LARGE else _STARTS

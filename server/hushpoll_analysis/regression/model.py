@@ -11,13 +11,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.regression.answers import Answers, Categories, Numbers, Unit
 from hushpoll_analysis.regression.effects import Averages, marginal_effects
-from hushpoll_analysis.regression.fitting import (
-    LARGE,
-    Maximum,
-    climb,
-    maximise,
-    with_shares,
-)
+from hushpoll_analysis.regression.fitting import LARGE, Maximum, maximise
 from hushpoll_analysis.regression.inference import (
     NOISY,
     PROFILE,
@@ -51,10 +45,6 @@ Places = npt.NDArray[np.int64]
 
 _SAMPLE: Final = 20_000
 """Rows of many over which averages are taken."""
-_COARSE: Final = 100_000
-"""Rows of four times as many or more that are climbed first: where they lead, all begin."""
-_NEAR: Final = 1.0
-"""Squared length, in standard errors of those rows, of the step that may be left of their climb."""
 _PRIOR: Final = 0.01
 """Precision, by mean squared logit, of the perturbed predictors' slopes in clear, of large fits."""
 _CHEAP: Final = 1 << 21
@@ -297,12 +287,7 @@ def _maximum(model: _Model) -> tuple[Maximum, Likelihood]:
         return maximise(likelihood, model.start), likelihood
     rng = np.random.default_rng(20_261)
     part = _part(model, np.sort(rng.choice(answers.n, _SAMPLE, replace=False)))
-    begin = None
-    if answers.n >= 4 * _COARSE:
-        coarse = _part(model, np.sort(rng.choice(answers.n, _COARSE, replace=False)))
-        coarse.prior = _PRIOR
-        begin = climb(coarse, with_shares(coarse, model.start), enough=_NEAR).parameters
-    return maximise(likelihood, model.start, begin=begin), part
+    return maximise(likelihood, model.start), part
 
 
 def _part(model: _Model, rows: Places) -> Likelihood:
@@ -422,7 +407,10 @@ def _of_sets(table: Sequence[Coefficient], confidence: float) -> list[str]:
         f"expected standard error is above {NOISY:g}"
     ]
     for where, names in (
-        ("has no end on either side: the records allow any value", _open(sets, low=True, high=True)),
+        (
+            "has no end on either side: the records allow any value",
+            _open(sets, low=True, high=True),
+        ),
         ("has no end below", _open(sets, low=True, high=False)),
         ("has no end above", _open(sets, low=False, high=True)),
     ):
@@ -432,9 +420,7 @@ def _of_sets(table: Sequence[Coefficient], confidence: float) -> list[str]:
 
 
 def _open(sets: Sequence[Coefficient], *, low: bool, high: bool) -> list[str]:
-    return [
-        one.name for one in sets if ((one.lower is None), (one.upper is None)) == (low, high)
-    ]
+    return [one.name for one in sets if ((one.lower is None), (one.upper is None)) == (low, high)]
 
 
 def _notes(model: _Model, maximum: Maximum, known: Covariance, sample: Likelihood) -> list[str]:

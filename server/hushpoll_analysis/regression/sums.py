@@ -137,7 +137,9 @@ def _alike(u: Array, of: Places, kinds: int) -> list[_Alike]:
     seen: dict[bytes, int] = {}
     numbers = [seen.setdefault(column.tobytes(), len(seen)) for column in u.T]
     by_numbers: dict[tuple[int, ...], list[int]] = {}
-    own = [sorted(np.flatnonzero(of == kind), key=lambda one: numbers[one]) for kind in range(kinds)]
+    own = [
+        sorted(np.flatnonzero(of == kind), key=lambda one: numbers[one]) for kind in range(kinds)
+    ]
     for kind, columns in enumerate(own):
         by_numbers.setdefault(tuple(int(numbers[one]) for one in columns), []).append(kind)
     return [
@@ -238,7 +240,7 @@ class Sums:
         if self.derivatives > 1:
             full = self._complete(held, shares, size, second)
             if self.complete is not None:
-                self.complete.add(groups, full)
+                self.complete.add(groups, full, apart=True)
             if self.seen is not None:
                 # E[s] with the part that does not depend on the record left out here and in `lose`
                 self._lose(full, held, pulled, within, first)
@@ -285,9 +287,7 @@ class Sums:
             found[:, diagonal, diagonal] += size[:, None] * part
         return found
 
-    def _lose(
-        self, found: Array, held: Array, pulled: Array, within: Array, first: Array
-    ) -> None:
+    def _lose(self, found: Array, held: Array, pulled: Array, within: Array, first: Array) -> None:
         """Take the expected products of complete data's scores from f64[g, W, W]."""
         kinds, pairs = self.of.kinds.table, self.of.kinds.products
         d = kinds.shape[1]
@@ -375,8 +375,11 @@ class _Spread:
         self.outcome, self.between = np.zeros((free, free)), np.zeros((free, rest))
         self.mixing = np.zeros((len(of.kinds.pairs[0]), len(of.kinds.upper[0])))
 
-    def add(self, groups: slice, sums: Array) -> None:
-        """Add f64[g, W, W], of which the upper triangle is read."""
+    def add(self, groups: slice, sums: Array, *, apart: bool = False) -> None:
+        """Add f64[g, W, W], of which the upper triangle is read.
+
+        Nothing of the outcome's stands beside the mixing's where they are apart.
+        """
         of, kinds = self.of, self.of.kinds
         u, z, d, p = of.design.u[groups], of.design.z[groups], kinds.table.shape[1], of.p
         free = self.m * d
@@ -391,7 +394,7 @@ class _Spread:
                         found = _contracted(u[:, one.u], u[:, two.u], part, at[0], at[1])
                         rows, columns = m * p + one.columns, n * p + two.columns
                         self.outcome[rows[:, :, None, None], columns] += found
-            if of.r:
+            if of.r and not apart:
                 rest = np.arange(free, sums.shape[2])
                 for one in kinds.alike:
                     own = m * d + one.kinds[:, None]

@@ -283,9 +283,7 @@ def _place(header: Sequence[str], column: str, path: Path) -> int:
     return column_place(header, column, path, FIELD, remedy)
 
 
-def _unit(
-    table: TableReader, rows: Sequence[Row], place: int, law: Law, group: int | None
-) -> Unit:
+def _unit(table: TableReader, rows: Sequence[Row], place: int, law: Law, group: int | None) -> Unit:
     """Return the records of a randomised column; the group's column says which law a row has."""
     texts = [row.cells[place] for row in rows]
     of = ["" if group is None else row.cells[group] for row in rows]

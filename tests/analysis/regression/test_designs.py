@@ -184,7 +184,9 @@ def test_what_a_law_tells_before_any_answer_is_known_is_each_samples(tmp_path):
     law = [("A", 0, 1, 0), ("A", 1, 0, 1), ("B", 0, 0.5, 0.5), ("B", 1, 0.5, 0.5)]
     path = written(tmp_path / "law.csv", ("form", "recorded", "no", "yes"), law)
     found = fit("y ~ x", read_answers(table, {"y": path}, "y ~ x", by={"y": "form"}))
-    half = written(tmp_path / "half.csv", ("y", "x", "form"), [row for row in rows if row[2] == "A"])
+    half = written(
+        tmp_path / "half.csv", ("y", "x", "form"), [row for row in rows if row[2] == "A"]
+    )
     alone = fit("y ~ x", read_answers(half, {}, "y ~ x"))
     for one, other in zip(found.coefficients, alone.coefficients, strict=True):
         assert one.estimate == pytest.approx(other.estimate, abs=1e-6)

@@ -121,7 +121,9 @@ def test_several_categories_by_the_formula_of_survey(rows, clusters, family):
     else:
         peer = OrderedModel(y[repeated], X[repeated, 1:], distr="logit")
         peer = peer.fit(method="bfgs", disp=0, gtol=1e-9)
-        estimates = np.append(peer.params[:3], peer.model.transform_threshold_params(peer.params)[1:3])
+        estimates = np.append(
+            peer.params[:3], peer.model.transform_threshold_params(peer.params)[1:3]
+        )
     assert b == pytest.approx(estimates, rel=1e-6, abs=1e-9)
     bend = [(weights @ (score(b - e) - score(b + e))) / 2e-5 for e in 1e-5 * np.eye(len(b))]
     of = rows.clusters if clusters == "school" else np.arange(N)
