@@ -70,8 +70,8 @@ def adjusted_odds(
     """Return the adjusted odds ratio of each predictor with two categories that has one.
 
     The outcome has two categories; the terms are columns of categories, each alone; all but the
-    predictor itself are in clear. Rows drawn together in clusters have none, nor has a law that needs
-    several groups of respondents to tell answers apart.
+    predictor itself are in clear. Rows drawn together in clusters have none, nor has a law that
+    needs several groups of respondents to tell answers apart.
     """
     factors = [term[0] for term in formula.terms if len(term) == 1]
     if len(factors) < sum(bool(term) for term in formula.terms) or answers.clusters is not None:
