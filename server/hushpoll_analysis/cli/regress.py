@@ -13,7 +13,7 @@ from hushpoll_shared.cli.regression_options import regression_options
 from hushpoll_shared.cli.regression_text import regression_text
 from hushpoll_shared.cli.table_out import save_table
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
-from hushpoll_shared.reading.pairs import read_pair
+from hushpoll_shared.reading.pairs import read_pair, read_pairs
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.tables.regressions import regression_table
 
@@ -30,6 +30,21 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="The law of a randomised column: the first column of LAW.csv has the recorded values, "
     "each other column the chances given one true value. May be repeated.",
 )
+@click.option(
+    "--law-by",
+    "by",
+    multiple=True,
+    metavar="COLUMN=GROUP",
+    help="The law of COLUMN differs between groups of respondents, such as two samples: the "
+    "column GROUP of FILE says which one a row has, and is the first column of its LAW.csv. May "
+    "be repeated.",
+)
+@click.option(
+    "--missing",
+    multiple=True,
+    metavar="TEXT",
+    help="A cell with this text is empty, such as NA. May be repeated.",
+)
 @click.option("--weight-column", metavar="COLUMN", help="Column of FILE with survey weights.")
 @click.option(
     "--cluster-column", metavar="COLUMN", help="Column of FILE that says which rows go together."
@@ -40,6 +55,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 def data(
     file: Path,
     laws: tuple[str, ...],
+    by: tuple[str, ...],
+    missing: tuple[str, ...],
     weight_column: str | None,
     cluster_column: str | None,
     formula: str,
@@ -53,12 +70,19 @@ def data(
     """
     from hushpoll_analysis.regression.tables import LAW, read_answers
 
-    pairs = (read_pair(law, field="--law", form="COLUMN=LAW.csv") for law in laws)
-    by_column = {column: Path(path) for column, path in pairs}
+    pairs = read_pairs(laws, field="--law", form="COLUMN=LAW.csv")
+    by_column = {column: Path(law) for column, law in pairs.items()}
+    hanging = read_pairs(by, field="--law-by", form="COLUMN=GROUP")
     with waiting(f"regression of {file.name}") as say:
         say("reading")
         answers = read_answers(
-            file, by_column, formula, weight=weight_column, cluster=cluster_column
+            file,
+            by_column,
+            formula,
+            by=hanging,
+            missing=missing,
+            weight=weight_column,
+            cluster=cluster_column,
         )
         head: JsonMembers = {"inputs": {"data": file.name, LAW: sorted(map(str, laws))}}
         _fitted(answers, formula, head, say, as_json=as_json, **asked)

@@ -53,6 +53,8 @@ class Patterns:
     unasked : int or None
         The pattern of rows of which the question was not asked, since a device drew others: it is
         as likely under each answer, and so its rows say nothing of it.
+    law : int64[P] or None
+        The law that each pattern belongs to, where groups of respondents have laws of their own.
     """
 
     table: npt.NDArray[Any]
@@ -63,6 +65,7 @@ class Patterns:
     unbiased: Array | None = None
     named: Places | None = None
     unasked: int | None = None
+    law: Places | None = None
 
     def likelihood(self, places: Places) -> Array:
         """Return f64[n, k]: the likelihood of records, by their patterns, under each answer."""
@@ -72,12 +75,15 @@ class Patterns:
         """Return f64[k, k]: the mean product of two answers' chances given a record, all alike.
 
         Of a protocol it hangs on how many answers records support, which tells nothing of answers;
-        of a law it is computed from the law alone.
+        of a law it is computed from the law alone, and all records have the same one.
         """
         k = self.table.shape[1]
         if self.unbiased is not None:
-            chance = self.table.mean(axis=1)
-            given = self.table[chance > 0] / (k * chance[chance > 0])[:, None]
+            law = self.table
+            if self.law is not None:
+                law = law[self.law == self.law[places[0]]]
+            chance = law.mean(axis=1)
+            given = law[chance > 0] / (k * chance[chance > 0])[:, None]
             return np.asarray((given * chance[chance > 0][:, None]).T @ given, np.float64)
         of = self.table.sum(axis=1, dtype=np.int64)[places]
         sizes = np.bincount(of, weights, minlength=k + 1)
@@ -91,6 +97,11 @@ class Patterns:
     def says_nothing(self, places: Places) -> bool:
         """Whether all records are of rows of which the question was not asked."""
         return self.unasked is not None and bool((places == self.unasked).all())
+
+    @property
+    def has_moments(self) -> bool:
+        """Whether each record has a D: where groups have laws, each must tell answers apart."""
+        return self.unbiased is None or bool(np.isfinite(self.unbiased).all())
 
     def debiased(self, places: Places) -> Array:
         """Return D, f64[n, k], of records by their patterns."""
@@ -322,7 +333,12 @@ def with_unasked(
 
 
 def patterns_of_law(
-    law: Array, recorded: Sequence[str], domain: Sequence[str], *, field: str = "law"
+    law: Array,
+    recorded: Sequence[str],
+    domain: Sequence[str],
+    *,
+    groups: Sequence[str] | None = None,
+    field: str = "law",
 ) -> Patterns:
     """Return the patterns of a law as a table, one for each value that is recorded.
 
@@ -332,6 +348,9 @@ def patterns_of_law(
         P(recorded | true): a row for each recorded value, a column for each true one.
     recorded, domain : sequence of str
         Their texts.
+    groups : sequence of str, optional
+        The group of respondents that each row of the law is of, where they have laws of their own;
+        a law then need not tell all true values apart by itself, if all together do.
     field : str
         Parameter that an error names.
 
@@ -341,27 +360,45 @@ def patterns_of_law(
         If a column does not sum to 1 within `ROUNDING`, or the law does not tell the true values
         apart.
     """
-    totals = law.sum(axis=0)
-    turned = len(law) > 1 and bool((abs(law.sum(axis=1) - 1) <= ROUNDING).all())
-    remedy = "; its rows do, so exchange rows and columns" if turned else ""
-    for value, total in zip(domain, totals, strict=True):
-        if abs(total - 1) > ROUNDING:
-            raise InvalidParameter(
-                f"the law's column {show(value)} sums to {total:.9g}; the chances of all recorded "
-                f"values, given a true one, sum to 1{remedy}",
-                field=field,
-            )
-    law = law / totals
-    sizes = np.linalg.svd(law, compute_uv=False)
-    if len(sizes) < len(domain) or sizes[-1] < _TELLS * sizes[0]:
+    names = [None] if groups is None else sorted(set(groups))
+    of = np.array([names.index(group) for group in groups or [None] * len(law)], np.int64)
+    law = np.array(law, np.float64)
+    unbiased = np.full(law.shape, np.nan)
+    for number, group in enumerate(names):
+        mine = of == number
+        law[mine] = _scaled(law[mine], domain, group, field)
+        if _rank(law[mine]) == len(domain):
+            unbiased[mine] = np.linalg.pinv(law[mine]).T
+    if _rank(law) < len(domain):
         raise InvalidParameter(
-            f"the law of {len(domain)} true and {len(recorded)} recorded values does not tell the "
-            "true ones apart: one of its columns is a mixture of others; merge true values",
+            f"the law of {len(domain)} true and {len(set(recorded))} recorded values does not tell "
+            "the true ones apart: one of its columns is a mixture of others; merge true values",
             field=field,
         )
     named = None
     if set(recorded) <= set(domain):
         named = np.array([list(domain).index(value) for value in recorded], np.int64)
     return Patterns(
-        law, 0.0, 1.0, unbiased=np.asarray(np.linalg.pinv(law).T, np.float64), named=named
+        law, 0.0, 1.0, unbiased=unbiased, named=named, law=None if groups is None else of
     )
+
+
+def _scaled(law: Array, domain: Sequence[str], group: str | None, field: str) -> Array:
+    """Return a law whose columns sum to 1, of one whose columns do so but for rounding."""
+    totals = law.sum(axis=0)
+    turned = len(law) > 1 and bool((abs(law.sum(axis=1) - 1) <= ROUNDING).all())
+    remedy = "; its rows do, so exchange rows and columns" if turned else ""
+    where = "" if group is None else f" of the group {show(group)}"
+    for value, total in zip(domain, totals, strict=True):
+        if abs(total - 1) > ROUNDING:
+            raise InvalidParameter(
+                f"the law's column {show(value)}{where} sums to {total:.9g}; the chances of all "
+                f"recorded values, given a true one, sum to 1{remedy}",
+                field=field,
+            )
+    return np.asarray(law / totals, np.float64)
+
+
+def _rank(law: Array) -> int:
+    sizes = np.linalg.svd(law, compute_uv=False)
+    return int((sizes >= _TELLS * sizes[0]).sum())

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.regression.answers import Answers, Unit
 from hushpoll_analysis.regression.outcomes import Family
-from hushpoll_analysis.regression.passes import multiply
+from hushpoll_analysis.regression.passes import multiply, multiply_whole
 from hushpoll_analysis.regression.sums import Kinds, Slopes, Sums
 from hushpoll_analysis.regression.terms.design import Design
 
@@ -43,6 +43,10 @@ _Found = TypeVar("_Found")
 _MOST_THREADS = 8
 CELLS = 1 << 20
 """Numbers of eight bytes that a part of the rows takes in each array."""
+_WIDEST = 1 << 62
+"""Places that an int64 numbers."""
+_WHOLE = 1 << 16
+"""Numbers of a table of patterns by outcomes and combinations that is kept."""
 _RUNS = 16
 """Runs of parts, each summed by itself: so many whatever the machine, so that sums are the same."""
 
@@ -149,10 +153,13 @@ class Likelihood:
         keys += [unit.places for unit in self.units]
         if answers.clusters is not None:
             keys.append(answers.clusters)
-        place = self.design.group
+        place, wide = self.design.group, max(self.design.groups, 1)
         for key in keys:
-            joined = place * (int(key.max(initial=0)) + 1) + key
-            _, place = np.unique(joined, return_inverse=True)
+            size = int(key.max(initial=0)) + 1
+            if wide * size > _WIDEST:
+                distinct, place = np.unique(place, return_inverse=True)
+                wide = len(distinct)
+            place, wide = place * size + key, wide * size
         # sorted by group, since it was the first key
         _, first, place = np.unique(place, return_index=True, return_inverse=True)
         weights = np.ones(answers.n) if answers.weights is None else answers.weights
@@ -196,10 +203,27 @@ class Likelihood:
         """
         shape = (rows.stop - rows.start, self.y if self.own is not None else 1, self.c)
         likely = np.ones(shape)
-        for unit, places, codes in zip(self.units, self.rows.patterns, self._codes, strict=True):
-            known = unit.patterns
-            multiply(likely, known.table, places[rows], codes, known.low, known.rise)
+        flat = likely.reshape(len(likely), -1)
+        for number, (unit, places) in enumerate(zip(self.units, self.rows.patterns, strict=True)):
+            known, whole = unit.patterns, self._tables[number]
+            if whole is not None:
+                multiply_whole(flat, whole, places[rows])
+            else:
+                codes = self._codes[number]
+                multiply(likely, known.table, places[rows], codes, known.low, known.rise)
         return likely
+
+    @cached_property
+    def _tables(self) -> tuple[Array | None, ...]:
+        """Of each unit with few patterns, their likelihoods of outcomes and combinations."""
+        found: list[Array | None] = []
+        for unit, codes in zip(self.units, self._codes, strict=True):
+            known = unit.patterns
+            whole = None
+            if len(known.table) * codes.size <= _WHOLE:
+                whole = np.ascontiguousarray(known.low + known.rise * known.table[:, codes.ravel()])
+            found.append(whole)
+        return tuple(found)
 
     def split(self, parameters: Array) -> tuple[Array, Array]:
         """Return the coefficients f64[M, p] of the outcome and f64[C - 1, r] of the mixing."""
@@ -287,7 +311,7 @@ class Likelihood:
 
         Nothing depends on anything, and all answers are alike. What a record tells of two answers
         (:meth:`Patterns.even_products`) then stands between their scores, and it is the same for
-        all rows: a matrix over outcomes and combinations, spread to each group in clear.
+        all rows of one law: a matrix over outcomes and combinations, spread to each group in clear.
 
         Parameters
         ----------
@@ -308,42 +332,50 @@ class Likelihood:
         score[:, np.arange(1, self.c), m * kinds.shape[1] + np.arange(self.c - 1)] = 1.0
         score[:, :, m * kinds.shape[1] :] -= 1 / self.c
         flat = score.reshape(-1, width)
-        told = np.zeros((self.y * self.c,) * 2)
-        for rows, share in self._asked_alike():
-            part = np.full(told.shape, share / len(flat) ** 2)
-            weight = self.rows.weight[rows]
-            for place, unit in enumerate(self.units):
-                code = np.broadcast_to(self._codes[place], (self.y, self.c)).ravel()
-                patterns = self.rows.patterns[place][rows]
-                products = unit.patterns.even_products(patterns, weight)
-                if even is not None and not unit.patterns.says_nothing(patterns):
-                    products = even[place]
-                part *= unit.k**2 * products[np.ix_(code, code)]
-            told += part
+        whole = Sums(self, 2, complete=True, observed=False, crossed=False)
+        seen = Sums(self, 2, complete=True, observed=False, crossed=False)
+        for rows in self._asked_alike():
+            told, weight = self._told(rows, even), self.rows.weight[rows]
+            sizes = np.bincount(self.rows.group[rows], weight, self.design.groups)
+            for groups, _ in self._parts():
+                for sums, matrix in ((seen, flat.T @ told @ flat), (whole, flat.T @ flat)):
+                    assert sums.complete is not None  # noqa: S101  (it was asked for)
+                    spread = sizes[groups, None, None] * matrix
+                    sums.complete.add(groups, spread / len(flat))
+        found = seen.result().complete, whole.result().complete
+        assert found[0] is not None and found[1] is not None  # noqa: S101, PT018
+        return found[0], found[1]
+
+    def _told(self, rows: Places, even: Sequence[Array] | None) -> Array:
+        """Return the mean product of the chances of two outcomes and combinations, given a record.
+
+        Times their number, f64[Y C, Y C]; of rows of which the same was asked in the same way.
+        """
+        size, weight = self.y * self.c, self.rows.weight[rows]
+        told = np.full((size, size), 1 / size)
+        for place, unit in enumerate(self.units):
+            code = np.broadcast_to(self._codes[place], (self.y, self.c)).ravel()
+            patterns = self.rows.patterns[place][rows]
+            products = unit.patterns.even_products(patterns, weight)
+            if even is not None and not unit.patterns.says_nothing(patterns):
+                products = even[place]
+            told *= unit.k**2 * products[np.ix_(code, code)]
         if self.own is None:
             outcome = np.repeat(np.arange(self.y), self.c)
             told *= self.y * (outcome[:, None] == outcome)
-        sizes = np.bincount(self.rows.group, self.rows.weight, self.design.groups)
-        found = []
-        for matrix in (flat.T @ told @ flat, flat.T @ flat / len(flat)):
-            total = Sums(self, 2, complete=True, observed=False, crossed=False)
-            assert total.complete is not None  # noqa: S101  (it was asked for)
-            for groups, _ in self._parts():
-                total.complete.add(groups, sizes[groups, None, None] * matrix)
-            complete = total.result().complete
-            assert complete is not None  # noqa: S101
-            found.append(complete)
-        return found[0], found[1]
+        return told
 
-    def _asked_alike(self) -> Iterator[tuple[Places, float]]:
-        """Yield the rows of which the same units were asked, and their share of all weight."""
+    def _asked_alike(self) -> Iterator[Places]:
+        """Yield the rows of which the same units were asked, and by the same laws."""
         place = np.zeros(len(self.rows.group), np.int64)
         for unit, pattern in zip(self.units, self.rows.patterns, strict=True):
-            if unit.patterns.unasked is not None:
-                place = 2 * place + (pattern == unit.patterns.unasked)
+            known = unit.patterns
+            if known.unasked is not None:
+                place = 2 * place + (pattern == known.unasked)
+            if known.law is not None:
+                place = (int(known.law.max()) + 1) * place + known.law[pattern]
         for one in np.unique(place):
-            rows = np.flatnonzero(place == one)
-            yield rows, float(self.rows.weight[rows].sum()) / self.total
+            yield np.flatnonzero(place == one)
 
     def _held(self, parameters: Array, found: Slopes) -> Slopes:
         """Return slopes with those of the prior of the perturbed predictors' model."""

@@ -118,6 +118,13 @@ class _Equations:
         self.name = formula.outcome.variables[0]
         self.unit = answers.unit_of(self.name)
         names = [unit.name for unit in design.hidden.units]
+        for unit in (*design.hidden.units, *(() if self.unit is None else (self.unit,))):
+            if not unit.patterns.has_moments:
+                raise InvalidParameter(
+                    f"the law of {unit.name} does not tell true values apart in each group of "
+                    "respondents by itself, which a linear regression needs; give another family",
+                    field=FIELD,
+                )
         self.joint = self.unit is not None and self.unit.name in names
         self.y, self.scores = self._outcome(formula)
         g, c = design.groups, design.hidden.combinations

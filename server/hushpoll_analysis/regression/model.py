@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,6 +14,8 @@ from hushpoll_analysis.regression.effects import Averages, marginal_effects
 from hushpoll_analysis.regression.fitting import LARGE, Maximum, maximise
 from hushpoll_analysis.regression.inference import (
     NOISY,
+    PROFILE,
+    Coefficient,
     Covariance,
     coefficients,
     covariance,
@@ -153,6 +155,7 @@ def fit(
         effects=tuple(marginal_effects(averages, confidence=confidence)) if effects else (),
         plain=_plain(read, asked_all, chosen) if plain and perturbed and asked_all.n else (),
         notes=(
+            *_of_sets(table, confidence),
             *_notes(model, maximum, known, sample),
             *_in_draws(answers.n, asked_all.n),
         ),
@@ -392,6 +395,32 @@ def _of_draws(unasked: int) -> list[str]:
         f"{unasked:,} records were left out, since their devices drew other questions; by chance "
         "alone, so the slopes are not biased"
     ]
+
+
+def _of_sets(table: Sequence[Coefficient], confidence: float) -> list[str]:
+    """Return what stands in place of Wald's intervals, and which of them have no end."""
+    sets = [one for one in table if one.method == PROFILE]
+    if not sets:
+        return []
+    notes = [
+        f"the intervals are {100 * confidence:g} % sets of the profile likelihood, since a slope's "
+        f"expected standard error is above {NOISY:g}"
+    ]
+    for where, names in (
+        (
+            "has no end on either side: the records allow any value",
+            _open(sets, low=True, high=True),
+        ),
+        ("has no end below", _open(sets, low=True, high=False)),
+        ("has no end above", _open(sets, low=False, high=True)),
+    ):
+        if names:
+            notes.append(f"the set of {', '.join(names)} {where}")
+    return notes
+
+
+def _open(sets: Sequence[Coefficient], *, low: bool, high: bool) -> list[str]:
+    return [one.name for one in sets if ((one.lower is None), (one.upper is None)) == (low, high)]
 
 
 def _notes(model: _Model, maximum: Maximum, known: Covariance, sample: Likelihood) -> list[str]:

@@ -26,6 +26,15 @@ def multiply(
 
 
 @njit
+def multiply_whole(likely: Array, table: Array, places: Places) -> None:
+    """Multiply f64[R, E] by the likelihoods f64[P, E] of each row's pattern."""
+    for i in range(places.shape[0]):
+        row, known = likely[i], table[places[i]]
+        for e in range(row.shape[0]):
+            row[e] *= known[e]
+
+
+@njit
 def hold(
     place: Places,
     outcome: Places,
@@ -40,20 +49,25 @@ def hold(
     """
     value = 0.0
     hidden, combinations = likely.shape[1], likely.shape[2]
+    chance = np.empty(combinations)
     for i in range(place.shape[0]):
         g = place[i]
         first = max(outcome[i], 0)
         total = 0.0
         for y in range(hidden):
+            mine, known = joint[g, first + y], likely[i, y]
             for c in range(combinations):
-                total += joint[g, first + y, c] * likely[i, y, c]
+                total += mine[c] * known[c]
         if not total > 0:
             return np.nan
         value += weight[i] * np.log(total)
         share = weight[i] / total
         for y in range(hidden):
+            mine, known, sums = joint[g, first + y], likely[i, y], held[g, first + y]
             for c in range(combinations):
-                held[g, first + y, c] += share * joint[g, first + y, c] * likely[i, y, c]
+                chance[c] = share * mine[c] * known[c]
+            for c in range(combinations):
+                sums[c] += chance[c]
     return value
 
 
@@ -86,28 +100,31 @@ def products(
         start = max(outcome[i], 0)
         total = 0.0
         for y in range(hidden):
+            mine, known, found = joint[g, start + y], likely[i, y], chance[y]
             for c in range(combinations):
-                chance[y, c] = joint[g, start + y, c] * likely[i, y, c]
-                total += chance[y, c]
+                found[c] = mine[c] * known[c]
+            for c in range(combinations):
+                total += found[c]
         for m in range(predictors):
-            for c in range(combinations):
-                pulled[c] = 0.0
+            pulled[:] = 0.0
             for y in range(hidden):
                 for c in range(combinations):
                     pulled[c] += chance[y, c] * first[g, c, start + y, m]
-            for k in range(number):
-                score[m * number + k] = 0.0
+            part = score[m * number : (m + 1) * number]
+            part[:] = 0.0
             for c in range(combinations):
-                part = pulled[c] / total
+                scaled, kind = pulled[c] / total, kinds[c]
                 for k in range(number):
-                    score[m * number + k] += part * kinds[c, k]
+                    part[k] += scaled * kind[k]
         free = predictors * number
         for c in range(1, combinations):
             within = 0.0
             for y in range(hidden):
                 within += chance[y, c]
             score[free + c - 1] = within / total - center[g, c - 1]
+        # views of one row each: their loops are without a check of each place
+        upper = sums[g]
         for a in range(width):
-            scaled = weight[i] * score[a]
-            for b in range(a, width):
-                sums[g, a, b] += scaled * score[b]
+            scaled, row, rest = weight[i] * score[a], upper[a, a:], score[a:]
+            for b in range(width - a):
+                row[b] += scaled * rest[b]

@@ -70,12 +70,15 @@ def adjusted_odds(
     """Return the adjusted odds ratio of each predictor with two categories that has one.
 
     The outcome has two categories; the terms are columns of categories, each alone; all but the
-    predictor itself are in clear. Rows drawn together in clusters have none.
+    predictor itself are in clear. Rows drawn together in clusters have none, nor has a law that
+    needs several groups of respondents to tell answers apart.
     """
     factors = [term[0] for term in formula.terms if len(term) == 1]
     if len(factors) < sum(bool(term) for term in formula.terms) or answers.clusters is not None:
         return ()
     if not factors or not all(_of_categories(one, answers) for one in (formula.outcome, *factors)):
+        return ()
+    if not all(unit.patterns.has_moments for unit in answers.units):
         return ()
     hidden = [one for one in factors if answers.unit_of(one.variables[0]) is not None]
     found = []

@@ -63,6 +63,10 @@ class Kinds:
         The distinct columns of v.
     of : int64[p]
         The one that each column has.
+    products : f64[C, D * D]
+        Products of two of them.
+    alike : list of _Alike
+        The kinds, by the numbers in clear that they stand beside.
     upper : pair of int64
         Places of the upper triangle of combinations but the first.
     """
@@ -72,6 +76,8 @@ class Kinds:
         table, of = np.unique(design.v, axis=1, return_inverse=True)
         self.table = np.ascontiguousarray(table, np.float64)
         self.of = np.asarray(of, np.int64).ravel()
+        self.products = (table[:, :, None] * table[:, None, :]).reshape(len(table), -1)
+        self.alike = _alike(design.u, self.of, self.table.shape[1])
         self.upper = np.triu_indices(len(design.v) - 1)
         self.pairs = np.triu_indices(design.z.shape[1])
 
@@ -105,6 +111,56 @@ class Kinds:
         one, two = self.pairs
         z = self._z[groups]
         return (z[:, one] * z[:, two]).T @ upper
+
+
+@dataclass(frozen=True, eq=False)
+class _Alike:
+    """Kinds of columns that stand beside the same numbers in clear.
+
+    Attributes
+    ----------
+    kinds : int64[E]
+        The kinds.
+    u : int64[S]
+        A column of u for each of their numbers in clear.
+    columns : int64[E, S]
+        The design's column of each kind and number.
+    """
+
+    kinds: Places
+    u: Places
+    columns: Places
+
+
+def _alike(u: Array, of: Places, kinds: int) -> list[_Alike]:
+    """Return the kinds by the numbers in clear that they stand beside."""
+    seen: dict[bytes, int] = {}
+    numbers = [seen.setdefault(column.tobytes(), len(seen)) for column in u.T]
+    by_numbers: dict[tuple[int, ...], list[int]] = {}
+    own = [
+        sorted(np.flatnonzero(of == kind), key=lambda one: numbers[one]) for kind in range(kinds)
+    ]
+    for kind, columns in enumerate(own):
+        by_numbers.setdefault(tuple(int(numbers[one]) for one in columns), []).append(kind)
+    return [
+        _Alike(np.array(found), np.array(own[found[0]]), np.array([own[kind] for kind in found]))
+        for found in by_numbers.values()
+    ]
+
+
+def _contracted(one: Array, two: Array, sums: Array, rows: Places, columns: Places) -> Array:
+    """Return f64[E, S, F, T]: products of f64[g, S] and f64[g, T], summed with f64[g, E, F].
+
+    The places in the sums, int64[E or 1, F] and int64[E, F or 1], are broadcast.
+    """
+    shape = np.broadcast_shapes(rows.shape, columns.shape)
+    if shape == (1, 1):
+        part = sums[:, rows[0, 0], columns[0, 0]]
+        return np.asarray(((one * part[:, None]).T @ two)[None, :, None, :], np.float64)
+    pairs = (one[:, :, None] * two[:, None, :]).reshape(len(one), -1)
+    taken = sums[:, rows, columns].reshape(len(one), -1)
+    found = (pairs.T @ taken).reshape(one.shape[1], two.shape[1], *shape)
+    return np.asarray(found.transpose(2, 0, 3, 1), np.float64)
 
 
 class Sums:
@@ -177,23 +233,23 @@ class Sums:
             self.gradient[self.free :] += ((within - size[:, None] * shares)[:, 1:].T @ z).ravel()
         slopes, kinds = np.ascontiguousarray(first), of.kinds.table
 
-        def multiplied(center: Array, weight: Array) -> Array:
-            width = self.m * kinds.shape[1] + of.c - 1
-            found = np.zeros((len(joint), width, width))
+        def add_products(found: Array, center: Array, weight: Array) -> Array:
             products(place, outcome, likely, joint, slopes, kinds, center, weight, found)
             return found
 
         if self.derivatives > 1:
             full = self._complete(held, shares, size, second)
             if self.complete is not None:
-                self.complete.add(groups, full)
+                self.complete.add(groups, full, apart=True)
             if self.seen is not None:
-                # E[s] with the part that does not depend on the record left out here and in `lost`
-                means = multiplied(np.zeros_like(shares[:, 1:]), weight)
-                lost = self._lost(held, pulled, within, first)
-                self.seen.add(groups, full - lost + means)
+                # E[s] with the part that does not depend on the record left out here and in `lose`
+                self._lose(full, held, pulled, within, first)
+                add_products(full, np.zeros_like(shares[:, 1:]), weight)
+                self.seen.add(groups, full)
         if self.crossed is not None:
-            squares = multiplied(np.ascontiguousarray(shares[:, 1:]), table.square[rows])
+            width = self.m * kinds.shape[1] + of.c - 1
+            squares, center = np.zeros((len(joint), width, width)), shares[:, 1:]
+            add_products(squares, np.ascontiguousarray(center), table.square[rows])
             self.crossed.add(groups, squares)
         elif self.clusters is not None:
             self._add_clusters(groups, rows, likely, joint, shares, first)
@@ -215,14 +271,14 @@ class Sums:
 
     def _complete(self, held: Array, shares: Array, size: Array, second: Array) -> Array:
         """Return the information of complete data, f64[g, W, W], the upper triangle at least."""
-        kinds, d = self.of.kinds.table, self.of.kinds.table.shape[1]
+        pairs, d = self.of.kinds.products, self.of.kinds.table.shape[1]
         width = self.m * d + self.of.c - 1
         found = np.zeros((len(held), width, width))
         bend = np.einsum("gyc,gcymn->gmnc", held, second)
         for m in range(self.m):
             for n in range(m, self.m):
                 one, two = slice(m * d, (m + 1) * d), slice(n * d, (n + 1) * d)
-                found[:, one, two] = (bend[:, m, n, None, :] * kinds.T) @ kinds
+                found[:, one, two] = (bend[:, m, n] @ pairs).reshape(-1, d, d)
         if self.r:
             free = self.m * d
             part = shares[:, 1:]
@@ -231,22 +287,20 @@ class Sums:
             found[:, diagonal, diagonal] += size[:, None] * part
         return found
 
-    def _lost(self, held: Array, pulled: Array, within: Array, first: Array) -> Array:
-        """Return the expected products of complete data's scores, f64[g, W, W]."""
-        kinds, d = self.of.kinds.table, self.of.kinds.table.shape[1]
+    def _lose(self, found: Array, held: Array, pulled: Array, within: Array, first: Array) -> None:
+        """Take the expected products of complete data's scores from f64[g, W, W]."""
+        kinds, pairs = self.of.kinds.table, self.of.kinds.products
+        d = kinds.shape[1]
         free = self.m * d
-        width = free + self.of.c - 1
-        found = np.zeros((len(held), width, width))
         squares = np.einsum("gyc,gcym,gcyn->gmnc", held, first, first, optimize=True)
         for m in range(self.m):
             one = slice(m * d, (m + 1) * d)
             for n in range(m, self.m):
                 two = slice(n * d, (n + 1) * d)
-                found[:, one, two] = (squares[:, m, n, None, :] * kinds.T) @ kinds
-            found[:, one, free:] = pulled[:, None, 1:, m] * kinds.T[:, 1:]
+                found[:, one, two] -= (squares[:, m, n] @ pairs).reshape(-1, d, d)
+            found[:, one, free:] -= pulled[:, None, 1:, m] * kinds.T[:, 1:]
         diagonal = free + np.arange(self.of.c - 1)
-        found[:, diagonal, diagonal] = within[:, 1:]
-        return found
+        found[:, diagonal, diagonal] -= within[:, 1:]
 
     def _add_clusters(
         self, groups: slice, rows: slice, likely: Array, joint: Array, shares: Array, first: Array
@@ -321,24 +375,33 @@ class _Spread:
         self.outcome, self.between = np.zeros((free, free)), np.zeros((free, rest))
         self.mixing = np.zeros((len(of.kinds.pairs[0]), len(of.kinds.upper[0])))
 
-    def add(self, groups: slice, sums: Array) -> None:
-        """Add f64[g, W, W], of which the upper triangle is read."""
+    def add(self, groups: slice, sums: Array, *, apart: bool = False) -> None:
+        """Add f64[g, W, W], of which the upper triangle is read.
+
+        Nothing of the outcome's stands beside the mixing's where they are apart.
+        """
         of, kinds = self.of, self.of.kinds
         u, z, d, p = of.design.u[groups], of.design.z[groups], kinds.table.shape[1], of.p
         free = self.m * d
         for m in range(self.m):
             for n in range(m, self.m):
                 part = sums[:, m * d : (m + 1) * d, n * d : (n + 1) * d]
-                if m == n:
-                    part = np.triu(part) + np.swapaxes(np.triu(part, 1), 1, 2)
-                for place in range(p):
-                    row = part[:, kinds.of[place], :][:, kinds.of]
-                    self.outcome[m * p + place, n * p : (n + 1) * p] += u[:, place] @ (row * u)
-            if of.r:
-                for place in range(p):
-                    row = sums[:, m * d + kinds.of[place], free:]
-                    found = row.T @ (z * u[:, place][:, None])
-                    self.between[m * p + place] += found.ravel()
+                for one in kinds.alike:
+                    for two in kinds.alike:
+                        at = np.meshgrid(one.kinds, two.kinds, indexing="ij")
+                        if m == n:  # symmetric, and only the upper triangle is filled
+                            at = [np.minimum(*at), np.maximum(*at)]
+                        found = _contracted(u[:, one.u], u[:, two.u], part, at[0], at[1])
+                        rows, columns = m * p + one.columns, n * p + two.columns
+                        self.outcome[rows[:, :, None, None], columns] += found
+            if of.r and not apart:
+                rest = np.arange(free, sums.shape[2])
+                for one in kinds.alike:
+                    own = m * d + one.kinds[:, None]
+                    found = _contracted(u[:, one.u], z, sums, own, rest[None, :])
+                    # [kinds, columns of one, combinations, columns of z]
+                    rows = (m * p + one.columns).ravel()
+                    self.between[rows] += found.reshape(len(rows), -1)
         if of.r:
             one, two = kinds.upper
             self.mixing += kinds.mixed(groups, sums[:, free + one, free + two])

@@ -1,12 +1,14 @@
 """Rows that people bring: a table of CSV or Parquet, and the law of each randomised column.
 
 A law is a table of its own: the first column has the recorded values, and each other column, named
-after a true value, the chance of each recorded value given that true one.
+after a true value, the chance of each recorded value given that true one. Where groups of
+respondents have laws of their own, such as two samples asked by different cards, a column before
+the first has the group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +53,11 @@ LAW: Final = "law"
 MOST_CATEGORIES: Final = 1_000
 """Categories of a column in clear."""
 _ROWS: Final = 65_536
+_UNKNOWN: Final = frozenset({"NA", "N/A", "#N/A", "NaN", "nan", "NULL", "."})
+"""What other programs write for a value that is missing."""
+_IF_MISSING: Final = (
+    "if the value is missing, leave the cell empty, or name the text among the missing ones"
+)
 
 
 @dataclass(frozen=True)
@@ -63,15 +70,25 @@ class Law:
         Recorded and true values.
     patterns : Patterns
         What each recorded value says.
+    groups : tuple of str or None
+        The group that each recorded value is of, where groups have laws of their own.
     """
 
     recorded: tuple[str, ...]
     domain: tuple[str, ...]
     patterns: Patterns
+    groups: tuple[str, ...] | None = None
 
 
-def read_law(path: Path) -> Law:
+def read_law(path: Path, by: str | None = None) -> Law:
     """Read the law of a randomised column.
+
+    Parameters
+    ----------
+    path : Path
+        CSV.
+    by : str, optional
+        The column that says which law a row has; the table then has it first.
 
     Raises
     ------
@@ -82,40 +99,60 @@ def read_law(path: Path) -> Law:
         If it cannot be read.
     """
     with open_table(path, field=LAW) as table:
-        if len(table.header) < 3:
+        first = 0 if by is None else 1
+        if by is not None and table.header[0] != by:
             raise InvalidParameter(
-                f"{table.name} has {len(table.header)} columns; a law has the recorded values in "
-                "its first column, and a column for each of two or more true values",
+                f"the first column of {table.name} is {show(table.header[0])}, and the law hangs "
+                f"on {show(by)}; name the first column so, with its values, and let the recorded "
+                "values follow",
                 field=LAW,
             )
-        recorded: list[str] = []
+        if len(table.header) < first + 3:
+            raise InvalidParameter(
+                f"{table.name} has {len(table.header)} columns; a law has the recorded values in "
+                f"its {'first' if by is None else 'second'} column, and a column for each of two "
+                "or more true values",
+                field=LAW,
+            )
+        keys: list[tuple[str, str]] = []
         chances: list[list[float]] = []
         for row in table.rows():
-            if row.cells[0] in recorded:
-                raise table.refused(
-                    row, table.header[0], f"the recorded value {show(row.cells[0])} stands twice"
-                )
-            if not row.cells[0]:
+            group, recorded = row.cells[0] if first else "", row.cells[first]
+            if first and not group:
+                raise table.refused(row, table.header[0], "there is no group; write which it is of")
+            if not recorded:
                 raise table.refused(
                     row,
-                    table.header[0],
+                    table.header[first],
                     "there is no recorded value; write what the data have there",
                 )
-            recorded.append(row.cells[0])
-            chances.append([table.number(row, place) for place in range(1, len(table.header))])
-            for place, chance in enumerate(chances[-1], start=1):
+            if (group, recorded) in keys:
+                where = f" in the group {show(group)}" if first else ""
+                raise table.refused(
+                    row,
+                    table.header[first],
+                    f"the recorded value {show(recorded)} stands twice{where}",
+                )
+            keys.append((group, recorded))
+            places = range(first + 1, len(table.header))
+            chances.append([table.number(row, place) for place in places])
+            for place, chance in zip(places, chances[-1], strict=True):
                 if not 0 <= chance <= 1:
                     raise table.refused(
                         row, table.header[place], f"{chance:g} is no chance in [0, 1]"
                     )
-        if not recorded:
+        if not keys:
             raise InvalidParameter(f"{table.name} has no row of a recorded value", field=LAW)
-        domain = table.header[1:]
+        domain = table.header[first + 1 :]
+        groups = tuple(group for group, _ in keys) if first else None
+        values = tuple(recorded for _, recorded in keys)
         try:
-            patterns = patterns_of_law(np.array(chances), _same(recorded, domain), domain)
+            patterns = patterns_of_law(
+                np.array(chances), _same(values, domain), domain, groups=groups
+            )
         except InvalidParameter as error:
             raise InvalidParameter(f"{table.name}: {error}", field=LAW) from None
-    return Law(tuple(recorded), domain, patterns)
+    return Law(values, domain, patterns, groups)
 
 
 def read_answers(
@@ -123,6 +160,8 @@ def read_answers(
     laws: Mapping[str, Path],
     formula: str | Formula,
     *,
+    by: Mapping[str, str] | None = None,
+    missing: Collection[str] = (),
     weight: str | None = None,
     cluster: str | None = None,
 ) -> Answers:
@@ -139,6 +178,11 @@ def read_answers(
         The law of each randomised column.
     formula : str or Formula
         It says which columns are read.
+    by : mapping of str to str, optional
+        Of randomised columns whose law differs between groups of respondents, the column that says
+        which one a row has.
+    missing : collection of str
+        Texts of cells that count as empty, such as NA.
     weight, cluster : str, optional
         Columns with survey weights, and with what rows were drawn together in.
 
@@ -146,12 +190,14 @@ def read_answers(
     ------
     InvalidParameter
         If the file has no such table or column, a value is not in its law, a number is malformed, a
-        weight is not positive, or a law is of a column that the formula does not name.
+        weight is not positive, a law is of a column that the formula does not name, or a group of
+        respondents has none.
     OSError
         If a file cannot be read.
     """
     read = read_formula(formula) if isinstance(formula, str) else formula
-    wanted = [*read.variables, *(one for one in (weight, cluster) if one is not None)]
+    by = {} if by is None else by
+    wanted = [*read.variables, *by.values(), *filter(None, (weight, cluster))]
     columns = list(dict.fromkeys(wanted))
     for column in laws:
         if column not in read.variables:
@@ -160,11 +206,18 @@ def read_answers(
                 f"{remedy_for(column, read.variables)}",
                 field=LAW,
             )
-    known = {column: read_law(law) for column, law in laws.items()}
+    for column in by:
+        if column not in laws:
+            raise InvalidParameter(
+                f"the law of {show(column)} is said to hang on {show(by[column])}, and there is no "
+                f"law of it{remedy_for(column, tuple(laws))}",
+                field=LAW,
+            )
+    known = {column: read_law(law, by.get(column)) for column, law in laws.items()}
     with _opened(path, columns) as table:
         rows, dropped = [], 0
         for row in table.rows():
-            if all(row.cells):
+            if all(row.cells) and not any(cell in missing for cell in row.cells):
                 rows.append(row)
             else:
                 dropped += 1
@@ -179,7 +232,8 @@ def read_answers(
         units = []
         for place, column in enumerate(columns):
             if column in known:
-                units.append(_unit(table, rows, place, known[column]))
+                group = columns.index(by[column]) if column in by else None
+                units.append(_unit(table, rows, place, known[column], group))
             elif column in read.variables:
                 clear[column] = _column(table, rows, place, free=column in categories)
         weights = None if weight is None else _weights(table, rows, columns.index(weight))
@@ -187,6 +241,7 @@ def read_answers(
         if cluster is not None:
             place = columns.index(cluster)
             texts = [row.cells[place] for row in rows]
+            _refuse_unknown(table, dict(zip(texts, rows, strict=True)), cluster)
             clusters = np.unique(texts, return_inverse=True)[1].astype(np.int64)
     return Answers(len(rows), clear, tuple(units), weights, clusters, dropped)
 
@@ -228,20 +283,35 @@ def _place(header: Sequence[str], column: str, path: Path) -> int:
     return column_place(header, column, path, FIELD, remedy)
 
 
-def _unit(table: TableReader, rows: Sequence[Row], place: int, law: Law) -> Unit:
-    """Return the records of a randomised column."""
+def _unit(table: TableReader, rows: Sequence[Row], place: int, law: Law, group: int | None) -> Unit:
+    """Return the records of a randomised column; the group's column says which law a row has."""
     texts = [row.cells[place] for row in rows]
-    same = dict(zip(sorted(set(texts)), _same(sorted(set(texts)), law.recorded), strict=True))
-    places = {value: number for number, value in enumerate(law.recorded)}
-    for row, text in zip(rows, texts, strict=True):
-        if same[text] not in places:
+    of = ["" if group is None else row.cells[group] for row in rows]
+    recorded = dict.fromkeys(law.recorded)
+    same = dict(zip(sorted(set(texts)), _same(sorted(set(texts)), list(recorded)), strict=True))
+    groups = law.groups or ("",) * len(law.recorded)
+    alike = dict(zip(sorted(set(of)), _same(sorted(set(of)), sorted(set(groups))), strict=True))
+    places = {key: number for number, key in enumerate(zip(groups, law.recorded, strict=True))}
+    found = np.empty(len(rows), np.int64)
+    for number, (row, text) in enumerate(zip(rows, texts, strict=True)):
+        key = alike[of[number]], same[text]
+        if key not in places:
+            if group is not None and key[0] not in groups:
+                raise table.refused(
+                    row,
+                    table.header[group],
+                    f"{show(of[number])} has no law; the groups that have one are "
+                    f"{', '.join(sorted(set(groups))[:20])}",
+                )
+            where = "" if group is None else f" in the group {show(of[number])}"
+            listed = [value for one, value in places if one == key[0]]
             raise table.refused(
                 row,
                 table.header[place],
-                f"{show(text)} is no recorded value of its law; they are "
-                f"{', '.join(law.recorded[:20])}",
+                f"{show(text)} is no recorded value of its law{where}; they are "
+                f"{', '.join(listed[:20])}; {_IF_MISSING}",
             )
-    found = np.array([places[same[text]] for text in texts], np.int64)
+        found[number] = places[key]
     name = table.header[place]
     return Unit(name, (Question(name, law.domain),), law.patterns, found)
 
@@ -275,9 +345,11 @@ def _column(
         raise table.refused(
             distinct[text],
             name,
-            f"{show(text)} is no number, and other values of the column are; leave the cell empty "
-            f"if the value is missing, or write C({name}) if the values are categories",
+            f"{show(text)} is no number, and other values of the column are; {_IF_MISSING}; if the "
+            f"values are categories, write C({name})",
         )
+    if not free:
+        _refuse_unknown(table, distinct, name, f"; if it is a category, write C({name})")
     if len(distinct) > MOST_CATEGORIES:
         raise InvalidParameter(
             f"{table.name} has {len(distinct)} different values in the column {show(name)}, and a "
@@ -287,6 +359,17 @@ def _column(
     domain = tuple(sorted(distinct))
     codes = {text: code for code, text in enumerate(domain)}
     return Categories(name, np.array([codes[row.cells[place]] for row in rows], np.int64), domain)
+
+
+def _refuse_unknown(
+    table: TableReader, distinct: Mapping[str, Row], name: str, otherwise: str = ""
+) -> None:
+    """Refuse what other programs write for a missing value, where it would be a category."""
+    for text, row in distinct.items():
+        if text in _UNKNOWN:
+            raise table.refused(
+                row, name, f"{show(text)} may be a missing value; {_IF_MISSING}{otherwise}"
+            )
 
 
 def _check_points(table: TableReader, distinct: Mapping[str, Row], name: str) -> None:

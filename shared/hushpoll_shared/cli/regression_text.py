@@ -92,7 +92,7 @@ def _coefficients(document: Document) -> Table:
     plain = any(one["plain"] for one in rows)
     interval = f"{100 * document['confidence']:g} % interval"
     headings = ["coefficient", "estimate", "std. error", "p", interval]
-    table = _table(*headings, *(["plain"] if plain else []))
+    table = _table(*headings, *(["plain\n(wrong)"] if plain else []))
     for one in rows:
         ends = f"{_end(one['lower'], '-inf')} to {_end(one['upper'], 'inf')}"
         error = one["standard_error"]

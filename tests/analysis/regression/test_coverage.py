@@ -1,10 +1,18 @@
 """Intervals hold the slopes as often as they say: a small twin of the study, with seeds fixed."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from hushpoll_analysis.regression.answers import (
+    Answers,
+    Numbers,
+    Question,
+    Unit,
+    patterns_of_law,
+)
 from hushpoll_analysis.regression.model import fit
 from studies.regression_coverage import SHORT, Case, fits, rows_of, survey
 
@@ -34,6 +42,25 @@ def test_slope_that_is_too_noisy_has_the_set_of_its_profile():
         assert one.method == "profile likelihood"
         assert (one.p_value < 0.05) == (not low <= 0 <= high), one
     assert result.verdict["respondents"] > 600
+
+
+def test_sets_without_an_end_are_named_in_notes_text_and_json():
+    rng = np.random.default_rng(3)
+    law = patterns_of_law(np.array([[0.55, 0.45], [0.45, 0.55]]), ("0", "1"), ("0", "1"))
+    card = Unit("card", (Question("card", ("0", "1")),), law, rng.integers(0, 2, 40))
+    result = fit("card ~ x", Answers(40, {"x": Numbers("x", np.arange(40) % 2.0)}, (card,)))
+    assert result.verdict["says"] == "too noisy to tell"
+    ends = [(one.lower, one.upper) for one in result.coefficients]
+    assert any(None in one for one in ends)
+    document, text = json.loads(json.dumps(result.to_dict())), " ".join(result.summary().split())
+    said = " ".join(document["notes"])
+    assert "the intervals are 95 % sets of the profile likelihood" in said
+    assert "the set of" in said
+    assert "has no end" in said
+    assert "has no end" in text
+    assert "(wrong)" in text
+    shown = [(one["lower"], one["upper"]) for one in document["coefficients"]]
+    assert shown == ends
 
 
 @pytest.mark.slow

@@ -7,12 +7,16 @@ come from differences of it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from hushpoll_analysis.regression.answers import Question
 from hushpoll_analysis.regression.model import fit
 from hushpoll_analysis.regression.tables import read_answers
+from hushpoll_protocols.errors import InvalidParameter
 
 P = 0.7
 YES_AND_NO = {
@@ -33,6 +37,15 @@ def written(path, header, rows):
     return path
 
 
+SAMPLES = {
+    # name: the laws of two samples, whose columns are the true answers
+    "Warner with two chances": [[[0.7, 0.3], [0.3, 0.7]], [[0.2, 0.8], [0.8, 0.2]]],
+    "asked directly, and by forced response": [[[1, 0], [0, 1]], [[5 / 6, 1 / 6], [1 / 6, 5 / 6]]],
+    # no, yes, and who says no whatever the dice say: neither sample alone tells the three apart
+    "cheating detection": [[[0.75, 0, 1], [0.25, 1, 0]], [[0.3, 0, 1], [0.7, 1, 0]]],
+}
+
+
 def drawn(law, rng, n=4_000):
     """Return x, z and what is recorded; column j of the law is of the true answer j."""
     x, z = rng.integers(0, 3, n), rng.integers(0, 2, n)
@@ -45,16 +58,19 @@ def drawn(law, rng, n=4_000):
     return x, z, np.minimum(place, len(law) - 1)
 
 
-def peer(law, x, z, recorded):
-    """Return estimates and standard errors of all logits against the first answer."""
+def peer(told, x, z):
+    """Return estimates and standard errors of all logits against the first answer.
+
+    `told` has the chance of each row's record given each true answer.
+    """
     X = np.column_stack([np.ones(len(x)), x, z])
-    m = law.shape[1] - 1
+    m = told.shape[1] - 1
 
     def minus(b):
         eta = np.column_stack([np.zeros(len(x)), X @ b.reshape(m, 3).T])
         p = np.exp(eta - eta.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)
-        return -np.log((law[recorded] * p).sum(axis=1)).sum()
+        return -np.log((told * p).sum(axis=1)).sum()
 
     found = minimize(minus, np.zeros(3 * m), method="BFGS", options={"gtol": 1e-4}).x
     step, size = 1e-3, 3 * m
@@ -77,7 +93,11 @@ def check(tmp_path, law, answers, values, formula="card ~ x + z"):
     rows = [(value, *map(float, row)) for value, row in zip(values, law, strict=True)]
     path = written(tmp_path / "law.csv", ("recorded", *answers), rows)
     found = fit(formula, read_answers(table, {"card": path}, formula), effects=False)
-    estimates, errors = peer(law, x, z, recorded)
+    agrees(found, law[recorded], x, z)
+
+
+def agrees(found, told, x, z):
+    estimates, errors = peer(told, x, z)
     assert [one.estimate for one in found.coefficients] == pytest.approx(estimates, abs=2e-3)
     told = [one.standard_error for one in found.coefficients]
     assert told == pytest.approx(errors, rel=0.01)
@@ -109,3 +129,67 @@ def test_hashed_answers(tmp_path):
     mixed = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1], [0, 0, 0]]) * 1.0
     law = 0.6 * mixed / 2 + 0.4 / 4
     check(tmp_path, law / law.sum(axis=0), ("a", "b", "c"), ("s", "t", "u", "v"))
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_two_samples_with_laws_of_their_own(tmp_path, name):
+    laws, rng = [np.array(law, float) for law in SAMPLES[name]], np.random.default_rng(8)
+    parts = [drawn(law, rng, 3_000) for law in laws]
+    x, z, recorded = (np.concatenate(part) for part in zip(*parts, strict=True))
+    table = written(
+        tmp_path / "people.csv",
+        ("card", "x", "z", "form"),
+        [
+            (("no", "yes")[card], one, two, "AB"[place >= 3_000])
+            for place, (card, one, two) in enumerate(zip(recorded, x, z, strict=True))
+        ],
+    )
+    answers = ("no", "yes", "cheats")[: laws[0].shape[1]]
+    rows = [
+        (form, value, *map(float, row))
+        for form, law in zip("AB", laws, strict=True)
+        for value, row in zip(("no", "yes"), law, strict=True)
+    ]
+    law = written(tmp_path / "law.csv", ("form", "recorded", *answers), rows)
+    formula = "card ~ x + z"
+    given = read_answers(table, {"card": law}, formula, by={"card": "form"})
+    found = fit(formula, given, effects=False)
+    agrees(found, np.concatenate([laws[0][recorded[:3_000]], laws[1][recorded[3_000:]]]), x, z)
+    if name != "cheating detection":
+        # each row's record has moments; that of a sample that alone tells nothing has none
+        debiased = np.concatenate(
+            [np.linalg.inv(one)[:, card].T for one, (_, _, card) in zip(laws, parts, strict=True)]
+        )
+        X = np.column_stack([np.ones(len(x)), x])
+        linear = fit("score(card) ~ x", scored(given), family="linear", effects=False)
+        wanted = np.linalg.lstsq(X, debiased[:, 1], rcond=None)[0]
+        assert [one.estimate for one in linear.coefficients] == pytest.approx(wanted, abs=1e-9)
+    else:
+        with pytest.raises(InvalidParameter, match="in each group of respondents by itself"):
+            fit("x ~ card", given, family="linear")
+
+
+def scored(answers):
+    """Return answers with the randomised ones spelt as numbers."""
+    (unit,) = answers.units
+    named = replace(unit, questions=(Question(unit.name, ("0", "1")),))
+    return replace(answers, units=(named,))
+
+
+def test_what_a_law_tells_before_any_answer_is_known_is_each_samples(tmp_path):
+    """Asked directly, half of the rows tell as much as they do alone; a coin tells nothing."""
+    rng, n = np.random.default_rng(4), 2_000
+    rows = [(rng.integers(0, 2), rng.normal().round(3), "AB"[i % 2]) for i in range(n)]
+    table = written(tmp_path / "people.csv", ("y", "x", "form"), rows)
+    law = [("A", 0, 1, 0), ("A", 1, 0, 1), ("B", 0, 0.5, 0.5), ("B", 1, 0.5, 0.5)]
+    path = written(tmp_path / "law.csv", ("form", "recorded", "no", "yes"), law)
+    found = fit("y ~ x", read_answers(table, {"y": path}, "y ~ x", by={"y": "form"}))
+    half = written(
+        tmp_path / "half.csv", ("y", "x", "form"), [row for row in rows if row[2] == "A"]
+    )
+    alone = fit("y ~ x", read_answers(half, {}, "y ~ x"))
+    for one, other in zip(found.coefficients, alone.coefficients, strict=True):
+        assert one.estimate == pytest.approx(other.estimate, abs=1e-6)
+        assert one.standard_error == pytest.approx(other.standard_error, rel=1e-6)
+    told = found.coefficients[1].expected_standard_error
+    assert told == pytest.approx(alone.coefficients[1].expected_standard_error, rel=0.02)

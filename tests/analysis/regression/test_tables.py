@@ -113,3 +113,67 @@ def test_law_of_a_column_that_the_formula_does_not_name_is_refused(files):
     table, law = files
     with pytest.raises(InvalidParameter, match="a law of 'card', which the formula does not name"):
         read_answers(table, {"card": law}, "region ~ age")
+
+
+BY = "region,recorded,no,yes\nnorth,red,0.8,0.3\nnorth,green,0.2,0.7\nsouth,red,0.3,0.8\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "by", "wanted"),
+    [
+        (BY + "south,green,0.7,0.2\n", "age", "first column of .* is 'region', and .*on 'age'"),
+        (BY, "region", "column 'no' of the group 'south' sums to 0.3"),
+        (BY + ",green,0.7,0.2\n", "region", "row 4 .*column region: there is no group"),
+        (BY + "south,red,0.7,0.2\n", "region", "'red' stands twice in the group 'south'"),
+        ("region,recorded,no\nnorth,red,1\n", "region", "recorded values in its second column"),
+        (BY.replace("south,red,0.3,0.8\n", ""), "region", "'south' has no law.*are north"),
+        (
+            BY.replace("south,red,0.3,0.8", "south,red,1,1"),
+            "region",
+            "'green' is no rec.*south",
+        ),
+        (
+            "region,recorded,no,yes\nnorth,a,0.5,0.5\nnorth,b,0.5,0.5\nsouth,a,1,1\n",
+            "region",
+            "does not tell the true ones apart",
+        ),
+    ],
+)
+def test_malformed_law_of_groups_is_refused(files, text, by, wanted):
+    table, law = files
+    law.write_text(text)
+    with pytest.raises(InvalidParameter, match=wanted):
+        read_answers(table, {"card": law}, "card ~ age", by={"card": by})
+
+
+def test_law_that_hangs_on_a_column_is_there(files):
+    table, law = files
+    with pytest.raises(InvalidParameter, match=r"there is no law of it; did you mean .card.?"):
+        read_answers(table, {"card": law}, "card ~ age", by={"crd2": "region"})
+
+
+def test_command_takes_laws_of_groups_and_what_stands_for_missing(files):
+    table, law = files
+    law.write_text(BY + "south,green,0.7,0.2\n")
+    table.write_text(table.read_text() + "NA,30,north\nred,30,NA\n")
+    words = [str(table), "--law", f"card={law}", "--formula", "card ~ age + region"]
+    refused = CliRunner().invoke(data, [*words, "--law-by", "card=region"])
+    assert "'NA' is no recorded value of its law in the group 'north'" in refused.output
+    words += ["--missing", "NA", "--law-by", "card=region"]
+    shown = CliRunner().invoke(data, words)
+    assert shown.exit_code == 0, shown.output
+    assert "3 were left out" in shown.output
+    twice = CliRunner().invoke(data, [*words, "--law", f"card={law}"])
+    assert "'card' twice" in twice.output
+
+
+def test_missing_value_of_another_program_is_no_category(files):
+    table, law = files
+    table.write_text(table.read_text() + "red,30,NA\n")
+    with pytest.raises(InvalidParameter, match=r"'NA' may be a missing value; .*write C\(region\)"):
+        read_answers(table, {"card": law}, "card ~ region")
+    with pytest.raises(InvalidParameter, match="'NA' may be a missing value"):
+        read_answers(table, {"card": law}, "card ~ age", cluster="region")
+    kept = read_answers(table, {"card": law}, "card ~ C(region)")
+    assert kept.clear["region"].domain == ("NA", "north", "south")
+    assert read_answers(table, {"card": law}, "card ~ region", missing=["NA"]).dropped == 2

@@ -51,6 +51,9 @@ _OPERATORS: Final[Mapping[type[ast.AST], Callable[[Array, Array], Array]]] = {
     ast.Eq: np.equal,
     ast.NotEq: np.not_equal,
 }
+_OF_CATEGORIES: Final = ("C", "factor")
+_OF_TREATMENT: Final = ("Treatment", "contr.treatment")
+_OF_REFERENCE: Final = ("ref", "reference", "base")
 _POWER: Final = re.compile(r"(?:\*\*|\^)\s*\(?\s*([0-9]+)")
 _QUOTED: Final = re.compile("`([^`]*)`")
 
@@ -151,8 +154,9 @@ def read_formula(text: str) -> Formula:
     text : str
         ``outcome ~ terms`` with the operators ``+ - : * ** / ( )`` and ``0`` or ``1`` for the
         intercept; a name with other characters than letters, digits, dots and underscores in
-        backquotes. A factor is a column; ``C(column)`` or ``C(column, ref='x')`` for categories;
-        or a computation: ``I(...)``, log, log2, log10, exp, sqrt, abs, score.
+        backquotes. A factor is a column; ``C(column)`` or ``C(column, ref='x')`` for categories,
+        also as ``factor(column)`` and ``C(column, Treatment('x'))``; or a computation: ``I(...)``,
+        log, log2, log10, exp, sqrt, abs, with ``np.`` before them or not, and score.
 
     Raises
     ------
@@ -222,7 +226,7 @@ def _factor(expression: str, text: str) -> Factor:
         tree = ast.parse(_QUOTED.sub(stand_in, expression), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise _refused(text, f"{show(expression)} cannot be read") from None
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "C":
+    if isinstance(tree, ast.Call) and _called(tree) in _OF_CATEGORIES:
         return _categories(tree, expression, quoted, text)
     names: dict[str, None] = {}
     checked = _checked(tree, quoted, names, expression, text)
@@ -231,12 +235,26 @@ def _factor(expression: str, text: str) -> Factor:
     return Factor(expression, tuple(names), checked)
 
 
+def _called(call: ast.Call) -> str | None:
+    """Return the function that a call names; ``np.log`` is ``log``."""
+    name = _name(call.func, {})
+    return None if name is None else name.removeprefix("np.").removeprefix("numpy.")
+
+
 def _categories(tree: ast.Call, expression: str, quoted: Mapping[str, str], text: str) -> Factor:
+    name, given = None, list(tree.keywords)
+    if tree.args:
+        name = _name(tree.args[0], quoted)
+        for contrast in tree.args[1:]:  # Treatment('x'), as patsy and formulaic write a reference
+            if not isinstance(contrast, ast.Call) or _called(contrast) not in _OF_TREATMENT:
+                name = None
+                break
+            given += contrast.keywords
+            given += [ast.keyword("ref", value) for value in contrast.args]
     reference = None
-    name = _name(tree.args[0], quoted) if len(tree.args) == 1 else None
-    for keyword in tree.keywords:
+    for keyword in given:
         value = keyword.value
-        known = keyword.arg in ("ref", "reference", "base") and isinstance(value, ast.Constant)
+        known = keyword.arg in _OF_REFERENCE and isinstance(value, ast.Constant)
         if not known or reference is not None:
             name = None
         else:
@@ -287,14 +305,10 @@ def _checked(
         return ast.UnaryOp(node.op, again(node.operand))
     elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPERATORS:
         return ast.Compare(again(node.left), node.ops, [again(node.comparators[0])])
-    elif (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in _FUNCTIONS
-        and len(node.args) == 1
-        and not node.keywords
-    ):
-        return ast.Call(node.func, [again(node.args[0])], [])
+    elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        function = _called(node)
+        if function in _FUNCTIONS:
+            return ast.Call(ast.Name(function), [again(node.args[0])], [])
     raise _refused(
         text,
         f"{show(expression)} has {show(ast.unparse(node))}, which is not computed: there are "

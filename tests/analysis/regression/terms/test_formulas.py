@@ -57,3 +57,31 @@ def test_number_that_is_not_finite_is_refused():
     (_, (factor,)) = read_formula("y ~ log(a)").terms
     with pytest.raises(InvalidParameter, match="no finite number"):
         factor.number({"a": np.array([1.0, 0.0])})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "factor(a, ref='b')",
+        "C(a, Treatment('b'))",
+        "C(a, Treatment(reference='b'))",
+        "C(a, contr.treatment('b'))",
+        "C(a, contr.treatment(base='b'))",
+    ],
+)
+def test_categories_are_written_as_in_other_programs(text):
+    (_, (factor,)) = read_formula(f"y ~ {text}").terms
+    assert (factor.variables, factor.as_categories, factor.reference) == (("a",), True, "b")
+
+
+def test_functions_of_numpy_are_those_of_their_names():
+    (_, (factor,)) = read_formula("y ~ np.log(np.abs(a))").terms
+    assert factor.number({"a": np.array([-1.0, np.e])}) == pytest.approx([0.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "text", ["C(a, Sum)", "C(a, Treatment('b'), ref='c')", "np.load(a)", "C()"]
+)
+def test_other_calls_are_refused(text):
+    with pytest.raises(InvalidParameter, match="the formula"):
+        read_formula(f"y ~ {text}")
