@@ -7,7 +7,7 @@ import pytest
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.drafts.manifest_problems import manifest_problems
 from hushpoll_shared.importing.formats import import_bytes
-from hushpoll_shared.importing.report_text import report_text
+from hushpoll_shared.importing.report import report_text
 
 SURVEY = {
     "title": {"default": "Health", "de": "Gesundheit"},
