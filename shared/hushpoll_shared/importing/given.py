@@ -45,9 +45,9 @@ class Given:
         listed = value if isinstance(value, list) else ()
         return [Given(one) for one in listed if isinstance(one, dict)]
 
-    def names(self) -> tuple[str, ...]:
-        """Return all names, read or not."""
-        return tuple(map(str, self._members))
+    def members(self) -> JsonObject:
+        """Return all members, for an object that has them and others."""
+        return self._members
 
     def pass_over(self, names: Iterable[str]) -> None:
         """Take names as read of which something is said elsewhere."""

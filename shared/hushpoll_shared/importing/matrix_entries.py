@@ -93,9 +93,7 @@ def _alone(one: Made) -> DraftEntry:
     return DraftEntry(one.attribute, texts, (one,))
 
 
-def _matrix(
-    rows: Sequence[Made], table: Table, languages: Languages, name: str
-) -> DraftEntry:
+def _matrix(rows: Sequence[Made], table: Table, languages: Languages, name: str) -> DraftEntry:
     first = rows[0]
     entry: Members = {"name": name}
     asked = languages.text(table.words)
