@@ -27,7 +27,7 @@ MOST_PARTS: Final = 1000
 MOST_ROWS: Final = 20_000
 """That have something in them."""
 MOST_PLACES: Final = 2**20
-"""Rows of a sheet, also empty ones: some programs write all that a sheet can have."""
+"""Rows of all sheets, also empty ones: some programs write all that a sheet can have."""
 MOST_COLUMNS: Final = 2_000
 MOST_CELLS: Final = 500_000
 MOST_CHARACTERS: Final = 32_767
@@ -125,7 +125,7 @@ def _counted(
 ) -> dict[str, list[list[str]]]:
     """Return all rows, or refuse those that have something for their number."""
     found: dict[str, list[list[str]]] = {}
-    cells = filled = 0
+    cells = filled = places = 0
     for title, rows in sheets:
         kept: list[list[str]] = []
         for row in rows:
@@ -133,7 +133,8 @@ def _counted(
                 row.pop()
             cells += len(row)
             filled += bool(row)
-            if filled > MOST_ROWS or len(kept) >= MOST_PLACES:
+            places += 1
+            if filled > MOST_ROWS or places > MOST_PLACES:
                 most = MOST_ROWS if filled > MOST_ROWS else MOST_PLACES
                 raise refused(name, f"has more than {most:,} rows in the sheet {title!r}")
             if len(row) > MOST_COLUMNS or cells > MOST_CELLS:
