@@ -467,7 +467,9 @@ def _rating(question: Question, given: Given) -> Question:
     if all(ends):
         question = replace(question, ends=(ends[0], ends[1]))
     elif any(ends):
-        notes.append(f"The words at one end of its scale are left out: {show(_any(max(ends, key=len)))}.")
+        notes.append(
+            f"The words at one end of its scale are left out: {show(_any(max(ends, key=len)))}."
+        )
     numbers = [given.get(key) for key in ("rateMin", "rateMax", "rateStep", "rateCount")]
     choices, doubtful = _choices(given.get("rateValues"))
     if choices:
