@@ -117,8 +117,8 @@ def table(rows: list[list[str]], title: str, *, first: bool = False) -> list[Row
         cells = {key: cell for (key, _), cell in zip(columns, row, strict=False) if cell}
         beyond = range(len(columns), len(row))
         cells |= {f"#{place}": row[place] for place in beyond if row[place]}
-        called = {**known, **{f"#{place}": f"(column {letters(place)})" for place in beyond}}
-        found.append(Row(Given(cells, called), spoken, f"{title}, row {number}"))
+        names = {**known, **{f"#{place}": f"(column {letters(place)})" for place in beyond}}
+        found.append(Row(Given(cells, names), spoken, f"{title}, row {number}"))
     return found
 
 

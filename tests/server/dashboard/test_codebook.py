@@ -65,7 +65,8 @@ def test_codebook_has_every_question_in_every_language_with_its_law_and_shares(s
     assert [one["name"] for one in book["questions"]] == [one["name"] for one in ATTRIBUTES]
     smokes, daily, age, mood, town = book["questions"]
     assert smokes["texts"]["de"] == {
-        "asked": None, "question": "Rauchen Sie?", "help": "Zigaretten.", "section": None, "unit": None,
+        "asked": None, "question": "Rauchen Sie?", "help": "Zigaretten.", "section": None,
+        "unit": None,
     }  # fmt: skip
     assert [one["words"]["de"] for one in smokes["answers"]] == ["nein", "ja", "keine Angabe"]
     assert [one["kind"] for one in smokes["answers"]] == ["answer", "answer", "skipped"]
