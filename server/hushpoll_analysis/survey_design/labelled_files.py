@@ -8,7 +8,7 @@ so in its label. A question that was skipped or not asked in clear is a declared
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ from hushpoll_analysis.survey_design.record_weights import (
     RecordWeights,
 )
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
-from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.published import Published, PublishedAttribute
 from hushpoll_shared.survey.wording import Wording
 from hushpoll_shared.wire.batch import answered
 from hushpoll_shared.wire.codec import Field
@@ -43,7 +43,15 @@ MOST_VARIABLES: Final = 32_000
 """Of a file of Stata; SPSS opens no more in comfort."""
 _LONGEST_NAME: Final = 31
 _LONGEST_LABEL: Final = 80
-_LONGEST_VALUE: Final = 120
+"""Characters of a variable's label that Stata shows; in bytes SPSS has 255."""
+_MOST_LABEL_BYTES: Final = 250
+_MOST_VALUE_BYTES: Final = 120
+_MOST_TITLE_BYTES: Final = 64
+_TAKEN: Final = frozenset(
+    {"all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with", "byte",
+     "double", "float", "if", "in", "int", "long", "str", "strl", "using"}
+)  # fmt: skip
+"""Words of SPSS and Stata that no variable is called by."""
 
 
 @dataclass
@@ -54,17 +62,24 @@ class _Variables:
     labels: dict[str, str] = field(default_factory=dict)
     values: dict[str, dict[int, str]] = field(default_factory=dict)
     missing: dict[str, list[int]] = field(default_factory=dict)
+    _cut: set[str] = field(default_factory=set)
 
     def add(self, wanted: str, column: npt.NDArray[Any], label: str) -> str:
         """Add a column; return its name, which both programs can have."""
         name = re.sub(r"[^a-z0-9_]", "_", wanted.lower())
         name = (name if name[:1].isalpha() else f"v_{name}")[:_LONGEST_NAME]
+        if name in _TAKEN or re.fullmatch(r"str\d+", name):
+            name = f"{name}_"
         number = 2
         while name in self.columns:
             name = f"{name[: _LONGEST_NAME - 5]}_{number}"
             number += 1
         self.columns[name] = column
-        self.labels[name] = _cut(label, _LONGEST_LABEL)
+        (self.labels[name],) = _fitted([label], _LONGEST_LABEL, _MOST_LABEL_BYTES)
+        if self.labels[name] != label and self.labels[name] in self._cut:
+            end = f"… [{name}]"
+            self.labels[name] = _start(label, _LONGEST_LABEL, _MOST_LABEL_BYTES, end)
+        self._cut.add(self.labels[name])
         return name
 
 
@@ -162,7 +177,7 @@ def write_labelled(
         _debiased(made, records, words)
     frame = pd.DataFrame(made.columns)
     pyreadstat = _pyreadstat()
-    label = _cut(words.title, _LONGEST_LABEL)
+    label = _start(words.title, _LONGEST_LABEL, _MOST_TITLE_BYTES, "…")
     if format == "sav":
         pyreadstat.write_sav(
             frame,
@@ -223,13 +238,34 @@ def _reported(made: _Variables, records: Records, one: Field, words: Wording) ->
     label = f"{randomised}{_question(published, one, words)}"
     name = made.add(one.name, codes, label)
     texts = categories_in(published, one, words)
-    made.values[name] = {code: _cut(text, _LONGEST_VALUE) for code, text in enumerate(texts)}
-    if one.oracle is None:
-        attribute = published.attribute(one.name)
-        given = (attribute.missing_code, attribute.not_asked_code)
-        missing = [code for code in given if code is not None]
-        if missing:
-            made.missing[name] = missing
+    if one.oracle is not None:
+        made.values[name] = dict(enumerate(_fitted(texts, _MOST_VALUE_BYTES, _MOST_VALUE_BYTES)))
+        return
+    attribute = published.attribute(one.name)
+    numbers = _numbers(attribute)
+    if numbers is not None:
+        made.columns[name] = np.asarray(numbers, np.int32)[codes]
+    said = dict(zip(numbers or range(len(texts)), texts, strict=True))
+    kept = {code: text for code, text in said.items() if text != str(code)}
+    fitted = _fitted(list(kept.values()), _MOST_VALUE_BYTES, _MOST_VALUE_BYTES)
+    if kept:
+        made.values[name] = dict(zip(kept, fitted, strict=True))
+    given = (attribute.missing_code, attribute.not_asked_code)
+    missing = [list(said)[code] for code in given if code is not None]
+    if missing:
+        made.missing[name] = missing
+
+
+def _numbers(attribute: PublishedAttribute) -> list[int] | None:
+    """Return the number that each category in clear is; None where they are words.
+
+    What is no number, skipped or not asked, is one less than 0 or than the least number, and less.
+    """
+    if not all(re.fullmatch(r"0|-?[1-9]\d{0,8}", text) for text in attribute.categories):
+        return None
+    numbers = [int(text) for text in attribute.categories]
+    least = min(0, *numbers)
+    return [*numbers, *range(least - 1, least - 1 - (attribute.k - len(numbers)), -1)]
 
 
 def _indicators(made: _Variables, records: Records, one: Field, words: Wording) -> None:
@@ -250,7 +286,7 @@ def _debiased(made: _Variables, records: Records, words: Wording) -> None:
             _reported(made, records, one, words)
         found = of_answering(records, one, partial(_row_weights, name))
         for code, text in enumerate(words.domains[place]):
-            label = f"debiased: {text} ({words.questions[place]})"
+            label = f"debiased: {text} ({_asked(published, [name], words)})"
             made.add(f"{name}_{code}", found[:, code], label)
 
 
@@ -271,9 +307,8 @@ def _weights(made: _Variables, records: Records, weights: RecordWeights) -> None
     for wanted, column in weights.columns(records).items():
         name = made.add(wanted, column, _OF_WEIGHTS[wanted])
         if wanted == STRATUM:
-            made.values[name] = {
-                code: _cut(text, _LONGEST_VALUE) for code, text in enumerate(weights.strata)
-            }
+            strata = _fitted(list(weights.strata), _MOST_VALUE_BYTES, _MOST_VALUE_BYTES)
+            made.values[name] = dict(enumerate(strata))
 
 
 def of_answering(
@@ -309,9 +344,19 @@ def codes_of(records: Records, one: Field) -> npt.NDArray[Any]:
 
 
 def _question(published: Published, one: Field, words: Wording) -> str:
-    names = [attribute.name for attribute in published.attributes]
     asked = [one.name] if one.block is None else [each.name for each in one.block.questions]
-    return " & ".join(words.questions[names.index(name)] for name in asked)
+    return _asked(published, asked, words)
+
+
+def _asked(published: Published, asked: Sequence[str], words: Wording) -> str:
+    """Return questions in words; of options or items also what is asked of all of them."""
+    names = [attribute.name for attribute in published.attributes]
+    own = " & ".join(words.questions[names.index(name)] for name in asked)
+    heads = [
+        *zip(published.selects, words.selects, strict=True),
+        *zip(published.matrices, words.matrices, strict=True),
+    ]
+    return next((f"{own} – {head}" for of, head in heads if {*asked} <= {*of.attributes}), own)
 
 
 def categories_in(published: Published, one: Field, words: Wording) -> list[str]:
@@ -323,8 +368,22 @@ def categories_in(published: Published, one: Field, words: Wording) -> list[str]
     return own
 
 
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+def _start(text: str, most: int, most_bytes: int, end: str) -> str:
+    """Return a text, or as much of its start as fits before `end`."""
+    if len(text) <= most and len(text.encode()) <= most_bytes:
+        return text
+    left = most_bytes - len(end.encode())
+    kept = text[: most - len(end)].encode()[: max(left, 0)].decode(errors="ignore")
+    return f"{kept}{end}"
+
+
+def _fitted(texts: Sequence[str], most: int, most_bytes: int) -> list[str]:
+    """Return texts that fit; those that are the same after cutting end with their place."""
+    cut = [_start(text, most, most_bytes, "…") for text in texts]
+    return [
+        _start(text, most, most_bytes, f"… [{place}]") if cut.count(short) > 1 else short
+        for place, (text, short) in enumerate(zip(texts, cut, strict=True), start=1)
+    ]
 
 
 def _pyreadstat() -> Any:

@@ -25,6 +25,7 @@ from hushpoll_shared.queries.estimates import EstimatedShares
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.wording import Wording
 from hushpoll_shared.wire.documents import (
     CodebookAnswer,
     CodebookDocument,
@@ -87,6 +88,7 @@ def codebook(published: Published, shares: EstimatedShares | None) -> CodebookDo
             )
         texts: dict[str, CodebookText] = {
             language or _UNNAMED: {
+                "asked": _asked(published, attribute.name, one),
                 "question": one.questions[place],
                 "help": one.helps[place] if place < len(one.helps) else None,
                 "section": one.sections[place] if place < len(one.sections) else None,
@@ -123,6 +125,15 @@ def codebook(published: Published, shares: EstimatedShares | None) -> CodebookDo
         "intervals": None if shares is None else shares.intervals,
         "questions": questions,
     }
+
+
+def _asked(published: Published, name: str, words: Wording) -> str | None:
+    """Return what is asked of all options or items of which a question is one."""
+    heads = [
+        *zip(published.selects, words.selects, strict=True),
+        *zip(published.matrices, words.matrices, strict=True),
+    ]
+    return next((head for of, head in heads if name in of.attributes), None)
 
 
 def _n(shares: EstimatedShares | None) -> int | None:
@@ -273,7 +284,8 @@ def _markdown(document: CodebookDocument) -> str:
     for question in document["questions"]:
         lines += ["", f"## {question['name']}", ""]
         for language, text in question["texts"].items():
-            told = f"- {language}: {_cell(text['question'])}"
+            asked = f"{_cell(text['asked'])} – " if text["asked"] else ""
+            told = f"- {language}: {asked}{_cell(text['question'])}"
             lines.append(told + (f" — {_cell(text['help'])}" if text["help"] else ""))
         lines.append("")
         lines += [f"- {name}: {_cell(words)}" for name, words in facts_of(question)]

@@ -63,6 +63,7 @@ _TOKEN: Final = re.compile(
 _SAME: Final = {"==": "=", "<>": "!=", "&&": "and", "||": "or", "!": "not"}
 _COMPARED: Final = ("=", "!=", "<", "<=", ">", ">=")
 _TURNED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+_OPPOSITE: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _OF_SURVEYJS: Final = {
     "equal": "=", "notequal": "!=", "less": "<", "greater": ">", "lessorequal": "<=",
     "greaterorequal": ">=",
@@ -256,34 +257,40 @@ def holds(condition: Condition, answer: str) -> bool:
             }[operator]  # fmt: skip
 
 
-def limits(condition: Condition, name: str = SELF) -> tuple[float | None, float | None]:
+def limits(condition: Condition, *names: str) -> tuple[float | None, float | None]:
     """Return the least and the largest value that a condition leaves to a number.
 
     Parameters
     ----------
     condition : Condition
         Comparisons of one number, all of which must hold. Strict ones are of whole numbers.
-    name : str
-        What is compared: the answer, or how many were selected (`COUNT`).
+    names : str
+        What is compared: the answer (`SELF`, as where none is given), its question, or how many
+        were selected (`COUNT`).
 
     Raises
     ------
     NotUnderstood
         If it says anything else.
     """
+    if isinstance(condition, Denied) and isinstance(condition.part, Comparison):
+        part = condition.part
+        if part.operator not in _OPPOSITE:
+            raise NotUnderstood("it is about more than the answer's limits")
+        condition = Comparison(part.name, _OPPOSITE[part.operator], part.values)
     if not isinstance(condition, Joined):
-        return _limit(condition, name)
+        return _limit(condition, names or (SELF,))
     if condition.word != "and":
         raise NotUnderstood("it is about more than the answer's limits")
-    found = [limits(part, name) for part in condition.parts]
+    found = [limits(part, *names) for part in condition.parts]
     return (
         max((low for low, _ in found if low is not None), default=None),
         min((high for _, high in found if high is not None), default=None),
     )
 
 
-def _limit(part: Condition, name: str) -> tuple[float | None, float | None]:
-    if not isinstance(part, Comparison) or part.name != name:
+def _limit(part: Condition, names: Sequence[str]) -> tuple[float | None, float | None]:
+    if not isinstance(part, Comparison) or part.name not in names:
         raise NotUnderstood("it is about more than the answer's limits")
     value = _number(part.values[0])
     if value is None or part.operator not in ("<", "<=", ">", ">=", "="):

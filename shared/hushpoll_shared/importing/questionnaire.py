@@ -41,6 +41,22 @@ class Choice:
     words: Words
 
 
+@dataclass(frozen=True)
+class Table:
+    """A table of the form whose rows are questions with one list of choices.
+
+    Parameters
+    ----------
+    name : str
+        As it stands in the file.
+    words : mapping
+        What is asked of all rows, by language.
+    """
+
+    name: str
+    words: Words
+
+
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """One question that has a form here.
@@ -71,6 +87,15 @@ class Question:
         When it is asked; None if always.
     ordered : bool
         Whether its choices are a scale.
+    ends : (mapping, mapping) or None
+        What is read at the two ends of the scale, by language.
+    keeps_last : int or None
+        How many of the last choices keep their place where each respondent reads the others in an
+        order of their own; None where all read the file's order.
+    table : Table or None
+        The table of which it is a row.
+    row : mapping
+        Its text in that table, by language.
     notes : tuple of str
         What of it the reader changed, as sentences.
     undecided : tuple of str
@@ -91,6 +116,10 @@ class Question:
     section: Words | None = None
     condition: Condition | None = None
     ordered: bool = False
+    ends: tuple[Words, Words] | None = None
+    keeps_last: int | None = None
+    table: Table | None = None
+    row: Words = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
 
@@ -130,10 +159,14 @@ class Questionnaire:
         Each question, and whatever was dropped, in the file's order.
     notes : tuple of str
         What concerns the whole file, as sentences.
+    description, thanks : mapping
+        What is read before and after the questions, by language; may be empty.
     """
 
     name: str
     title: Words
     language: str | None
     parts: tuple[Question | Dropped, ...]
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    description: Words = field(default_factory=dict)
+    thanks: Words = field(default_factory=dict)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from html.parser import HTMLParser
 from typing import Final
 
 from hushpoll_shared.importing.conditions import Condition, NotUnderstood, both, parse
+from hushpoll_shared.importing.given import Given, Looks, listed
 from hushpoll_shared.importing.questionnaire import (
     UNNAMED,
     Choice,
@@ -14,10 +16,10 @@ from hushpoll_shared.importing.questionnaire import (
     Kind,
     Question,
     Questionnaire,
+    Table,
     Words,
 )
 from hushpoll_shared.importing.workbook import refused
-from hushpoll_shared.spelling.json_values import JsonObject, JsonValue
 from hushpoll_shared.spelling.text import show
 
 MOST_NESTED: Final = 25
@@ -42,17 +44,6 @@ _DROPPED: Final[Mapping[str, str]] = {
 _CHOOSES_ONE: Final = ("radiogroup", "dropdown", "buttongroup")
 _CHOOSES_MANY: Final = ("checkbox", "tagbox")
 _PANELS: Final = ("panel", "flowpanel", "page")
-_READ: Final = frozenset(
-    {"type", "name", "title", "choices", "isRequired", "visibleIf", "visible", "description",
-     "minSelectedChoices", "maxSelectedChoices", "multiSelect", "labelTrue", "labelFalse",
-     "valueTrue", "valueFalse", "rateValues", "rateMin", "rateMax", "rateStep", "rateCount",
-     "minRateDescription", "maxRateDescription", "inputType", "min", "max", "step", "sliderType",
-     "rows", "columns", "isAllRowRequired", "hasNone", "showNoneItem", "noneText", "hasOther",
-     "showOtherItem", "otherText", "showRefuseItem", "refuseText", "showDontKnowItem",
-     "dontKnowText", "choicesOrder", "choicesByUrl", "choicesFromQuestion", "choicesMin",
-     "choicesMax", "choicesStep", "items", "cellType", "templateElements"}
-)  # fmt: skip
-"""Members of a question that its reader takes or tells of."""
 _LOOKS: Final = frozenset(
     {"colCount", "width", "minWidth", "maxWidth", "startWithNewLine", "titleLocation", "size",
      "descriptionLocation", "indent", "showNumber", "hideNumber", "state", "renderAs",
@@ -60,26 +51,55 @@ _LOOKS: Final = frozenset(
      "rateType", "displayMode", "autoGenerate", "errorLocation", "showImageInChoices", "imageFit",
      "imageHeight", "imageWidth", "showLabel", "itemSize", "searchEnabled", "allowClear",
      "optionsCaption", "showClearButton", "alternateRows", "columnMinWidth", "rowTitleWidth",
-     "hideIfRowsEmpty", "useDisplayValuesInDynamicTexts", "requiredErrorText", "isUnique",
+     "useDisplayValuesInDynamicTexts",
      "displayRateDescriptionsAsExtremeItems", "scaleColorMode", "rateColorMode", "valueName"}
 )  # fmt: skip
-"""Members that say how a question looks."""
+"""Members that say how a question looks: they are named once for the whole survey."""
 _LEFT_OUT: Final[Mapping[str, str]] = {
     "enableIf": "The condition under which it can be answered is left out.",
     "requiredIf": "The condition under which it must be answered is left out.",
     "choicesVisibleIf": "The condition on its choices is left out: everybody reads all of them.",
     "choicesEnableIf": "The condition on its choices is left out: everybody may choose each.",
-    "validators": "Its checks of an answer are left out.",
     "defaultValue": "Its default is left out: nobody's answer is filled in.",
     "defaultValueExpression": "Its default is left out: nobody's answer is filled in.",
     "setValueExpression": "The expression that sets it is left out.",
+    "hasComment": "The comment beside it is left out, as free text.",
+    "showCommentArea": "The comment beside it is left out, as free text.",
 }
+_OF_SURVEY: Final[Mapping[str, str]] = {
+    "triggers": "Its triggers are left out.",
+    "calculatedValues": "Its calculated values are left out.",
+    "logo": "Its logo is left out: give the image itself with 'hushpoll draft image'.",
+    "completedHtmlOnCondition": "Other texts after the last question for some answers are left "
+    "out: everybody reads the same.",
+}
+
+
+@dataclass
+class _Left:
+    """What of a survey is left out that belongs to no single question."""
+
+    looks: Looks = field(default_factory=Looks)
+    notes: list[str] = field(default_factory=list)
+
+    def named(self, given: Given) -> list[str]:
+        """Return the names that nobody has read, without those of looks, which are noted."""
+        names = given.unread()
+        self.looks.add(name for name in names if name in _LOOKS)
+        return [name for name in names if name not in _LOOKS]
+
+    def of(self, what: str, given: Given) -> None:
+        """Note what nobody has read of something around questions."""
+        names = self.named(given)
+        if names:
+            self.notes.append(f"Of {what} is left out: {listed(names)}.")
 
 
 @dataclass(frozen=True)
 class _Around:
     """What the pages and panels around a question say of it."""
 
+    left: _Left
     section: Words | None = None
     condition: Condition | None = None
     lost: tuple[str, ...] = ()
@@ -113,93 +133,97 @@ def read_surveyjs(document: object, *, name: str) -> Questionnaire:
             "has no pages or elements of a survey",
             "give the JSON that SurveyJS Creator saves, or an XLSForm",
         )
+    survey, left = Given(document), _Left()
     parts: list[Question | Dropped] = []
-    for part in _parts(document, _Around(), "", 0, name):
+    for part in _parts(survey, _Around(left), "", 0, name):
         parts.append(part)
         if len(parts) > MOST_PARTS:
             raise refused(name, f"has more than {MOST_PARTS:,} questions", "divide it")
-    title = _words(document.get("title"))
-    locale = document.get("locale")
-    read = {"title", "locale", "pages", "elements", "questions", "triggers", "calculatedValues",
-            "completedHtml"}  # fmt: skip
-    others = sorted(map(str, set(document) - read))
-    left_out = [
-        f"{what} left out."
-        for key, what in (
-            ("triggers", "Its triggers are"),
-            ("calculatedValues", "Its calculated values are"),
-            ("completedHtml", "The page after the last question is"),
-        )
-        if document.get(key)
-    ]
-    described = _described(document)
-    if described:
-        left_out.append(f"The descriptions of pages and panels are left out ({described}).")
-    if others:
-        left_out.append(f"Its settings {', '.join(map(show, others))} are left out.")
-    return Questionnaire(
+    locale = survey.text("locale")
+    notes = [note for key, note in _OF_SURVEY.items() if survey.get(key)]
+    thanks = _words(survey.get("completedHtml"))
+    plain = {language: _without_tags(text) for language, text in thanks.items()}
+    if plain != thanks:
+        notes.append("The page after the last question stands without its tags of HTML.")
+    found = Questionnaire(
         name=name.rpartition(".")[0] or name,
-        title=title,
-        language=locale if isinstance(locale, str) and locale else None,
+        title=_words(survey.get("title")),
+        description=_words(survey.get("description")),
+        thanks={language: text for language, text in plain.items() if text},
+        language=locale or None,
         parts=tuple(parts),
-        notes=tuple(left_out),
     )
+    others = left.named(survey)
+    if others:
+        notes.append(f"Its settings {listed(others)} are left out.")
+    return replace(found, notes=(*notes, *left.notes, *left.looks.sentences()))
 
 
 def _parts(
-    container: JsonObject, around: _Around, where: str, depth: int, name: str
+    container: Given, around: _Around, where: str, depth: int, name: str
 ) -> Iterator[Question | Dropped]:
     if depth > MOST_NESTED:
         raise refused(name, f"has panels nested more than {MOST_NESTED} deep", "take some away")
     for key in ("pages", "elements", "questions", "templateElements"):
-        listed = container.get(key)
-        if not isinstance(listed, list):
-            continue
-        for number, element in enumerate(listed, start=1):
+        elements = container.get(key)
+        for number, element in enumerate(elements if isinstance(elements, list) else (), start=1):
             place = f"{where}, {key[:-1]} {number}" if where else f"{key[:-1]} {number}"
             if not isinstance(element, dict):
                 yield Dropped(place, place, "It is no object of a survey.")
                 continue
-            kind = element.get("type")
+            given = Given(element)
+            kind = given.get("type")
             if key == "pages" or kind in _PANELS:
-                yield from _parts(element, _within(element, around), place, depth + 1, name)
+                yield from _panel(given, around, place, depth, name)
                 continue
-            yield from _questions(element, str(kind), around, place)
-            nested = ("elements", "templateElements")
-            if any(isinstance(element.get(one), list) for one in nested):
-                for inner in _parts(element, around, place, depth + 1, name):
-                    reason = (
-                        "It stands in a panel that repeats, and a respondent answers here once."
-                        if kind == "paneldynamic"
-                        else f"It stands in an element of the type {kind!r}, which is dropped."
-                    )
-                    yield Dropped(inner.name, inner.where, reason)
+            yield from _questions(given, str(kind), around, place)
+            for inner in _parts(given, around, place, depth + 1, name):
+                reason = (
+                    "It stands in a panel that repeats, and a respondent answers here once."
+                    if kind == "paneldynamic"
+                    else f"It stands in an element of the type {kind!r}, which is dropped."
+                )
+                yield Dropped(inner.name, inner.where, reason)
 
 
-def _within(element: JsonObject, around: _Around) -> _Around:
-    title = _words(element.get("title"))
-    condition, lost = _condition(element)
-    return _Around(title or around.section, both([around.condition, condition]), around.lost + lost)
+def _panel(
+    given: Given, around: _Around, where: str, depth: int, name: str
+) -> Iterator[Question | Dropped]:
+    """Return what stands on a page or in a panel; of itself it has a title and a condition."""
+    title, described = _words(given.get("title")), _words(given.get("description"))
+    condition, lost = _condition(given)
+    given.get("name")
+    within = _Around(
+        around.left,
+        title or around.section,
+        both([around.condition, condition]),
+        around.lost + lost,
+    )
+    questions = 0
+    for part in _parts(given, within, where, depth + 1, name):
+        questions += 1
+        yield part
+    if described:
+        around.left.notes.append(
+            f"The description of {where} is left out: {show(_any(described))}. A section has a "
+            "heading alone."
+        )
+    if title and not questions:
+        around.left.notes.append(f"The title of {where} is left out: no question stands there.")
+    elif title and around.section:
+        around.left.notes.append(
+            f"Questions of {where} stand under {show(_any(title))} alone; in the form "
+            f"{show(_any(around.section))} stands above it."
+        )
+    around.left.of(where, given)
 
 
-def _described(container: JsonObject, depth: int = 0) -> int:
-    """Return how many pages and panels have a text below their title."""
-    found = 0
-    for key in ("pages", "elements", "questions"):
-        listed = container.get(key)
-        for element in listed if isinstance(listed, list) and depth <= MOST_NESTED else ():
-            if isinstance(element, dict) and (key == "pages" or element.get("type") in _PANELS):
-                found += bool(_words(element.get("description")))
-                found += _described(element, depth + 1)
-    return found
-
-
-def _condition(element: JsonObject) -> tuple[Condition | None, tuple[str, ...]]:
-    text = element.get("visibleIf")
-    if element.get("visible") is False:
+def _condition(given: Given) -> tuple[Condition | None, tuple[str, ...]]:
+    text = given.get("visibleIf")
+    if given.get("visible") is False:
         return None, ("'visible: false'",)
     if not isinstance(text, str) or not text.strip():
-        return None, ()
+        return None, ((f"{text!r} (it is no text)",) if text else ())
     try:
         return parse(text), ()
     except NotUnderstood as error:
@@ -207,18 +231,18 @@ def _condition(element: JsonObject) -> tuple[Condition | None, tuple[str, ...]]:
 
 
 def _questions(
-    element: JsonObject, kind: str, around: _Around, where: str
+    given: Given, kind: str, around: _Around, where: str
 ) -> Iterator[Question | Dropped]:
-    name = element.get("name")
+    name = given.get("name")
     if not isinstance(name, str) or not name:
         yield Dropped(where, where, "It has no name; give it one.")
         return
-    condition, lost = _condition(element)
+    condition, lost = _condition(given)
     undecided = [
         f"It is asked of everybody: its condition {text} is not understood."
         for text in (*around.lost, *lost)
     ]
-    words = _words(element.get("title")) or {UNNAMED: name}
+    words = _words(given.get("title")) or {UNNAMED: name}
     if any("{" in text for text in words.values()):
         undecided.append("Its words take in another answer, as {...}; write them without it.")
     question = Question(
@@ -226,56 +250,69 @@ def _questions(
         where=where,
         kind=Kind.ONE,
         words=words,
-        help=_words(element.get("description")),
-        required=element.get("isRequired") is True,
+        help=_words(given.get("description")),
+        required=_yes(given.get("isRequired")),
         section=around.section,
         condition=both([around.condition, condition]),
-        notes=_notes(element),
         undecided=tuple(undecided),
     )
     if kind == "matrix":
-        yield from _matrix(question, element)
+        yield from _matrix(question, given, around.left)
     elif kind == "matrixdropdown":
-        yield from _cells(question, element)
+        yield from _cells(question, given, around.left)
     elif kind == "multipletext":
-        yield from _items(question, element)
+        yield from _items(question, given, around.left)
     else:
-        yield _made(question, element, kind)
+        yield _made(question, given, kind, around.left)
 
 
-def _notes(element: JsonObject) -> tuple[str, ...]:
-    """Return what of a question is left out, as sentences."""
-    found = [note for key, note in _LEFT_OUT.items() if element.get(key)]
-    if element.get("validators") and _all_limits(element["validators"]):
-        found.remove(_LEFT_OUT["validators"])
-    if element.get("type") == "imagepicker":
-        found.append("Its pictures are left out: the texts of the choices stand alone.")
-    if element.get("hasComment") or element.get("showCommentArea"):
-        found.append("The comment beside it is left out, as free text.")
-    known = {*_READ, *_LOOKS, *_LEFT_OUT, "hasComment", "showCommentArea", "commentText"}
-    others = sorted(key for key in map(str, element) if key not in known and element.get(key))
+def _yes(given: object) -> bool:
+    return given is True or given == "true"
+
+
+def _made(question: Question, given: Given, kind: str, left: _Left) -> Question | Dropped:
+    """Return a question with all that is said of it; what no reader has read is named."""
+    notes = [note for key, note in _LEFT_OUT.items() if given.get(key)]
+    made = _read(question, given, kind)
+    if isinstance(made, Dropped):
+        return made
+    notes += _checks(given)
+    if given.get("commentText"):
+        notes.append("The words beside its comment are left out.")
+    others = left.named(given)
     if others:
-        found.append(f"Its settings {', '.join(map(show, others))} are left out.")
-    return tuple(found)
+        notes.append(f"Its settings {listed(others)} are left out.")
+    return replace(made, notes=tuple(dict.fromkeys((*made.notes, *notes))))
 
 
 _LIMITS: Final = {"numeric": ("minValue", "maxValue"), "answercount": ("minCount", "maxCount")}
 
 
-def _all_limits(validators: object) -> bool:
-    """Whether checks of an answer say nothing but its limits."""
-    return isinstance(validators, list) and all(
-        isinstance(one, dict) and one.get("type") in _LIMITS for one in validators
-    )
+def _checks(given: Given) -> list[str]:
+    """Return what of the checks of an answer is left out; the limits were read."""
+    kinds: list[str] = []
+    others: list[str] = []
+    for one in given.objects("validators"):
+        kind = str(one.get("type"))
+        if kind in _LIMITS:
+            one.pass_over(_LIMITS[kind])
+            others += one.unread()
+        else:
+            kinds.append(kind)
+    found = []
+    if kinds:
+        found.append(f"Its checks of an answer are left out: {listed(kinds)}.")
+    if others:
+        found.append(f"Of its checks is left out: {listed(others)}.")
+    return found
 
 
-def _limits(element: JsonObject, kind: str) -> tuple[float | None, float | None]:
+def _limits(given: Given, kind: str) -> tuple[float | None, float | None]:
     """Return the limits that the checks of an answer have."""
     low: float | None = None
     high: float | None = None
-    listed = element.get("validators")
-    for one in listed if isinstance(listed, list) else ():
-        if isinstance(one, dict) and one.get("type") == kind:
+    for one in given.objects("validators"):
+        if one.get("type") == kind:
             least, most = (_number(one.get(key)) for key in _LIMITS[kind])
             low = least if low is None else low
             high = most if high is None else high
@@ -288,13 +325,14 @@ def _number(given: object) -> float | None:
     return float(given)
 
 
-def _made(question: Question, element: JsonObject, kind: str) -> Question | Dropped:
-    if kind in _CHOOSES_ONE or (kind == "imagepicker" and not element.get("multiSelect")):
-        return _choosing(question, element)
-    if kind in _CHOOSES_MANY or kind == "imagepicker":
-        low, high = _limits(element, "answercount")
-        least = _whole(element.get("minSelectedChoices")) or (None if low is None else int(low))
-        most = _whole(element.get("maxSelectedChoices")) or (None if high is None else int(high))
+def _read(question: Question, given: Given, kind: str) -> Question | Dropped:
+    pictures = kind == "imagepicker"
+    if kind in _CHOOSES_ONE or (pictures and not given.get("multiSelect")):
+        return _choosing(question, given, pictures=pictures)
+    if kind in _CHOOSES_MANY or pictures:
+        low, high = _limits(given, "answercount")
+        least = _whole(given.get("minSelectedChoices")) or (None if low is None else int(low))
+        most = _whole(given.get("maxSelectedChoices")) or (None if high is None else int(high))
         return _choosing(
             replace(
                 question,
@@ -302,228 +340,286 @@ def _made(question: Question, element: JsonObject, kind: str) -> Question | Drop
                 at_least=least or (1 if question.required else None),
                 at_most=most or None,
             ),
-            element,
+            given,
+            pictures=pictures,
         )
     if kind == "boolean":
         labels = {
-            code: _words(element.get(key)) or {UNNAMED: word}
+            code: _words(given.get(key)) or {UNNAMED: word}
             for code, key, word in (
                 ("false", "labelFalse", "No"),
                 ("true", "labelTrue", "Yes"),
             )
         }
-        given = {"false": element.get("valueFalse"), "true": element.get("valueTrue")}
+        codes = {"false": given.get("valueFalse"), "true": given.get("valueTrue")}
         choices = tuple(
-            Choice(code if given[code] is None else _code(given[code]), text)
+            Choice(code if codes[code] is None else _code(codes[code]), text)
             for code, text in labels.items()
         )
         return replace(question, kind=Kind.YES_NO, choices=choices)
     if kind == "rating":
-        return _rating(question, element)
-    if kind == "slider" and element.get("sliderType") != "range":
-        return _whole_number(question, element)
+        return _rating(question, given)
+    if kind == "slider" and given.get("sliderType") in (None, "single"):
+        return _whole_number(question, given, slider=True)
     if kind == "text":
-        if element.get("inputType") in ("number", "range"):
-            return _whole_number(question, element)
-        if element.get("inputType") in ("date", "datetime-local", "month", "time", "week"):
+        asked = given.get("inputType")
+        if asked in ("number", "range"):
+            return _whole_number(question, given, slider=False)
+        if asked in ("date", "datetime-local", "month", "time", "week"):
             reason = "It asks for a date or a time; ask for a year or a period as a choice."
             return Dropped(question.name, question.where, reason)
         return Dropped(question.name, question.where, _FREE_TEXT)
+    if kind == "slider":
+        reason = "It asks for two numbers at once; ask a question for each."
+        return Dropped(question.name, question.where, reason)
     reason = _DROPPED.get(kind, f"Its type {kind!r} has no form here.")
     return Dropped(question.name, question.where, reason)
 
 
-def _choosing(question: Question, element: JsonObject) -> Question | Dropped:
+def _choosing(question: Question, given: Given, *, pictures: bool = False) -> Question | Dropped:
     for key in ("choicesByUrl", "choicesFromQuestion"):
-        if element.get(key):
+        if given.get(key):
             reason = f"Its choices come from elsewhere ({key}); list them."
             return Dropped(question.name, question.where, reason)
-    choices = _choices(element.get("choices")) or _counted(element)
-    notes = [*question.notes, *_doubtful(element.get("choices"))]
+    choices, doubtful = _choices(given.get("choices"), pictures=pictures)
+    counted = _counted(given)
+    if choices and counted:
+        doubtful.append(
+            "Its numbers from choicesMin to choicesMax are left out beside its choices."
+        )
+    choices = choices or counted
+    notes = [*question.notes, *doubtful]
+    if pictures:
+        notes.append("Its pictures are left out: the texts of the choices stand alone.")
+    added = 0
     for keys, label, code, word in (
         (("hasNone", "showNoneItem"), "noneText", "none", "None"),
         (("showRefuseItem",), "refuseText", "refused", "Refuse to answer"),
         (("showDontKnowItem",), "dontKnowText", "dontknow", "Don't know"),
         (("hasOther", "showOtherItem"), "otherText", "other", "Other"),
     ):
-        if not any(element.get(key) for key in keys):
+        flags = [given.get(key) for key in keys]
+        if not any(flags):
             continue
+        text = _words(given.get(label))
         if question.kind is Kind.MANY and code != "other":
             notes.append(f"{word!r} is left out: who names no choice has said so.")
             continue
-        choices.append(Choice(code, _words(element.get(label)) or {UNNAMED: word}))
+        choices.append(Choice(code, text or {UNNAMED: word}))
+        added += 1
         if code == "other":
             notes.append(
                 f"{word!r} is one more choice; what is meant by it is not asked, as free text."
             )
-    if element.get("choicesOrder") not in (None, "none"):
+    order = given.get("choicesOrder")
+    if order not in (None, "none", "random"):
         notes.append("Its choices stand in the file's order.")
-    if any("visibleIf" in one for one in _objects(element.get("choices"))):
-        notes.append("Conditions on single choices are left out: everybody reads all of them.")
-    return replace(question, choices=tuple(choices), notes=tuple(notes))
+    last = added if order == "random" else None
+    return replace(question, choices=tuple(choices), notes=tuple(notes), keeps_last=last)
 
 
-def _choices(listed: object) -> list[Choice]:
+def _choices(listed_: object, *, pictures: bool = False) -> tuple[list[Choice], list[str]]:
+    """Return the choices of a list, and what of it is left out, as sentences."""
     found: dict[str, Choice] = {}
-    for one in listed if isinstance(listed, list) else ():
-        value = one.get("value") if isinstance(one, dict) else one
-        text = one.get("text") if isinstance(one, dict) else None
-        if isinstance(value, bool | int | float | str):
-            code = _code(value)
-            found.setdefault(code, Choice(code, _words(text) or {UNNAMED: code}))
-    return list(found.values())
+    without, twice, others = 0, set[str](), list[str]()
+    for one in listed_ if isinstance(listed_, list) else ():
+        given = Given(one if isinstance(one, dict) else {"value": one})
+        value, text = given.get("value"), _words(given.get("text"))
+        if pictures:
+            given.pass_over(("imageLink",))
+        others += given.unread()
+        if not isinstance(value, bool | int | float | str):
+            without += 1
+            continue
+        code = _code(value)
+        if code in found:
+            twice.add(code)
+        found.setdefault(code, Choice(code, text or {UNNAMED: code}))
+    notes = []
+    if without:
+        notes.append(f"{without} of its choices have no value, and are left out.")
+    if twice:
+        notes.append(f"The values {listed(twice)} stand more than once; the first is taken.")
+    if "visibleIf" in others:
+        notes.append("Conditions on single choices are left out: everybody reads all of them.")
+    if set(others) - {"visibleIf"}:
+        notes.append(f"Of its choices is left out: {listed(set(others) - {'visibleIf'})}.")
+    return list(found.values()), notes
 
 
 def _code(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else f"{value}"
 
 
-def _counted(element: JsonObject) -> list[Choice]:
+def _counted(given: Given) -> list[Choice]:
     """Return the choices that are numbers from one to another."""
-    low, high = (_whole(element.get(key)) for key in ("choicesMin", "choicesMax"))
-    step = _whole(element.get("choicesStep")) or 1
+    low, high = (_whole(given.get(key)) for key in ("choicesMin", "choicesMax"))
+    step = _whole(given.get("choicesStep")) or 1
     if low is None or high is None or step < 1:
         return []
     return [Choice(f"{one}", {UNNAMED: f"{one}"}) for one in range(low, high + 1, step)[:1000]]
 
 
-def _doubtful(listed: object) -> list[str]:
-    """Return what of a list of choices is left out, as sentences."""
-    given = listed if isinstance(listed, list) else []
-    values = [one.get("value") if isinstance(one, dict) else one for one in given]
-    known = [_code(one) for one in values if isinstance(one, bool | int | float | str)]
-    found = []
-    if len(known) < len(values):
-        found.append(f"{len(values) - len(known)} of its choices have no value, and are left out.")
-    twice = sorted({code for code in known if known.count(code) > 1})
-    if twice:
-        codes = ", ".join(map(show, twice))
-        found.append(f"The values {codes} stand more than once; the first is taken.")
-    return found
-
-
-def _rating(question: Question, element: JsonObject) -> Question:
+def _rating(question: Question, given: Given) -> Question:
+    ends = [_words(given.get(key)) for key in ("minRateDescription", "maxRateDescription")]
+    notes = list(question.notes)
     question = replace(question, ordered=True)
-    values = element.get("rateValues")
-    ends = [key for key in ("minRateDescription", "maxRateDescription") if element.get(key)]
-    if ends:
-        question = replace(
-            question, notes=(*question.notes, "The words at the ends of its scale are left out.")
+    if all(ends):
+        question = replace(question, ends=(ends[0], ends[1]))
+    elif any(ends):
+        notes.append(
+            f"The words at one end of its scale are left out: {show(_any(max(ends, key=len)))}."
         )
-    if isinstance(values, list) and values:
-        return replace(question, kind=Kind.ONE, choices=tuple(_choices(values)))
-    low = _whole(element.get("rateMin"))
-    low = 1 if low is None else low
-    step = _whole(element.get("rateStep")) or 1
-    high = _whole(element.get("rateMax"))
+    numbers = [given.get(key) for key in ("rateMin", "rateMax", "rateStep", "rateCount")]
+    choices, doubtful = _choices(given.get("rateValues"))
+    if choices:
+        return replace(question, kind=Kind.ONE, choices=tuple(choices), notes=(*notes, *doubtful))
+    low, high, step, count = map(_whole, numbers)
+    low, step = (1 if low is None else low), step or 1
     if high is None:
-        count = _whole(element.get("rateCount")) or 5
-        high = low + (count - 1) * step
+        high = low + ((count or 5) - 1) * step
     if step == 1:
-        return replace(question, kind=Kind.WHOLE, low=low, high=high)
-    listed = [str(value) for value in range(low, high + 1, step)][:1000]
+        return replace(question, kind=Kind.WHOLE, low=low, high=high, notes=tuple(notes))
+    values = [str(value) for value in range(low, high + 1, step)][:1000]
     return replace(
         question,
         kind=Kind.ONE,
-        choices=tuple(Choice(value, {UNNAMED: value}) for value in listed),
-        notes=(*question.notes, f"Its steps of {step} become {len(listed)} choices."),
+        choices=tuple(Choice(value, {UNNAMED: value}) for value in values),
+        notes=(*notes, f"Its steps of {step} become {len(values)} choices."),
     )
 
 
-def _whole_number(question: Question, element: JsonObject) -> Question:
-    low, high = _number(element.get("min")), _number(element.get("max"))
-    least, most = _limits(element, "numeric")
+def _whole_number(question: Question, given: Given, *, slider: bool) -> Question:
+    notes = list(question.notes)
+    stated = {key: given.get(key) for key in ("min", "max")}
+    for key, value in stated.items():
+        if value is not None and _number(value) is None:
+            notes.append(f"Its {key} {show(value)} is left out: it is no number.")
+    low, high = _number(stated["min"]), _number(stated["max"])
+    least, most = _limits(given, "numeric")
     low = least if low is None else low if least is None else max(low, least)
     high = most if high is None else high if most is None else min(high, most)
-    notes = list(question.notes)
-    if element.get("type") == "slider":
+    if slider:
         low, high = (0 if low is None else low), (100 if high is None else high)
         notes.append("The slider becomes a number field, or a row of numbers where they are few.")
-    if isinstance(element.get("step"), float):
+    step = given.get("step")
+    if isinstance(step, float) and not step.is_integer():
         notes.append("It becomes a whole number; in the form it may have decimals.")
-    return replace(
-        question,
-        kind=Kind.WHOLE,
-        low=low,
-        high=high,
-        notes=tuple(notes),
-    )
+    elif step not in (None, 1):
+        notes.append(f"Its steps of {show(step)} are left out: every whole number may be given.")
+    return replace(question, kind=Kind.WHOLE, low=low, high=high, notes=tuple(notes))
 
 
-def _matrix(question: Question, element: JsonObject) -> Iterator[Question | Dropped]:
-    """Return the rows of a matrix as questions of their own with one scale."""
-    rows, columns = _choices(element.get("rows")), _choices(element.get("columns"))
+def _matrix(question: Question, given: Given, left: _Left) -> Iterator[Question | Dropped]:
+    """Return the rows of a matrix as questions of one table."""
+    rows, of_rows = _choices(given.get("rows"))
+    columns, of_columns = _choices(given.get("columns"))
+    what = f"the matrix {show(question.name)} ({question.where})"
+    many = given.get("cellType") == "checkbox"
+    required = _yes(given.get("isAllRowRequired")) or _yes(given.get("eachRowRequired"))
     if not rows:
         yield Dropped(question.name, question.where, "It has no rows.")
         return
-    note = f"It is a row of the matrix {question.name!r}, as a question of its own."
+    left.notes += [f"Of {what}: {note}" for note in (*of_rows, *of_columns, *_of_table(given))]
     for row in rows:
         yield replace(
             question,
             name=f"{question.name}_{row.code}",
             where=f"{question.where}, row {row.code!r}",
+            kind=Kind.MANY if many else Kind.ONE,
             words=_joined(question.words, row.words),
-            required=question.required or element.get("isAllRowRequired") is True,
+            required=question.required or required,
             choices=tuple(columns),
             ordered=True,
-            notes=(*question.notes, note),
+            table=None if many else Table(question.name, question.words),
+            row=row.words,
         )
+    left.of(what, given)
 
 
-def _objects(value: JsonValue) -> list[JsonObject]:
-    """Return the objects of a list; none of what is no list."""
-    listed = value if isinstance(value, list) else ()
-    return [one for one in listed if isinstance(one, dict)]
+def _of_table(given: Given) -> list[str]:
+    """Return what of a table is left out that a question alone would say of itself."""
+    return [note for key, note in _LEFT_OUT.items() if given.get(key)] + _checks(given)
 
 
-def _cells(question: Question, element: JsonObject) -> Iterator[Question | Dropped]:
-    """Return the cells of a matrix of several columns as questions of their own."""
-    columns = _objects(element.get("columns"))
-    rows = _choices(element.get("rows"))
+def _cells(question: Question, given: Given, left: _Left) -> Iterator[Question | Dropped]:
+    """Return the cells of a matrix of several columns: each column is a table of its rows."""
+    columns = [
+        one for one in given.objects("columns") if isinstance(one.get("name"), str | int | float)
+    ]
+    rows, of_rows = _choices(given.get("rows"))
+    what = f"the matrix {show(question.name)} ({question.where})"
     if not rows or not columns:
-        yield Dropped(question.name, question.where, "It has no rows, or no columns.")
+        yield Dropped(question.name, question.where, "It has no rows, or no columns with a name.")
         return
-    note = f"It is a cell of the matrix {question.name!r}, as a question of its own."
-    for row in rows:
-        for column in columns:
-            cell = {"choices": element.get("choices"), **column}
-            kind = str(cell.get("cellType") or element.get("cellType") or "dropdown")
-            title = _words(cell.get("title")) or {UNNAMED: str(cell.get("name"))}
-            yield _made(
+    lost = [
+        note
+        for one in given.objects("columns")
+        if not isinstance(one.get("name"), str | int | float)
+        for note in ("A column without a name is left out.",)
+    ]
+    left.notes += [f"Of {what}: {note}" for note in (*of_rows, *lost, *_of_table(given))]
+    choices, kind_of_all = given.get("choices"), given.get("cellType")
+    for column in columns:
+        name = str(column.get("name"))
+        kind = str(column.get("cellType") or kind_of_all or "dropdown")
+        title = _words(column.get("title")) or {UNNAMED: name}
+        condition, hidden = _condition(column)
+        for place, row in enumerate(rows):
+            members = {"choices": choices, **column.members()}
+            cell = Given(members)
+            cell.pass_over(("name", "title", "cellType", "isRequired", "visibleIf", "visible"))
+            undecided = tuple(
+                f"It is asked of everybody: its condition {text} is not understood."
+                for text in hidden
+            )
+            made = _made(
                 replace(
                     question,
-                    name=f"{question.name}_{row.code}_{cell.get('name')}",
-                    where=f"{question.where}, row {row.code!r}, column {cell.get('name')!r}",
+                    name=f"{question.name}_{row.code}_{name}",
+                    where=f"{question.where}, row {row.code!r}, column {name!r}",
                     words=_joined(question.words, row.words, title),
-                    required=question.required or cell.get("isRequired") is True,
-                    notes=(*question.notes, *_notes({**column, "type": kind}), note),
+                    required=question.required or _yes(column.get("isRequired")),
+                    condition=both([question.condition, condition]),
+                    undecided=(*question.undecided, *undecided),
                 ),
-                {**cell, "type": kind},
+                cell,
                 kind,
+                left if place == 0 else _Left(),
             )
+            if isinstance(made, Question) and made.kind in (Kind.ONE, Kind.YES_NO):
+                table = Table(f"{question.name}_{name}", _joined(question.words, title))
+                made = replace(made, table=table, row=row.words)
+            yield made
+    left.of(what, given)
 
 
-def _items(question: Question, element: JsonObject) -> Iterator[Question | Dropped]:
+def _items(question: Question, given: Given, left: _Left) -> Iterator[Question | Dropped]:
     """Return the fields of a question of several texts; those of numbers are questions."""
-    items = _objects(element.get("items"))
+    items = given.objects("items")
+    what = f"the question {show(question.name)} ({question.where})"
     if not items:
         yield Dropped(question.name, question.where, _FREE_TEXT)
         return
     note = f"It is a field of {question.name!r}, as a question of its own."
+    left.notes += [f"Of {what}: {one}" for one in _of_table(given)]
     for item in items:
-        title = _words(item.get("title")) or {UNNAMED: str(item.get("name"))}
+        name = str(item.get("name"))
+        title = _words(item.get("title")) or {UNNAMED: name}
         yield _made(
             replace(
                 question,
-                name=f"{question.name}_{item.get('name')}",
-                where=f"{question.where}, item {item.get('name')!r}",
+                name=f"{question.name}_{name}",
+                where=f"{question.where}, item {name!r}",
                 words=_joined(question.words, title),
-                required=question.required or item.get("isRequired") is True,
-                notes=(*question.notes, *_notes(item), note),
+                required=question.required or _yes(item.get("isRequired")),
+                notes=(*question.notes, note),
             ),
-            {**item, "type": "text"},
+            item,
             "text",
+            left,
         )
+    left.of(what, given)
 
 
 def _joined(*parts: Words) -> dict[str, str]:
@@ -541,6 +637,8 @@ def _any(words: Words) -> str:
 
 def _words(given: object) -> dict[str, str]:
     """Return a text that SurveyJS may keep in several languages."""
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        given = str(given)
     if isinstance(given, str):
         return {UNNAMED: given} if given.strip() else {}
     if not isinstance(given, dict):
@@ -550,6 +648,48 @@ def _words(given: object) -> dict[str, str]:
         for language, text in given.items()
         if isinstance(text, str) and text.strip()
     }
+
+
+class _Text(HTMLParser):
+    """Keeps the text of HTML, and begins a line where a block does."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        """Begin a line at a block."""
+        del attrs
+        self._hidden += tag in _HIDDEN
+        if tag in _BLOCKS:
+            self.found.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        """Begin a line after a block."""
+        self._hidden -= tag in _HIDDEN
+        if tag in _BLOCKS:
+            self.found.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        """Keep what is read."""
+        if self._hidden <= 0:
+            self.found.append(data)
+
+
+_BLOCKS: Final = ("p", "br", "div", "li", "h1", "h2", "h3", "h4", "h5", "h6", "tr")
+_HIDDEN: Final = ("script", "style")
+
+
+def _without_tags(text: str) -> str:
+    """Return what a browser would show of a text in HTML, as lines."""
+    if "<" not in text and "&" not in text:
+        return text
+    parser = _Text()
+    parser.feed(text)
+    parser.close()
+    lines = (" ".join(line.split()) for line in "".join(parser.found).splitlines())
+    return "\n".join(line for line in lines if line)
 
 
 def _whole(given: object) -> int | None:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date, datetime, time
-from typing import Final
+from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.reading.text_files import named, text_of
@@ -22,6 +25,9 @@ MOST_UNPACKED: Final = 64 * 1024 * 1024
 """Of a workbook when it is unpacked."""
 MOST_PARTS: Final = 1000
 MOST_ROWS: Final = 20_000
+"""That have something in them."""
+MOST_PLACES: Final = 2**20
+"""Rows of all sheets, also empty ones: some programs write all that a sheet can have."""
 MOST_COLUMNS: Final = 2_000
 MOST_CELLS: Final = 500_000
 MOST_CHARACTERS: Final = 32_767
@@ -33,8 +39,29 @@ OLD_WORKBOOK: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
 """In the folder of an encrypted XLSX, which has the form of an old workbook."""
 
-Sheets = Mapping[str, list[list[str]]]
-"""Rows of cells of each sheet, by its name in small letters; an empty cell is an empty text."""
+_BLANK: Final[list[str]] = []
+_COMMENTS: Final = ("xl/comments", "xl/threadedcomments/", "xl/persons/")
+_FORMULA: Final = re.compile(
+    rb"<c\b(?![^>]*\bt=\"str\")[^>]*>\s*<f\b[^>]*(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>"
+)
+"""A cell with a formula and without the value that a program would have kept of it."""
+_READ: Final = ("survey", "choices", "settings")
+
+
+@dataclass(frozen=True)
+class Sheets:
+    """What a workbook has in it.
+
+    Parameters
+    ----------
+    rows : mapping
+        Rows of cells of each sheet, by its name in small letters; an empty cell is an empty text.
+    notes : tuple of str
+        What of the workbook is in none of its cells, as sentences.
+    """
+
+    rows: Mapping[str, list[list[str]]]
+    notes: tuple[str, ...] = ()
 
 
 def read_sheets(content: bytes, *, name: str) -> Sheets:
@@ -49,7 +76,7 @@ def read_sheets(content: bytes, *, name: str) -> Sheets:
 
     Returns
     -------
-    mapping
+    Sheets
         Rows by sheet. A whole number is written without a fraction, true and false in small
         letters, and a date as ISO 8601 has it.
 
@@ -61,10 +88,17 @@ def read_sheets(content: bytes, *, name: str) -> Sheets:
         For XLSX and XLS without the extra ``import``.
     """
     if content.startswith(ARCHIVE):
-        return _counted(_of_xlsx(content, name), name)
+        comments, formulas = _check_archive(content, name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of extensions and dates that openpyxl does not know
+            rows = _counted(_of_xlsx(content, name), name)
+            if formulas:
+                _refuse_formulas(content, rows, name)
+        told = ("Comments on cells of the workbook are left out.",) if comments else ()
+        return Sheets(rows, told)
     if content.startswith(OLD_WORKBOOK):
-        return _counted(_of_xls(content, name), name)
-    return _counted(_of_csv(text_in(content, name)), name)
+        return Sheets(_counted(_of_xls(content, name), name))
+    return Sheets(_counted(_of_csv(text_in(content, name)), name))
 
 
 def text_in(content: bytes, name: str) -> str:
@@ -86,18 +120,23 @@ def refused(name: str, what: str, remedy: str = SAVE_AGAIN) -> InvalidParameter:
     return InvalidParameter(f"the file {named(name)} {what}; {remedy}", field=FIELD)
 
 
-def _counted(sheets: Iterable[tuple[str, Iterable[list[str]]]], name: str) -> Sheets:
-    """Return all rows that have something, or refuse them for their number."""
+def _counted(
+    sheets: Iterable[tuple[str, Iterable[list[str]]]], name: str
+) -> dict[str, list[list[str]]]:
+    """Return all rows, or refuse those that have something for their number."""
     found: dict[str, list[list[str]]] = {}
-    cells = 0
+    cells = filled = places = 0
     for title, rows in sheets:
         kept: list[list[str]] = []
-        for number, row in enumerate(rows, start=1):
-            if number > MOST_ROWS:
-                raise refused(name, f"has more than {MOST_ROWS:,} rows in the sheet {title!r}")
+        for row in rows:
             while row and not row[-1]:
                 row.pop()
             cells += len(row)
+            filled += bool(row)
+            places += 1
+            if filled > MOST_ROWS or places > MOST_PLACES:
+                most = MOST_ROWS if filled > MOST_ROWS else MOST_PLACES
+                raise refused(name, f"has more than {most:,} rows in the sheet {title!r}")
             if len(row) > MOST_COLUMNS or cells > MOST_CELLS:
                 raise refused(
                     name,
@@ -105,29 +144,73 @@ def _counted(sheets: Iterable[tuple[str, Iterable[list[str]]]], name: str) -> Sh
                     if len(row) > MOST_COLUMNS
                     else f"has more than {MOST_CELLS:,} cells",
                 )
-            kept.append(row)
+            kept.append(row or _BLANK)
         while kept and not kept[-1]:
             kept.pop()
-        found.setdefault(title.strip().lower(), kept)
+        key, number = title.strip().lower(), 2
+        while key in found:
+            key, number = f"{title.strip().lower()} ({number})", number + 1
+        found[key] = kept
     return found
 
 
 def _of_xlsx(content: bytes, name: str) -> Iterator[tuple[str, Iterator[list[str]]]]:
-    _check_archive(content, name)
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise MissingExtra("import", "reading a workbook") from error
-    try:
-        book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-    except Exception as error:  # whatever a damaged workbook makes its reader raise
-        raise refused(name, "is a damaged workbook, or none") from error
+    book = _opened(content, name, values=True)
     try:
         for sheet in book.worksheets:
             sheet.reset_dimensions()  # a file may state any number of rows
             yield sheet.title, _rows_of_xlsx(sheet.iter_rows(values_only=True), sheet.title, name)
     finally:
         book.close()
+
+
+def _refuse_formulas(content: bytes, rows: Mapping[str, list[list[str]]], name: str) -> None:
+    """Refuse a formula in a sheet that is read, where its value was not kept."""
+    book = _opened(content, name, values=False)
+    try:
+        for sheet in book.worksheets:
+            title = sheet.title.strip().lower()
+            if title not in _READ and len(rows) > 1:
+                continue
+            sheet.reset_dimensions()
+            for number, row in enumerate(sheet.iter_rows(values_only=True)):
+                known = rows[title][number] if number < len(rows[title]) else _BLANK
+                for place, cell in enumerate(row):
+                    kept = known[place] if place < len(known) else ""
+                    if isinstance(cell, str) and cell.startswith("=") and not kept:
+                        raise refused(
+                            name,
+                            f"has a formula without its value in the cell {letters(place)}"
+                            f"{number + 1} of the sheet {sheet.title!r}",
+                            "open it in a program of spreadsheets, which computes it, and save it",
+                        )
+    except InvalidParameter:
+        raise
+    except Exception as error:
+        raise refused(name, "is damaged in a formula") from error
+    finally:
+        book.close()
+
+
+def letters(place: int) -> str:
+    """Return what spreadsheets call a column by its place, from 0: A, B, ..., Z, AA."""
+    text = ""
+    place += 1
+    while place:
+        place, left = divmod(place - 1, 26)
+        text = chr(65 + left) + text
+    return text
+
+
+def _opened(content: bytes, name: str, *, values: bool) -> Any:
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise MissingExtra("import", "reading a workbook") from error
+    try:
+        return openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=values)
+    except Exception as error:  # whatever a damaged workbook makes its reader raise
+        raise refused(name, "is a damaged workbook, or none") from error
 
 
 def _rows_of_xlsx(rows: Iterator[tuple[object, ...]], title: str, name: str) -> Iterator[list[str]]:
@@ -141,11 +224,13 @@ def _rows_of_xlsx(rows: Iterator[tuple[object, ...]], title: str, name: str) -> 
         yield [_text(cell) for cell in row]
 
 
-def _check_archive(content: bytes, name: str) -> None:
+def _check_archive(content: bytes, name: str) -> tuple[bool, bool]:
     """Refuse a workbook that unpacks to too much, has macros, or declares entities.
 
-    What is unpacked is counted, since an archive may state any size.
+    What is unpacked is counted, since an archive may state any size. Whether cells have comments is
+    returned, and whether some have formulas without a value.
     """
+    comments = formulas = False
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = archive.infolist()
@@ -171,12 +256,15 @@ def _check_archive(content: bytes, name: str) -> None:
                     raise refused(name, f"declares entities in {part.filename!r}")
                 if xml and b"\0" in unpacked[:200]:
                     raise refused(name, f"has {part.filename!r}, which is not in UTF-8")
+                comments |= part.filename.lower().startswith(_COMMENTS)
+                formulas |= xml and b"<f" in unpacked and _FORMULA.search(unpacked) is not None
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
         raise refused(name, "is a damaged or encrypted workbook") from error
     except Exception as error:
         if isinstance(error, InvalidParameter):
             raise
         raise refused(name, "is a damaged workbook") from error  # zlib's and lzma's own errors
+    return comments, formulas
 
 
 def _of_xls(content: bytes, name: str) -> Iterator[tuple[str, Iterator[list[str]]]]:
@@ -213,14 +301,14 @@ def _of_csv(text: str) -> Iterator[tuple[str, list[list[str]]]]:
     given = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
     rows = [[cell.strip() for cell in row] for row in given]
     first = next((row for row in rows if any(row)), [])
-    if first and first[0] and not any(first[1:]):
+    if first and first[0] and (not any(first[1:]) or first[0].lower() in _READ):
         title = ""
         kept: list[list[str]] = []
         for row in rows:
             if row and row[0]:
                 if title:
                     yield title, kept
-                title, kept = row[0], []
+                title, kept = row[0], [row[1:]] if any(row[1:]) else []
             elif title:
                 kept.append(row[1:])
         yield title, kept

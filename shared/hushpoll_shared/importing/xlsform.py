@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from hushpoll_shared.importing.conditions import (
     COUNT,
+    SELF,
     Condition,
     NotUnderstood,
     both,
     limits,
     parse,
 )
+from hushpoll_shared.importing.form_rows import Row, above, header, table
+from hushpoll_shared.importing.given import Given, Looks, listed
 from hushpoll_shared.importing.language_names import tag_of
 from hushpoll_shared.importing.questionnaire import (
     UNNAMED,
@@ -23,9 +26,11 @@ from hushpoll_shared.importing.questionnaire import (
     Kind,
     Question,
     Questionnaire,
+    Table,
     Words,
 )
 from hushpoll_shared.importing.workbook import Sheets, refused
+from hushpoll_shared.spelling.text import show
 
 _FREE_TEXT: Final = (
     "It asks for free text, which cannot be randomised so that shares are left; "
@@ -62,32 +67,21 @@ _CHOOSES: Final = re.compile(
     r"\s+(?:from\s+|using\s+)?(?P<list>.+?)(?P<other>\s+(?:or[ _]other|or specify other))?",
     re.IGNORECASE,
 )
+_CHOICES: Final = ("choices", "choices and columns", "columns")
+"""Sheets of choices."""
+_SCALES: Final = frozenset({"likert", "horizontal"})
+"""Looks that show choices as a scale."""
 _WHOLE: Final = ("integer", "int", "add integer prompt")
 _FRACTIONS: Final = ("decimal", "add decimal prompt")
-_BEGINS: Final = re.compile(r"begin[ _](group|repeat|loop|lgroup)(?:.*)", re.IGNORECASE)
-_ENDS: Final = re.compile(r"end[ _](group|repeat|loop|lgroup)(?:.*)", re.IGNORECASE)
-_ALIASES: Final = {
-    "list name": "list_name", "caption": "label", "command": "type", "tag": "name",
-    "value": "name", "relevance": "relevant", "read_only": "readonly",
-    "choice filter": "choice_filter",
-}  # fmt: skip
-_MEDIA: Final = ("image", "big-image", "audio", "video")
+_BEGINS: Final = re.compile(r"begin[ _](group|repeat|loop|lgroup|score)(?:.*)", re.IGNORECASE)
+_ENDS: Final = re.compile(r"end[ _](group|repeat|loop|lgroup|score)(?:.*)", re.IGNORECASE)
 _NO: Final = ("", "no", "false", "false()", "0", "n")
-_READ: Final = frozenset(
-    {"type", "name", "label", "hint", "required", "relevant", "constraint", "appearance",
-     "choice_filter", "calculation", "default", "parameters", "repeat_count", *_MEDIA}
-)  # fmt: skip
-"""Columns of questions of which the reader says what has become of them."""
 _ELSEWHERE_SEARCHED: Final = (
     "Its choices come from another file by search(); put them on the sheet of choices."
 )
 _HEADS_A_TABLE: Final = (
     "It shows the labels of its choices above the questions that follow, and asks nothing."
 )
-_TRANSLATED: Final = (
-    "label", "hint", "form_title", "guidance_hint", "constraint_message", "required_message",
-    *_MEDIA,
-)  # fmt: skip
 _YES: Final = ("yes", "true", "true()", "1", "y")
 _REFERENCE: Final = re.compile(r"\$\{[^{}]*\}")
 _OTHER: Final = {"": "Other", "en": "Other", "de": "Anderes", "fr": "Autre", "es": "Otro"}
@@ -95,29 +89,10 @@ _OTHER: Final = {"": "Other", "en": "Other", "de": "Anderes", "fr": "Autre", "es
 
 def is_xlsform(sheets: Sheets) -> bool:
     """Whether sheets have a table of questions, each with its type."""
-    return _survey_sheet(sheets) is not None
+    return _survey_sheet(sheets.rows) is not None
 
 
-@dataclass(frozen=True)
-class _Row:
-    """One row by its column's name, and the texts that languages have."""
-
-    cells: Mapping[str, str]
-    words: Mapping[str, Mapping[str, str]]
-    where: str
-
-    def get(self, name: str) -> str:
-        return self.cells.get(name, "")
-
-    def has(self, name: str) -> bool:
-        """Whether there is something in a column, in some language."""
-        return bool(self.get(name) or self.texts(name))
-
-    def texts(self, name: str) -> dict[str, str]:
-        return {language: text for language, text in self.words.get(name, {}).items() if text}
-
-
-@dataclass(frozen=True)
+@dataclass
 class _Group:
     """What the questions between a begin and an end have in common."""
 
@@ -127,6 +102,39 @@ class _Group:
     lost_condition: str
     repeats: bool
     where: str
+    is_table: bool = False
+    scores: str = ""
+    """The list of choices of a group of scores, as Kobo has them."""
+    heads: dict[str, Table] = field(default_factory=dict)
+    """By its list of choices the table that a question of the look `label` begins."""
+    used: bool = False
+
+
+@dataclass
+class _Form:
+    """What a reader knows of a form before and beside its questions."""
+
+    lists: Mapping[str, list[Choice]]
+    said: Mapping[str, list[str]]
+    notes: list[str]
+    looks: Looks = field(default_factory=Looks)
+    groups: list[_Group] = field(default_factory=lambda: [_Group("", {}, None, "", False, "")])
+    asked: set[str] = field(default_factory=set)
+    """Lists of choices that a question names."""
+
+    def look(self, row: Row) -> set[str]:
+        """Return the words of a row's look, in small letters."""
+        return set(row.get("appearance").lower().split())
+
+    def left(self, row: Row) -> tuple[str, ...]:
+        """Return the columns of a row that nobody has read."""
+        return row.given.unread()
+
+    def of(self, what: str, row: Row) -> None:
+        """Note what nobody has read of a row that is no question."""
+        names = self.left(row)
+        if names:
+            self.notes.append(f"Of {what} is left out: {listed(names)}.")
 
 
 def read_xlsform(sheets: Sheets, *, name: str) -> Questionnaire:
@@ -134,7 +142,7 @@ def read_xlsform(sheets: Sheets, *, name: str) -> Questionnaire:
 
     Parameters
     ----------
-    sheets : mapping
+    sheets : Sheets
         See :func:`~hushpoll_shared.importing.workbook.read_sheets`.
     name : str
         Of the file, for errors and for a form without an id.
@@ -144,135 +152,137 @@ def read_xlsform(sheets: Sheets, *, name: str) -> Questionnaire:
     InvalidParameter
         If it has no table of questions, or groups that do not begin and end in pairs.
     """
-    title = _survey_sheet(sheets)
+    title = _survey_sheet(sheets.rows)
     if title is None:
         raise refused(
             name,
             "has no sheet 'survey' with the columns type and name",
             "give an XLSForm, or a survey of SurveyJS as JSON",
         )
-    rows = _table(sheets[title], title)
-    lists, said = _choices(sheets)
-    settings = next(iter(_table(sheets.get("settings", []), "settings")), _Row({}, {}, ""))
-    groups: list[_Group] = []
+    notes = [*sheets.notes, *_unread(sheets.rows, title)]
+    settings, *more = table(sheets.rows.get("settings", []), "settings", first=True) or [
+        Row(Given({}), {}, "")
+    ]
+    form_title = settings.texts("form_title")
+    named = settings.get("form_id")
+    language = settings.get("default_language")
+    if language in ("", "false", "true"):
+        language = ""
+    others = settings.given.unread()
+    if others:
+        notes.append(f"The settings {listed(others)} have no form here and are left out.")
+    notes += [f"A second row of settings is left out ({row.where})." for row in more]
+    form = _Form(*_choices(sheets.rows, notes), notes)
     parts: list[Question | Dropped] = []
-    for row in rows:
-        kind = " ".join(row.get("type").split())
-        if not kind:
-            reason = "It has no type; give it one in the column type, or remove the row."
-            parts.append(Dropped(row.get("name") or row.where, row.where, reason))
-            continue
-        if _BEGINS.fullmatch(kind):
-            groups.append(_group(row, repeats="group" not in kind.lower()))
-        elif _ENDS.fullmatch(kind):
-            if not groups:
-                raise refused(
-                    name, f"ends a group in {row.where} that none began", "remove the row"
-                )
-            groups.pop()
-        else:
-            parts.append(_part(row, kind, lists, said, groups))
-    if groups:
+    for row in table(sheets.rows[title], title):
+        part = _row(row, form, name)
+        if part is not None:
+            parts.append(part)
+    if len(form.groups) > 1:
         raise refused(
             name,
-            f"never ends the group that begins in {groups[-1].where}",
+            f"never ends the group that begins in {form.groups[-1].where}",
             "add a row 'end group'",
         )
-    form_title = {
-        **settings.texts("form_title"),
-        **({UNNAMED: settings.get("form_title")} if settings.get("form_title") else {}),
-    }
+    unused = sorted(set(form.lists) - form.asked)
+    if unused:
+        notes.append(f"Lists of choices that no question has are left out: {listed(unused)}.")
     return Questionnaire(
-        name=settings.get("form_id") or settings.get("form_title") or name.rpartition(".")[0],
+        name=named or next(iter(form_title.values()), "") or name.rpartition(".")[0],
         title=form_title,
-        language=settings.get("default_language")
-        if settings.get("default_language") not in ("", "false", "true")
-        else None,
+        language=language or None,
         parts=tuple(parts),
-        notes=(*_unread(sheets, title), *_unread_settings(settings)),
+        notes=(*notes, *form.looks.sentences()),
     )
 
 
-def _survey_sheet(sheets: Sheets) -> str | None:
+def _survey_sheet(sheets: Mapping[str, list[list[str]]]) -> str | None:
     """Return the sheet of the questions: that called survey, or the only one."""
     names = ["survey"] if "survey" in sheets else list(sheets) if len(sheets) == 1 else []
-    return next((one for one in names if _header(sheets[one]) is not None), None)
+    return next((one for one in names if header(sheets[one]) is not None), None)
 
 
-def _header(rows: list[list[str]]) -> int | None:
-    for position, row in enumerate(rows[:20]):
-        names = {_column(cell)[0] for cell in row}
-        if {"type", "name"} <= names or {"list_name", "name"} <= names:
-            return position
-    return None
-
-
-def _column(header: str) -> tuple[str, str]:
-    """Return the name of a column and its language, of ``label::English (en)`` and older forms."""
-    text = header.strip()
-    for prefix in ("bind::", "bind:", "control::", "control:", "body::", "jr:"):
-        if text.lower().startswith(prefix):
-            text = text[len(prefix) :].strip()
-    name, _, language = text.partition(":")
-    name = " ".join(name.strip().lower().split())
-    language = language.lstrip(":").strip()
-    if name == "media":  # media::image, or media::image::English (en)
-        name, _, language = language.partition(":")
-        return name.strip().lower(), language.lstrip(":").strip()
-    return _ALIASES.get(name, name), language
-
-
-def _table(rows: list[list[str]], title: str) -> list[_Row]:
-    if title == "settings":
-        at: int | None = next((n for n, row in enumerate(rows) if any(row)), None)
-    else:
-        at = _header(rows)
-    if at is None:
-        return []
-    columns = [_column(cell) for cell in rows[at]]
-    found = []
-    for number, row in enumerate(rows[at + 1 :], start=at + 2):
-        cells: dict[str, str] = {}
-        words: dict[str, dict[str, str]] = {}
-        for (name, language), cell in zip(columns, row, strict=False):
-            if name in _TRANSLATED and (language or name in ("label", "hint")):
-                words.setdefault(name, {}).setdefault(language, cell)
-            elif cell and name:
-                cells.setdefault(name, cell)
-        if cells or any(any(texts.values()) for texts in words.values()):
-            found.append(_Row(cells, words, f"{title}, row {number}"))
-    return found
-
-
-def _choices(sheets: Sheets) -> tuple[dict[str, list[Choice]], dict[str, list[str]]]:
+def _choices(
+    sheets: Mapping[str, list[list[str]]], notes: list[str]
+) -> tuple[dict[str, list[Choice]], dict[str, list[str]]]:
     """Return the lists of choices, and what of each list is left out, as sentences."""
     lists: dict[str, list[Choice]] = {}
+    codes: dict[str, set[str]] = {}
     said: dict[str, list[str]] = {}
-    for title in ("choices", "choices and columns", "columns"):
-        for row in _table(sheets.get(title, []), title):
+    columns: dict[str, dict[str, None]] = {}
+    for title in _CHOICES:
+        for row in table(sheets.get(title, []), title):
             code, of = row.get("name"), row.get("list_name")
+            texts, media, unread = row.texts("label"), row.has_media(), row.given.unread()
+            words = next(iter(texts.values()), "")
             if not of:
+                notes.append(f"The choice {words or code!r} in {row.where} is in no list.")
                 continue
-            known, notes = lists.setdefault(of, []), said.setdefault(of, [])
+            known, told = lists.setdefault(of, []), said.setdefault(of, [])
+            seen = codes.setdefault(of, set())
+            columns.setdefault(of, {}).update(dict.fromkeys(unread))
             if not code:
-                words = next(iter(row.texts("label").values()), "")
-                notes.append(f"A choice {words!r} in {row.where} has no name, and is left out.")
-            elif any(code == one.code for one in known):
-                notes.append(f"The code {code!r} stands again in {row.where}; the first is taken.")
+                told.append(f"A choice {words!r} in {row.where} has no name, and is left out.")
+            elif code in seen:
+                told.append(f"The code {code!r} stands again in {row.where}; the first is taken.")
             else:
-                known.append(Choice(code, row.texts("label")))
+                seen.add(code)
+                known.append(Choice(code, texts))
             pictures = "Pictures and recordings of its choices are left out."
-            if any(row.has(column) for column in _MEDIA) and pictures not in notes:
-                notes.append(pictures)
+            if media and pictures not in told:
+                told.append(pictures)
+    for of, names in columns.items():
+        if names:
+            said[of].append(f"Of its choices is left out: {listed(names)}.")
     return lists, said
 
 
-def _group(row: _Row, *, repeats: bool) -> _Group:
+def _row(row: Row, form: _Form, name: str) -> Question | Dropped | None:
+    """Return what a row of the survey asks; None of one that begins or ends a group."""
+    kind = " ".join(row.get("type").split())
+    if not kind:
+        reason = "It has no type; give it one in the column type, or remove the row."
+        return Dropped(row.get("name") or row.where, row.where, reason)
+    if _BEGINS.fullmatch(kind):
+        form.groups.append(_group(row, kind.lower(), form))
+        return None
+    if _ENDS.fullmatch(kind):
+        if len(form.groups) == 1:
+            raise refused(name, f"ends a group in {row.where} that none began", "remove the row")
+        row.get("name")
+        form.of(f"the end of a group ({row.where})", row)
+        ended = form.groups.pop()
+        if ended.words and not ended.used:
+            form.notes.append(
+                f"The heading {show(next(iter(ended.words.values())))} ({ended.where}) is left "
+                "out: no question stands below it alone."
+            )
+        return None
+    return _part(row, kind, form)
+
+
+def _group(row: Row, kind: str, form: _Form) -> _Group:
     condition, lost = _relevance(row)
-    return _Group(row.get("name"), row.texts("label"), condition, lost, repeats, row.where)
+    look = form.look(row)
+    is_table = "table-list" in look or "score" in kind
+    scores = row.get("kobo--score-choices") if "score" in kind else ""
+    form.asked.add(scores)
+    form.looks.add(f"appearance {one}" for one in look - {"table-list"})
+    made = _Group(
+        row.get("name"),
+        row.texts("label"),
+        condition,
+        lost,
+        repeats="repeat" in kind or "loop" in kind,
+        where=row.where,
+        is_table=is_table,
+        scores=scores,
+    )
+    form.of(f"the group {show(made.name or row.where)} ({row.where})", row)
+    return made
 
 
-def _relevance(row: _Row) -> tuple[Condition | None, str]:
+def _relevance(row: Row) -> tuple[Condition | None, str]:
     text = row.get("relevant")
     if not text or text.lower() in _YES:
         return None, ""
@@ -282,31 +292,28 @@ def _relevance(row: _Row) -> tuple[Condition | None, str]:
         return None, f"{text!r} ({error})"
 
 
-def _part(
-    row: _Row,
-    kind: str,
-    lists: Mapping[str, list[Choice]],
-    said: Mapping[str, list[str]],
-    groups: list[_Group],
-) -> Question | Dropped:
+def _part(row: Row, kind: str, form: _Form) -> Question | Dropped:
     name = row.get("name") or row.where
     choosing = _CHOOSES.fullmatch(kind)
-    words = row.texts("label")
+    inner = form.groups[-1]
+    if inner.scores and kind.lower() in ("score__row", "score row"):
+        choosing = _CHOOSES.fullmatch(f"select_one {inner.scores}")
+    if choosing:
+        form.asked.add(choosing["list"].strip())
     if not row.get("name"):
         return Dropped(name, row.where, "It has no name; give it one in the column name.")
     question = Question(
         name=name,
         where=row.where,
         kind=Kind.WHOLE,
-        words=words,
+        words=row.texts("label"),
         help=row.texts("hint"),
         required=row.get("required").lower() in _YES,
-        section=next((one.words for one in reversed(groups) if one.words), None),
     )
     if choosing:
-        made = _choosing(question, row, choosing, lists)
+        made = _choosing(question, row, choosing, form)
         if isinstance(made, Question):
-            more = said.get(choosing["list"].strip(), [])
+            more = form.said.get(choosing["list"].strip(), [])
             made = replace(made, notes=(*made.notes, *more))
     elif kind.lower() in _WHOLE or kind.lower() in _FRACTIONS:
         made = _number(question, row, fractions=kind.lower() in _FRACTIONS)
@@ -315,11 +322,45 @@ def _part(
     else:
         reason = _DROPPED.get(kind.lower(), f"Its type {kind!r} has no form here.")
         made = Dropped(name, row.where, reason)
-    return made if isinstance(made, Dropped) else _around(made, row, groups)
+    return made if isinstance(made, Dropped) else _around(_headed(made, form), row, form)
+
+
+def _headed(question: Question, form: _Form) -> Question:
+    """Return a question with the heading that it stands under."""
+    for group in reversed(form.groups):
+        if not group.words:
+            continue
+        group.used = True
+        if group.is_table and question.table is not None:
+            continue
+        return replace(question, section=group.words)
+    return question
+
+
+def _in_table(question: Question, row: Row, of: str, form: _Form) -> Question:
+    """Return a row of a table of one choice each as such; others stay as they are."""
+    group = form.groups[-1]
+    found = group.heads.get(of)
+    if found is None and (group.is_table or "list-nolabel" in form.look(row)):
+        found = Table(group.name or "table", group.words if group.is_table else {})
+    if found is None:
+        return question
+    asked = found.words
+    words = _joined(asked, question.words) if asked else question.words
+    return replace(question, table=found, row=question.words, words=words)
+
+
+def _joined(head: Words, words: Words) -> dict[str, str]:
+    """Return two texts one after the other, in every language that one of them has."""
+    first, second = next(iter(head.values()), ""), next(iter(words.values()), "")
+    return {
+        language: f"{head.get(language) or first}: {words.get(language) or second}"
+        for language in dict.fromkeys((*words, *head))
+    }
 
 
 def _choosing(
-    question: Question, row: _Row, match: re.Match[str], lists: Mapping[str, list[Choice]]
+    question: Question, row: Row, match: re.Match[str], form: _Form
 ) -> Question | Dropped:
     kind, of = " ".join(match["kind"].lower().split()), match["list"].strip()
     if "file" in kind or "external" in kind:
@@ -330,21 +371,22 @@ def _choosing(
             question.where,
             "It asks for an order of choices, which is no single answer; ask for the first choice.",
         )
-    look = row.get("appearance").lower()
-    if "search(" in look.replace(" ", ""):
+    look = form.look(row)
+    if "search(" in "".join(row.get("appearance").lower().split()):
         return Dropped(question.name, question.where, _ELSEWHERE_SEARCHED)
-    if look.split() == ["label"]:
+    if "label" in look:
+        form.groups[-1].heads[of] = Table(question.name, question.words)
         return Dropped(question.name, question.where, _HEADS_A_TABLE)
     if of.startswith("${"):
         reason = f"Its choices are the answers to {of}, which are not known beforehand; list them."
         return Dropped(question.name, question.where, reason)
-    if of not in lists:
+    if of not in form.lists:
         return Dropped(
             question.name,
             question.where,
             f"Its list of choices {of!r} is not in the file; add it to the sheet of choices.",
         )
-    choices, notes = list(lists[of]), list(question.notes)
+    choices, notes = list(form.lists[of]), list(question.notes)
     if match["other"]:
         words = {
             language: _OTHER.get(tag_of(language) or "", _OTHER[""])
@@ -357,21 +399,26 @@ def _choosing(
             f"The filter of its choices {row.get('choice_filter')!r} is left out: everybody reads "
             f"all {len(choices)}."
         )
-    if "randomize=true" in row.get("parameters").lower().replace(" ", ""):
-        notes.append("Its choices stand in the file's order; in the form each sees another.")
-    if "list-nolabel" in look.split():
-        notes.append("It is a row of a table, as a question of its own.")
+    parameters = _parameters(row)
+    shuffled = parameters.pop("randomize", "").lower() in _YES
+    if parameters:
+        notes.append(f"Of its parameters is left out: {listed(parameters)}.")
     many = "multiple" in kind or "all that apply" in kind
     question = replace(
         question,
         kind=Kind.MANY if many else Kind.ONE,
         choices=tuple(choices),
         notes=tuple(notes),
-        ordered=row.get("appearance").lower() in ("likert", "horizontal"),
+        ordered=bool(look & _SCALES),
+        keeps_last=(1 if match["other"] else 0) if shuffled else None,
     )
+    if not many:
+        question = _in_table(question, row, of, form)
     if row.get("constraint"):
         try:
             low, high = limits(parse(row.get("constraint")), COUNT)
+            if not many:
+                return _without_constraint(question, row)
         except NotUnderstood:
             return _without_constraint(question, row)
         question = replace(
@@ -382,31 +429,35 @@ def _choosing(
     return question
 
 
-def _without_constraint(question: Question, row: _Row) -> Question:
+def _without_constraint(question: Question, row: Row) -> Question:
     note = f"Its constraint {row.get('constraint')!r} is left out."
     return replace(question, notes=(*question.notes, note))
 
 
-def _number(question: Question, row: _Row, *, fractions: bool) -> Question:
+def _number(question: Question, row: Row, *, fractions: bool) -> Question:
     if fractions:
         note = "It becomes a whole number; in the form it may have decimals."
         question = replace(question, notes=(*question.notes, note))
     if not row.get("constraint"):
         return question
     try:
-        low, high = limits(parse(row.get("constraint")))
+        low, high = limits(parse(row.get("constraint")), SELF, question.name)
     except NotUnderstood:
         return _without_constraint(question, row)
     return replace(question, low=low, high=high)
 
 
-def _range(question: Question, row: _Row) -> Question | Dropped:
-    given = dict(
-        part.partition("=")[::2] for part in re.split(r"[\s,;]+", row.get("parameters")) if part
-    )
+def _parameters(row: Row) -> dict[str, str]:
+    """Return what the column parameters has, such as ``start=0 end=10``, by name."""
+    text = re.sub(r"\s*=\s*", "=", row.get("parameters"))
+    return dict(part.partition("=")[::2] for part in re.split(r"[\s,;]+", text) if part)
+
+
+def _range(question: Question, row: Row) -> Question | Dropped:
+    given = _parameters(row)
     try:
         start, end, step = (
-            float(given.get(key, default))
+            float(given.pop(key, default))
             for key, default in (("start", "1"), ("end", "10"), ("step", "1"))
         )
     except ValueError:
@@ -415,6 +466,9 @@ def _range(question: Question, row: _Row) -> Question | Dropped:
             question.where,
             f"Its parameters {row.get('parameters')!r} are no numbers start, end and step.",
         )
+    if given:
+        note = f"Of its parameters is left out: {listed(given)}."
+        question = replace(question, notes=(*question.notes, note))
     if step == 1 and start.is_integer() and end.is_integer() and start < end:
         return replace(question, low=start, high=end, ordered=True)
     if step <= 0 or end <= start or (end - start) / step > 1000:
@@ -430,9 +484,10 @@ def _range(question: Question, row: _Row) -> Question | Dropped:
     )
 
 
-def _around(question: Question, row: _Row, groups: list[_Group]) -> Question:
+def _around(question: Question, row: Row, form: _Form) -> Question:
     """Return a question with what its own row and the groups around it say of it."""
     notes, undecided = list(question.notes), list(question.undecided)
+    groups = form.groups
     own, lost = _relevance(row)
     for text in (*(one.lost_condition for one in groups), lost):
         if text:
@@ -443,22 +498,24 @@ def _around(question: Question, row: _Row, groups: list[_Group]) -> Question:
             f"It is asked once; in the form the group {repeat.name!r} is repeated, and a "
             "respondent answers here once, about one thing."
         )
-    if _REFERENCE.search(" ".join(question.words.values())):
+    if _REFERENCE.search(" ".join((*question.words.values(), *question.help.values()))):
         undecided.append("Its words take in another answer, as ${...}; write them without it.")
     if row.get("calculation"):
         notes.append("Its calculation is left out.")
-    if any(row.has(column) for column in _MEDIA):
+    if row.has_media():
         notes.append("Its picture or recording is left out.")
     required = row.get("required")
     if required.lower() not in (*_YES, *_NO):
         undecided.append(
             f"It may be skipped by everybody; in the form it must be answered if {required!r}."
         )
-    others = sorted(name for name in {*row.cells, *row.words} - _READ if row.has(name))
-    if others:
-        notes.append(f"What stands in {', '.join(map(repr, others))} is left out.")
     if row.get("default"):
         notes.append("Its default is left out: nobody's answer is filled in.")
+    looks = form.look(row) - {"list-nolabel"}
+    form.looks.add(f"appearance {one}" for one in (looks - _SCALES if question.ordered else looks))
+    others = form.left(row)
+    if others:
+        notes.append(f"What stands in {listed(others)} is left out.")
     return replace(
         question,
         condition=both([*(one.condition for one in groups), own]),
@@ -467,17 +524,13 @@ def _around(question: Question, row: _Row, groups: list[_Group]) -> Question:
     )
 
 
-def _unread(sheets: Sheets, survey: str) -> tuple[str, ...]:
-    read = {survey, "choices", "settings", "columns", "choices and columns"}
-    others = sorted(set(sheets) - read)
-    if not others:
-        return ()
-    return (f"The sheets {', '.join(map(repr, others))} have no form here and are left out.",)
-
-
-def _unread_settings(settings: _Row) -> tuple[str, ...]:
-    read = {"form_title", "form_id", "id_string", "default_language", "version"}
-    others = sorted(name for name in {*settings.cells, *settings.words} - read if name)
-    if not others:
-        return ()
-    return (f"The settings {', '.join(map(repr, others))} have no form here and are left out.",)
+def _unread(sheets: Mapping[str, list[list[str]]], survey: str) -> list[str]:
+    """Return what of the sheets has no form here, as sentences."""
+    read = {survey, "settings", *_CHOICES}
+    others = [title for title, rows in sheets.items() if title not in read and any(map(any, rows))]
+    notes = []
+    if others:
+        notes.append(f"The sheets {listed(others)} have no form here and are left out.")
+    for title in (survey, *_CHOICES):
+        notes += above(sheets.get(title, []), title)
+    return notes

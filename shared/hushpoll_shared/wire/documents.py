@@ -440,8 +440,9 @@ class CodebookAnswer(TypedDict):
 
 
 class CodebookText(TypedDict):
-    """What is read of a question in one language."""
+    """What is read of a question in one language; of an option or an item also what is asked."""
 
+    asked: str | None
     question: str
     help: str | None
     section: str | None

@@ -9,6 +9,7 @@ import pytest
 from hushpoll_analysis import Records
 from hushpoll_analysis.survey_design import labelled_files
 from hushpoll_analysis.survey_design.labelled_files import check_labelled, write_labelled
+from hushpoll_client import randomize
 from hushpoll_protocols import SecureBits
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation import estimate
@@ -127,6 +128,70 @@ def test_names_are_such_as_both_programs_have_and_apart(tmp_path):
     write_labelled(Records(published, np.frombuffer(row, np.uint8)[None]), path, format="dta")
     frame, _ = pyreadstat.read_dta(str(path))
     assert list(frame.columns) == ["x" * 31, f"{'x' * 26}_2", "v_1st", "a_b", "a_b_2", "smokes"]
+
+
+RICH = {
+    "name": "rich",
+    "version": 1,
+    "title": "题" * 60,
+    "epsilon": "9",
+    "protocol": "GRR",
+    "attributes": [
+        {"name": "all", "role": "plain", "question": "题" * 100, "missing": "skip",
+         "categories": ["😀" * 130 + "a", "😀" * 130 + "b"]},
+        {"name": "age", "role": "plain", "question": "Age", "number": {"low": 18, "high": 90},
+         "missing": "skip"},
+        {"name": "clear", "role": "plain", "categories": ["few", "many"]},
+        {"name": "more", "role": "plain", "categories": ["x", "y"], "missing": "skip",
+         "ask_if": {"clear": ["many"]}},
+        {"name": "drugs", "role": "sensitive", "question": "Which?", "select": {},
+         "categories": ["a", "b", "c"]},
+        {"name": "care", "role": "sensitive", "question": "How is", "categories": ["bad", "good"],
+         "items": [{"name": "nurse", "question": "nurse"},
+                   {"name": "doctor", "question": "doctor"}]},
+        {"name": "long", "role": "sensitive", "protocol": "OUE", "question": "Long?",
+         "categories": ["x" * 190 + "1", "x" * 190 + "2"]},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", READERS)
+def test_numbers_are_their_values_and_labels_fit_and_stay_apart(tmp_path, form):
+    published = Manifest.from_dict(RICH).resolve()
+    (first, second) = RICH["attributes"][0]["categories"]
+    rows = b""
+    for number in range(12):
+        answers = {"all": (first, second)[number % 2], "clear": ("few", "many")[number % 2],
+                   "drugs": ["a"], "nurse": "bad", "doctor": "good",
+                   "long": RICH["attributes"][-1]["categories"][0]}  # fmt: skip
+        answers |= {"age": 30 + number} if number % 3 else {}
+        answers |= {"more": "x"} if number % 4 == 1 else {}
+        rows += randomize(published, answers).record
+    records = Records(published, np.frombuffer(rows, np.uint8).reshape(12, -1))
+    path = tmp_path / f"rich.{form}"
+    write_labelled(records, path, format=form)
+    frame, about = READERS[form](str(path), user_missing=True)
+    seen, _ = READERS[form](str(path))
+    ages = [None if number % 3 == 0 else 30 + number for number in range(12)]
+    assert [None if np.isnan(age) else age for age in seen["age"]] == ages
+    skipped, not_asked = (-1, 3) if form == "sav" else ("a", "b")
+    values = about.variable_value_labels
+    assert values["age"] == {skipped: "skip"}
+    assert [age for age in frame["age"] if age == skipped] == [skipped] * 4
+    assert (frame["more"] == not_asked).tolist() == [number % 2 == 0 for number in range(12)]
+    assert seen["more"].isna().sum() == 9
+    assert values["more"][not_asked] == "not asked"
+    labels = about.column_names_to_labels
+    assert labels["drugs"] == "randomised: a & b & c – Which?"
+    assert labels["doctor"] == "randomised: doctor – How is"
+    assert labels["all_"] == "题" * 79 + "…"
+    assert len({*labels.values()}) == len(labels)
+    assert labels["long_1"].endswith("… [long_1]")
+    apart = [values["all_"][code] for code in (0, 1)]
+    assert [text[-5:] for text in apart] == ["… [1]", "… [2]"]
+    assert {*apart[0][:-5]} == {"😀"}
+    assert max(len(text.encode()) for text in apart) <= 120
+    assert about.file_label == "题" * 20 + "…"
 
 
 def test_what_is_too_large_is_refused_before_it_is_made(records, monkeypatch):

@@ -33,6 +33,7 @@ REGION, SEX = ["North", "South", "West"], ["f", "m"]
 OF_CELLS = {"North": {"f": 1, "m": 2}, "South": {"f": 1.5, "m": 3}, "West": {"f": 0.5, "m": 4}}
 WEIGHTS = {"attributes": ["region", "sex"], "weights": OF_CELLS}
 SIZES = {"North": 40_000, "South": 60_000, "West": 9_000}
+ONE_OF_REGION = {"attributes": ["region"], "weights": {"North": 1, "South": 2, "West": 3}}
 STRATA = {"attributes": ["region"], "sizes": {name: 10**6 * size for name, size in SIZES.items()}}
 """So large that drawing without replacement changes nothing."""
 MARGINS = [
@@ -136,6 +137,45 @@ def test_a_finite_population_makes_respondents_known_better_and_noise_not(record
     )
     assert corrected < ours < without
     assert without / ours < 1.02
+
+
+def test_shares_and_standard_errors_of_blocks_draws_and_follow_ups_are_ours(tmp_path):
+    """Of a draw the cells of who was not drawn are empty, and n is the number who answered."""
+    draft = {
+        "name": "parts", "version": 1, "title": "P", "epsilon": "8", "protocol": "GRR",
+        "attributes": [
+            {"name": "region", "role": "plain", "categories": REGION},
+            {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]},
+            {"name": "daily", "role": "sensitive", "categories": ["few", "many"],
+             "ask_if": {"smokes": ["yes"]}},
+            *({"name": name, "role": "sensitive", "categories": ["a", "b", "c"]} for name in "uvw"),
+        ],
+        "together": [{"name": "smoking", "attributes": ["smokes", "daily"]}],
+        "draws": [{"name": "some", "blocks": ["u", "v", "w"], "answer": 2}],
+    }  # fmt: skip
+    published = Manifest.from_dict(draft).resolve()
+    rng = np.random.default_rng(7)
+    codes = {name: rng.choice(3, N, p=[0.5, 0.3, 0.2]) for name in ("region", *"uvw")}
+    codes["smokes"] = rng.integers(0, 2, N)
+    codes["daily"] = np.where(codes["smokes"], rng.integers(0, 2, N), 2)
+    records = Records(published, encode_many(published, codes, rng))
+    frame, _ = exported(records, tmp_path / "parts.sav", {"weights": ONE_OF_REGION})
+    equal = frame.with_columns(pl.lit(1.0).alias("one"))
+    design = SurveyDesign.from_dict({"weights": ONE_OF_REGION})
+    for name, k in (("smokes", 2), ("daily", 3), ("u", 3), ("w", 3)):
+        names = [f"{name}_{code}" for code in range(k)]
+        answered = equal.drop_nulls(names).filter(pl.col(names[0]).is_not_nan())
+        n = len(answered)
+        assert (n < 0.7 * N) == (name in "uvw")
+        part = records.answering([name]) if name in "uvw" else records
+        (ours,) = (one for one in frequencies(part) if one.name == name)
+        shares, errors = means(answered, names, wgt="one")
+        assert shares == pytest.approx(ours.frequency, abs=1e-6)
+        assert errors * np.sqrt((n - 1) / n) == pytest.approx(ours.standard_error, rel=1e-6)
+        weighted = weighted_shares(records, name, design).shares
+        shares, errors = means(answered, names, wgt="weight")
+        assert shares == pytest.approx(weighted.value, abs=1e-6)
+        assert errors == pytest.approx(weighted.standard_error, rel=1e-6)
 
 
 def test_margins_in_clear_become_weights_that_give_our_shares(records, tmp_path):

@@ -65,7 +65,8 @@ def test_codebook_has_every_question_in_every_language_with_its_law_and_shares(s
     assert [one["name"] for one in book["questions"]] == [one["name"] for one in ATTRIBUTES]
     smokes, daily, age, mood, town = book["questions"]
     assert smokes["texts"]["de"] == {
-        "question": "Rauchen Sie?", "help": "Zigaretten.", "section": None, "unit": None,
+        "asked": None, "question": "Rauchen Sie?", "help": "Zigaretten.", "section": None,
+        "unit": None,
     }  # fmt: skip
     assert [one["words"]["de"] for one in smokes["answers"]] == ["nein", "ja", "keine Angabe"]
     assert [one["kind"] for one in smokes["answers"]] == ["answer", "answer", "skipped"]
@@ -174,3 +175,26 @@ def test_dashboard_has_it_with_small_groups_merged_and_links_to_it(site, publish
     (shown,) = [one for one in analyst.get("/surveys/work/versions/1/codebook.json").json[
         "questions"] if one["name"] == "town"]  # fmt: skip
     assert all(one["share"] is not None for one in shown["answers"])
+
+
+def test_options_and_items_have_what_is_asked_of_all_of_them_in_every_language():
+    draft = {
+        "name": "c", "version": 1, "title": "C", "language": "en", "epsilon": "4",
+        "protocol": "GRR",
+        "attributes": [
+            {"name": "care", "role": "sensitive", "question": "How is", "categories": ["-", "+"],
+             "items": [{"name": "nurse", "question": "nurse"}, {"name": "ward", "question": "w"}]},
+            {"name": "drugs", "role": "sensitive", "question": "Which?", "select": {},
+             "categories": ["a", "b", "c"]},
+        ],
+        "translations": {"de": {"title": "C", "attributes": {
+            "care": {"question": "Wie ist"}, "nurse": {"question": "Pflege"},
+            "ward": {"question": "Station"}, "drugs": {"question": "Welche?"}}}},
+    }  # fmt: skip
+    book = codebook(Manifest.from_dict(draft).resolve(), None)
+    asked = [
+        (one["texts"]["en"]["asked"], one["texts"]["de"]["asked"]) for one in book["questions"]
+    ]
+    assert asked == [("How is", "Wie ist")] * 2 + [("Which?", "Welche?")] * 3
+    assert "- de: Wie ist – Pflege" in codebook_file(book, "md").decode()
+    assert "Welche?" in codebook_file(book, "html").decode()

@@ -7,7 +7,8 @@ import pytest
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.drafts.manifest_problems import manifest_problems
 from hushpoll_shared.importing.formats import import_bytes
-from hushpoll_shared.importing.report_text import report_text
+from hushpoll_shared.importing.report import report_text
+from hushpoll_shared.importing.surveyjs import read_surveyjs
 
 SURVEY = {
     "title": {"default": "Health", "de": "Gesundheit"},
@@ -81,7 +82,7 @@ def made():
 def test_questions_become_attributes_with_codes_sections_and_follow_ups(made):
     attributes = {one["name"]: one for one in made.manifest["attributes"]}
     assert list(attributes) == [
-        "smokes", "daily", "drugs", "nps", "share", "care_doctor", "care_nurse",
+        "smokes", "daily", "drugs", "nps", "share", "care",
     ]  # fmt: skip
     assert attributes["smokes"]["categories"] == ["No", "Yes"]
     assert attributes["daily"]["ask_if"] == {"smokes": ["Yes"]}
@@ -90,9 +91,11 @@ def test_questions_become_attributes_with_codes_sections_and_follow_ups(made):
     assert attributes["drugs"]["select"] == {"at_most": 2}
     assert attributes["nps"]["scale"] == "nps"
     assert attributes["share"]["number"] == {"low": 0, "high": 100}
-    assert attributes["care_nurse"]["question"] == "care_nurse: nurse" or (
-        attributes["care_nurse"]["question"] == "How is: nurse"
-    )
+    assert attributes["care"]["question"] == "How is"
+    assert attributes["care"]["items"] == [
+        {"name": "care_doctor", "question": "doctor"},
+        {"name": "care_nurse", "question": "nurse"},
+    ]
     assert [attributes[name].get("section") for name in ("smokes", "nps")] == ["You", "Use"]
     codes = {one.question: one.codes for one in made.entries}
     assert codes["drugs"] == ("1", "Cannabis", "other")
@@ -115,14 +118,14 @@ def test_every_question_is_in_the_report(made):
         "drugs": "changed",
         "nps": "taken",
         "share": "changed",
-        "care_doctor": "changed",
-        "care_nurse": "changed",
+        "care_doctor": "taken",
+        "care_nurse": "taken",
         "p": "dropped",
         "inner": "dropped",
         "net": "dropped",
     }
     text = report_text(made)
-    assert text.startswith("11 questions in the file: 3 taken, 4 changed, 0 to be decided, 4")
+    assert text.startswith("11 questions in the file: 5 taken, 2 changed, 0 to be decided, 4")
     assert all(one.question in text for one in made.entries)
     assert "Its triggers are left out." in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80
@@ -195,7 +198,7 @@ FIRST = {"type": "radiogroup", "name": "first", "choices": ["a", "b"], "isRequir
         ({"type": "multipletext", "items": [{"name": "i", "inputType": "number", "min": 0,
           "max": 9}]}, "q_i", "changed", "field of 'q'"),
         ({"type": "matrixdropdown", "rows": ["r"], "choices": [1, 2], "columns": [{"name": "c"}]},
-         "q_r_c", "changed", "cell of the matrix 'q'"),
+         "q_r_c", "changed", "row of the table 'q_c'"),
         ({"type": "matrixdropdown", "rows": ["r"], "columns": [{"name": "c", "cellType": "text"}]},
          "q_r_c", "dropped", "free text"),
         ({"type": "flowpanel", "elements": [{"type": "boolean", "name": "in"}]}, "in", "taken", ""),
@@ -270,7 +273,100 @@ def test_a_language_of_choices_alone_is_kept_and_settings_are_named():
               pages=[{"description": "d", "elements": []}])  # fmt: skip
     german = made.manifest["translations"]["de"]["attributes"]["first"]
     assert german["categories"] == ["Eins", "2"]
-    assert "Its settings 'logo', 'questionsOrder' are left out." in made.survey
-    assert "The descriptions of pages and panels are left out (1)." in made.survey
+    assert "Its settings 'questionsOrder' are left out." in made.survey
+    assert any("logo is left out: give the image itself" in one for one in made.survey)
+    assert any("The description of page 1 is left out: 'd'." in one for one in made.survey)
     alone = of(FIRST, locale="en", title={"default": "T", "de": "Titel"})
     assert "In 'de' the file has titles alone, which are left out." in alone.survey
+
+
+MARK = "aMemberThatNobodyKnows"
+EVERYTHING = {
+    "title": "All",
+    "description": {"default": "What it is about.", "de": "Worum es geht."},
+    "completedHtml": "<h3>Thank you</h3><p>See <b>you</b> &amp; all.</p><script>x()</script>",
+    "triggers": [{"type": "complete"}],
+    "calculatedValues": [{"name": "v"}],
+    "pages": [
+        {"name": "p1", "title": "One", "description": "Of page one", "elements": [
+            {"type": "panel", "name": "inner", "title": "In it", "elements": [
+                {"type": "radiogroup", "name": "a", "title": {"default": "A?", "de": "A de?"},
+                 "choices": [{"value": 1, "text": "One"}, {"value": 2}],
+                 "choicesOrder": "random", "showOtherItem": True, "isRequired": True},
+                {"type": "checkbox", "name": "b", "choices": ["x", {"value": "y"}], "validators": [
+                    {"type": "answercount", "maxCount": 1}, {"type": "expression"}]},
+            ]},
+            {"type": "rating", "name": "c", "rateMin": 1, "rateMax": 5, "isRequired": True,
+             "minRateDescription": {"default": "bad", "de": "schlecht"},
+             "maxRateDescription": "good", "rateType": "stars"},
+            {"type": "rating", "name": "d", "rateValues": [{"value": "u"}, "v"],
+             "minRateDescription": "alone"},
+            {"type": "text", "inputType": "number", "name": "e", "min": 0, "max": 200, "step": 5},
+            {"type": "slider", "name": "f"},
+            {"type": "imagepicker", "name": "g", "choices": [{"value": "i", "imageLink": "x"},
+                                                             {"value": "j"}]},
+            {"type": "matrix", "name": "h", "rows": [{"value": "r"}, "s"],
+             "columns": [{"value": "bad"}, "good"], "rowsOrder": "random"},
+            {"type": "matrixdropdown", "name": "k", "rows": ["r", {"value": "s"}],
+             "columns": [{"name": "m", "choices": [{"value": 1}, 2]},
+                         {"name": "n", "cellType": "boolean"}]},
+            {"type": "multipletext", "name": "o", "items": [
+                {"name": "i", "inputType": "number", "min": 1, "max": 3}]},
+            {"type": "boolean", "name": "q", "valueTrue": "t"},
+        ]},
+        {"title": "Nothing here", "elements": []},
+    ],
+}  # fmt: skip
+TEXTS = ("title", "description", "minRateDescription", "triggers", "calculatedValues")
+
+
+def places(value, path=()):
+    """The path of each object of a survey that is no text in several languages."""
+    if isinstance(value, dict):
+        yield path
+        for key, inner in value.items():
+            if key not in TEXTS:
+                yield from places(inner, (*path, key))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from places(inner, (*path, place))
+
+
+def test_a_member_that_nobody_knows_is_named_wherever_it_stands():
+    paths = list(places(EVERYTHING))
+    assert len(paths) > 25
+    for path in paths:
+        survey = json.loads(json.dumps(EVERYTHING))
+        found = survey
+        for key in path:
+            found = found[key]
+        found[MARK] = "something"
+        read = read_surveyjs(survey, name="all.json")
+        notes = [note for part in read.parts for note in getattr(part, "notes", ())]
+        whole = found.get("type") == "expression"  # a check that is left out as a whole
+        assert whole or MARK in " ".join((*read.notes, *notes)), path
+
+
+def test_what_a_manifest_has_is_taken_and_the_rest_of_a_survey_is_named():
+    made = import_bytes(json.dumps(EVERYTHING).encode(), name="all.json")
+    assert manifest_problems(made.manifest) == ()
+    assert made.manifest["description"] == "What it is about."
+    assert made.manifest["thanks"] == "Thank you\nSee you & all."
+    attributes = {one["name"]: one for one in made.manifest["attributes"]}
+    assert attributes["a"]["shuffle"] == {"last": 1}
+    assert attributes["c"]["ends"] == ["bad", "good"]
+    assert attributes["k_m"]["items"][1] == {"name": "k_s_m", "question": "s"}
+    german = made.manifest["translations"]["de"]
+    assert german["description"] == "Worum es geht."
+    assert german["attributes"]["c"]["ends"] == ["schlecht", "good"]
+    said = " ".join(made.survey)
+    for words in (
+        "triggers", "calculated values", "'Of page one'", "'One' stands above it", "'rateType' (1)",
+        "page 2 is left out: no question stands there", "without its tags of HTML",
+        "Of the matrix 'h' (page 1, element 7) is left out: 'rowsOrder'.",
+    ):  # fmt: skip
+        assert words in said, words
+    messages = {one.question: " ".join(one.messages) for one in made.entries}
+    assert "checks of an answer are left out: 'expression'" in messages["b"]
+    assert "one end of its scale are left out: 'alone'" in messages["d"]
+    assert "steps of 5 are left out" in messages["e"]

@@ -9,6 +9,8 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.drafts.manifest_problems import manifest_problems
 from hushpoll_shared.importing import workbook as bounds
 from hushpoll_shared.importing.formats import import_bytes, import_file
+from hushpoll_shared.importing.workbook import Sheets
+from hushpoll_shared.importing.xlsform import read_xlsform
 from hushpoll_shared.survey.manifest import Manifest
 from workbooks import workbook, xlsform
 
@@ -38,7 +40,7 @@ def entry(made, name):
         ("group.xlsx", (0, 0, 1, 2), None),
         ("or_other.xlsx", (0, 2, 0, 0), None),
         ("survey_no_name.xlsx", None, "'state' (sheet1, row 2): It asks for free text"),
-        ("table-list.xls", (2, 2, 0, 1), None),
+        ("table-list.xls", (0, 4, 0, 1), None),
         ("text_and_integer.xlsx", (0, 0, 1, 1), None),
         ("tutorial.xls", (0, 0, 9, 1), None),
         ("widgets.csv", (4, 3, 1, 13), None),
@@ -60,7 +62,7 @@ def test_real_forms_become_drafts_that_can_be_published_or_are_refused_with_the_
     published = Manifest.from_dict(made.manifest).resolve()
     assert len(published.attributes) >= len(made.manifest["attributes"])
     assert {one.attribute for one in made.entries if one.attribute} == {
-        one["name"] for one in made.manifest["attributes"]
+        item["name"] for one in made.manifest["attributes"] for item in one.get("items", [one])
     }
     assert all(one.messages for one in made.entries if one.outcome != "taken")
 
@@ -287,16 +289,19 @@ def test_rows_and_cells_beyond_the_bounds_are_refused_and_not_left_out(monkeypat
         imported([("select_one yn", f"q{n}", "Q?") for n in range(8)])
 
 
-def test_a_row_far_below_is_found_or_refused_within_the_bounds():
+def test_a_row_far_below_is_found_or_refused_within_the_bounds(monkeypatch):
     book = io.BytesIO(xlsform([("select_one yn", "a", "A?")], YES_NO))
     out = io.BytesIO()
     with zipfile.ZipFile(book) as old, zipfile.ZipFile(out, "w") as new:
         for part in old.infolist():
             content = old.read(part)
             if part.filename == "xl/worksheets/sheet1.xml":
-                content = content.replace(b'<row r="2"', b'<row r="1000000"')
+                content = content.replace(b'<row r="2"', b'<row r="100000"')
             new.writestr(part.filename, content)
-    with pytest.raises(InvalidParameter, match="more than 20,000 rows"):
+    made = import_bytes(out.getvalue(), name="far.xlsx")
+    assert made.entries[0].where == "survey, row 100000"
+    monkeypatch.setattr(bounds, "MOST_PLACES", 1000)
+    with pytest.raises(InvalidParameter, match="more than 1,000 rows"):
         import_bytes(out.getvalue(), name="far.xlsx")
 
 
@@ -357,7 +362,7 @@ def test_hints_become_help_in_every_language_and_of_select_alls():
     [
         (asked("select_one fruit", "q", appearance="search('fruits')"), "dropped", "by search()"),
         (asked("select_one yn", "q", appearance="label"), "dropped", "asks nothing"),
-        (asked("select_one yn", "q", appearance="list-nolabel"), "changed", "row of a table"),
+        (asked("select_one yn", "q", appearance="list-nolabel"), "changed", "row of the table"),
         (asked("select_one ${kids}", "q"), "dropped", "answers to ${kids}"),
         (asked("select_one nowhere", "q"), "dropped", "'nowhere' is not in the file"),
         (asked("select_one_from_file x.csv", "q"), "dropped", "in another file"),
@@ -368,7 +373,7 @@ def test_hints_become_help_in_every_language_and_of_select_alls():
         (asked("select_one fruit", "q"), "changed", "Pictures and recordings of its choices"),
         (asked("select_one yn", "q", **{"media::image::English (en)": "a.png"}), "changed",
          "Its picture"),
-        (asked("select_one yn", "q", parameters="randomize = true"), "changed", "file's order"),
+        (asked("select_one yn", "q", parameters="randomize = true"), "taken", ""),
         (asked("select_one yn", "q", choice_filter="a=b"), "changed", "'a=b' is left out"),
         (asked("select_one yn", "q", constraint_message="No!"), "changed", "'constraint_message'"),
         (asked("select_one yn", "q", guidance_hint="G", trigger="x"), "changed",
@@ -435,3 +440,114 @@ def test_a_password_and_another_encoding_are_named():
         import_bytes(protected, name="p.xlsx")
     with pytest.raises(InvalidParameter, match="UTF-8"):
         import_bytes(CSV.format(";").replace("A?", "Ä?").encode("latin-1"), name="l.csv")
+
+
+ALL = {
+    "survey": [
+        ["A form", "", ""],
+        ["type", "name", "label"],
+        ["begin group", "g", "Group"],
+        ["begin_repeat", "r", "Repeat"],
+        ["select_one yn", "a", "A?"],
+        ["end_repeat", "", ""],
+        ["begin group", "t", "Table"],
+        ["select_one yn", "b", "B?"],
+        ["select_one yn", "c", "C?"],
+        ["end group", "t", ""],
+        ["select_multiple yn", "d", "D?"],
+        ["integer", "e", "E?"],
+        ["range", "f", "F?"],
+        ["select_one yn or_other", "h", "H?"],
+        ["end group", "", ""],
+    ],
+    "choices": [["list_name", "name", "label"], ["yn", "y", "Yes"], ["yn", "n", "No"],
+                ["none", "y", "Yes"]],
+    "settings": [["form_title", "version"], ["T", "7"]],
+}  # fmt: skip
+
+
+def said_of(rows):
+    read = read_xlsform(Sheets(rows), name="f.xlsx")
+    notes = [note for part in read.parts for note in getattr(part, "notes", ())]
+    return " ".join((*read.notes, *notes))
+
+
+def test_a_cell_that_nobody_knows_is_named_whatever_row_it_stands_in():
+    """Below a heading that no reader has heard of, below none, and below one that stands twice."""
+    asked = 0
+    for heading, called in (("weird::One (x)", "weird::One (x)"), ("", "(column D)"),
+                            ("label", "label (column D)")):  # fmt: skip
+        for title, header in (("survey", 1), ("choices", 0)):
+            for place in range(header + 1, len(ALL[title])):
+                if title == "choices" and place == 3:
+                    continue  # a list that no question has is left out as a whole
+                rows = {sheet: [[*row] for row in lines] for sheet, lines in ALL.items()}
+                rows[title][header].append(heading)
+                rows[title][place].append("content")
+                assert called in said_of(rows), (title, place, called)
+                asked += 1
+    assert asked == 3 * 15
+
+
+def test_whatever_stands_beside_the_questions_is_named():
+    said = said_of({**ALL, "survey": [*ALL["survey"], ["", "", "A comment"]], "empty": [[]],
+                    "entities": [["list_name"], ["x"]], "choices (2)": [["a"]]})  # fmt: skip
+    for words in (
+        "Above the header of the sheet 'survey' is left out: row 1.",
+        "The settings 'version' have no form here",
+        "The sheets 'choices (2)', 'entities' have no form here",
+        "Lists of choices that no question has are left out: 'none'.",
+    ):
+        assert words in said, words
+    assert "'empty'" not in said
+    lost = said_of({**ALL, "choices": [["only"], ["x"]], "settings": [["a"], ["1"], ["2"]]})
+    assert "The sheet 'choices' is left out" in lost
+    assert "A second row of settings is left out (settings, row 3)." in lost
+
+
+def test_rows_of_a_table_become_one_matrix_with_its_words_in_every_language():
+    made = wide(
+        asked("begin group", "care", appearance="table-list", **{"label::Français (fr)": "Soins"}),
+        asked("select_one yn", "doctor", **{"label::Français (fr)": "Médecin"}),
+        asked("select_one yn", "nurse", **{"hint::English (en)": "Of a ward."}),
+        {"type": "end group"},
+        asked("select_one fruit", "head", appearance="w1 label"),
+        asked("select_one fruit", "first", appearance="w1 list-nolabel", required="yes"),
+        asked("select_one fruit", "second", appearance="w1 list-nolabel", required="yes"),
+        asked("select_one yn", "after", relevant="${nurse} = 'y'"),
+    )
+    care, fruit, after = made.manifest["attributes"]
+    assert care["items"] == [
+        {"name": "doctor", "question": "doctor?"},
+        {"name": "nurse", "question": "nurse?"},
+    ]
+    assert (care["name"], care["question"], care["missing"]) == ("care", "care?", "No answer")
+    assert (fruit["name"], fruit["question"], len(fruit["items"])) == ("head", "head?", 2)
+    assert after["ask_if"] == {"nurse": ["Yes"]}
+    french = made.manifest["translations"]["fr"]["attributes"]
+    assert french["care"] == {
+        "question": "Soins", "categories": ["Oui", "Non"], "missing": "Sans réponse",
+    }  # fmt: skip
+    assert french["doctor"] == {"question": "Médecin"}
+    assert entry(made, "doctor").outcome == "taken"
+    assert entry(made, "nurse").messages == (
+        "Its hint is left out: a row of a table has none here.",
+    )
+    assert entry(made, "head").outcome == "dropped"
+    published = Manifest.from_dict(made.manifest).resolve()
+    assert [one.attributes for one in published.matrices] == [
+        ("doctor", "nurse"), ("first", "second"),
+    ]  # fmt: skip
+
+
+def test_rows_that_differ_are_questions_alone_and_the_report_says_why():
+    made = wide(
+        asked("begin group", "care", appearance="table-list"),
+        asked("select_one yn", "doctor", required="yes"),
+        asked("select_one fruit", "nurse"),
+        {"type": "end group"},
+    )
+    assert [one["question"] for one in made.manifest["attributes"]] == [
+        "care?: doctor?", "care?: nurse?",
+    ]  # fmt: skip
+    assert "differ from those of its neighbours" in " ".join(entry(made, "doctor").messages)

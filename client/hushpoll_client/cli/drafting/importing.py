@@ -11,9 +11,8 @@ from hushpoll_client.cli.options import analyst, authorized, optional_url_option
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_shared.drafts.yaml_writer import write_yaml
-from hushpoll_shared.importing.drafting import Imported
 from hushpoll_shared.importing.formats import import_file
-from hushpoll_shared.importing.report_text import report_text
+from hushpoll_shared.importing.report import Imported, report_text
 from hushpoll_shared.spelling.text import printable
 
 

@@ -13,8 +13,8 @@ from flask import request
 
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_server.http.endpoint import services
-from hushpoll_shared.importing.drafting import Imported
 from hushpoll_shared.importing.formats import import_bytes
+from hushpoll_shared.importing.report import Imported
 from hushpoll_shared.importing.workbook import MOST_BYTES
 from hushpoll_shared.reading.text_files import text_of
 from hushpoll_shared.spelling.canonical import parse_json

@@ -1,0 +1,270 @@
+"""A question on its way into a draft: its attribute, its words, and what is said of it."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from hushpoll_protocols.oracle import K_MAX
+from hushpoll_shared.importing.languages import Languages, plain
+from hushpoll_shared.importing.questionnaire import Kind, Question
+from hushpoll_shared.importing.report import Entry, Outcome
+from hushpoll_shared.spelling.labels import looks
+from hushpoll_shared.spelling.text import (
+    CATEGORY_LENGTH,
+    HELP_LENGTH,
+    NAME_LENGTH,
+    QUESTION_LENGTH,
+    is_name,
+    show,
+)
+
+LARGEST: Final = 100
+"""Suggested as the largest value of a number for which the file has no limit."""
+_MOST_LISTED: Final = 21
+NO_ANSWER: Final = {
+    "en": "No answer", "de": "Keine Angabe", "fr": "Sans réponse", "es": "Sin respuesta",
+}  # fmt: skip
+
+
+@dataclass
+class Made:
+    """A question on its way into the draft."""
+
+    source: Question
+    attribute: dict[str, Any]
+    translations: dict[str, dict[str, Any]]
+    changed: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
+    dropped: str | None = None
+    section: dict[str, str] | None = None
+    apart: str | None = None
+    """Why it is no row of its form's table, as the end of a sentence."""
+
+    def say(self, sentence: str) -> None:
+        """Add a sentence on what was changed, once."""
+        if sentence not in self.changed:
+            self.changed.append(sentence)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The file's codes of its choices."""
+        return tuple(choice.code for choice in self.source.choices)
+
+    def answers(self) -> list[tuple[str, Any]]:
+        """Return the code and the category of each answer that a condition may name."""
+        if self.source.kind in (Kind.ONE, Kind.YES_NO):
+            return list(zip(self.codes, self.attribute["categories"], strict=True))
+        if "range" in self.attribute:
+            low, high = self.attribute["range"]
+            return [(str(value), value) for value in range(low, high + 1)]
+        return []
+
+    def entry(self) -> Entry:
+        """Return what has become of it."""
+        notes = (*self.source.undecided, *self.undecided, *self.source.notes, *self.changed)
+        if self.apart is not None and self.source.table is not None:
+            table = show(self.source.table.name)
+            notes += (f"It is a row of the table {table}, as a question alone: {self.apart}.",)
+        if self.dropped is not None:
+            return Entry(
+                self.source.name, self.source.where, Outcome.DROPPED, None, (self.dropped,)
+            )
+        decide = self.source.undecided or self.undecided
+        outcome = Outcome.DECIDE if decide else Outcome.CHANGED if notes else Outcome.TAKEN
+        return Entry(
+            self.source.name,
+            self.source.where,
+            outcome,
+            self.attribute["name"],
+            notes,
+            self.codes,
+        )
+
+
+def draft_question(source: Question, languages: Languages, names: set[str]) -> Made:
+    """Return a question with its attribute, without condition and section; its name is taken."""
+    name = free_name(source.name, names)
+    attribute: dict[str, Any] = {"name": name, "role": "sensitive"}
+    one = Made(source, attribute, {tag: {} for tag in languages.others})
+    if name != source.name:
+        one.changed.append(
+            f"It is called {name!r}: names here have a-z, 0-9, '_' and '-', and each stands once."
+        )
+    words = languages.text(source.words)
+    if words is not None:
+        attribute["question"] = _line(words, QUESTION_LENGTH, one, "Its text")
+        for tag, texts in one.translations.items():
+            texts["question"] = languages.fitted(
+                languages.other(source.words, tag) or words, QUESTION_LENGTH, tag
+            )
+    _help(one, languages)
+    if source.kind is Kind.WHOLE:
+        _number(one)
+    else:
+        _choices(one, languages)
+    if one.dropped is None and not source.required and source.kind is not Kind.MANY:
+        _missing(one, languages)
+    if one.dropped is None:
+        _ends(one, languages)
+        _shuffle(one)
+    return one
+
+
+def _help(one: Made, languages: Languages) -> None:
+    """Add the text below a question, in every language."""
+    source = one.source
+    words = languages.text(source.help)
+    if words is None:
+        return
+    one.attribute["help"] = _line(words, HELP_LENGTH, one, "Its hint")
+    for tag, texts in one.translations.items():
+        texts["help"] = languages.fitted(
+            languages.other(source.help, tag) or words, HELP_LENGTH, tag
+        )
+
+
+def _ends(one: Made, languages: Languages) -> None:
+    """Add what is read at the two ends of a scale, in every language."""
+    if one.source.ends is None:
+        return
+    own = [languages.text(words) or "" for words in one.source.ends]
+    if "scale" not in one.attribute or looks(own[0]) == looks(own[1]):
+        texts = " and ".join(map(show, own))
+        one.changed.append(f"What stands at the ends of its scale is left out: {texts}.")
+        return
+    one.attribute["ends"] = [_line(text, CATEGORY_LENGTH, one, "An end") for text in own]
+    for tag, texts in one.translations.items():
+        given = zip(one.source.ends, own, strict=True)
+        texts["ends"] = [
+            languages.fitted(languages.other(words, tag) or text, CATEGORY_LENGTH, tag)
+            for words, text in given
+        ]
+
+
+def _shuffle(one: Made) -> None:
+    """Let each respondent read the choices in an order of their own, where the form does."""
+    last = one.source.keeps_last
+    if last is None:
+        return
+    if "scale" in one.attribute or len(one.attribute.get("categories", ())) < last + 2:
+        one.changed.append("Its choices stand in the file's order; in the form each sees another.")
+    else:
+        one.attribute["shuffle"] = {"last": last} if last else {}
+
+
+def free_name(wanted: str, taken: set[str]) -> str:
+    """Return a name of a manifest near the one of the file, and note that it is taken."""
+    text = wanted if is_name(wanted) else slug(wanted) or "question"
+    name, number = text, 2
+    while name in taken:
+        name = f"{text[: NAME_LENGTH - 5]}_{number}"
+        number += 1
+    taken.add(name)
+    return name
+
+
+def slug(text: str) -> str:
+    """Return what of a text can stand in a name; it may be empty."""
+    text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii").lower()
+    return re.sub(r"[^a-z0-9_-]+", "_", text).strip("_")[:NAME_LENGTH]
+
+
+def _line(text: str, longest: int, one: Made, what: str) -> str:
+    line = plain(text, longest)
+    if line.endswith("…") and len(text) > longest:
+        one.undecided.append(f"{what} is cut to {longest} characters: write it shorter.")
+    elif line != text.strip():
+        one.changed.append(f"{what} stands in one line, without characters that cannot be seen.")
+    return line
+
+
+def _choices(one: Made, languages: Languages) -> None:
+    source = one.source
+    labels = [languages.text(choice.words) or choice.code for choice in source.choices]
+    if not all(choice.words for choice in source.choices):
+        one.changed.append("Choices without words are read as their codes.")
+    categories = _apart(labels, one, told=True)
+    least = 1 if source.kind is Kind.MANY or not source.required else 2
+    if not least <= len(categories) <= K_MAX:
+        one.dropped = (
+            f"It has {len(categories)} choices; a question here has 2 to {K_MAX:,} answers."
+        )
+        return
+    one.attribute["categories"] = categories
+    if source.ordered and len(categories) > 1 and source.kind is Kind.ONE:
+        one.attribute["scale"] = "ordinal"
+    for tag, texts in one.translations.items():
+        given = [choice.words.get(languages.others[tag]) for choice in source.choices]
+        if any(given):
+            for choice in source.choices:
+                languages.other(choice.words, tag)
+            own = [text or label for text, label in zip(given, categories, strict=True)]
+            for text in own:
+                languages.fitted(text, CATEGORY_LENGTH, tag)
+            texts["categories"] = _apart(own, one, told=False)
+    if source.kind is Kind.MANY:
+        limits = {"at_least": source.at_least, "at_most": source.at_most}
+        one.attribute["select"] = {
+            key: min(value, len(categories))
+            for key, value in limits.items()
+            if value is not None and value >= (key == "at_most")
+        }
+
+
+def _apart(labels: Sequence[str], one: Made, *, told: bool) -> list[str]:
+    """Return labels that a reader can tell apart; the code stands beside those that look alike."""
+    texts = [plain(label, CATEGORY_LENGTH) or one.codes[at] for at, label in enumerate(labels)]
+    cut = any(len(label) > CATEGORY_LENGTH for label in labels)
+    if cut and told:
+        one.undecided.append(
+            f"Choices are cut to {CATEGORY_LENGTH} characters: write them shorter."
+        )
+    seen: dict[str, int] = {}
+    for label in texts:
+        seen[looks(label)] = seen.get(looks(label), 0) + 1
+    alike = [seen[looks(label)] > 1 for label in texts]
+    if any(alike) and told:
+        one.changed.append("Choices that read the same have their code beside them.")
+    return [
+        plain(f"{label[: CATEGORY_LENGTH - 40]} ({code})", CATEGORY_LENGTH) if same else label
+        for label, code, same in zip(texts, one.codes, alike, strict=True)
+    ]
+
+
+def _number(one: Made) -> None:
+    source = one.source
+    low = None if source.low is None else math.ceil(source.low)
+    high = None if source.high is None else math.floor(source.high)
+    if low is None:
+        low = 0 if high is None or high > 0 else high - LARGEST
+        one.undecided.append(f"The file has no least value; {low} is a suggestion.")
+    if high is None:
+        high = max(LARGEST, low + LARGEST)
+        one.undecided.append(f"The file has no largest value; {high} is a suggestion.")
+    if low >= high:
+        one.dropped = f"Its limits leave no two whole numbers: {source.low:g} to {source.high:g}."
+    elif high - low < _MOST_LISTED:
+        one.attribute["range"] = [low, high]
+        if source.ordered:
+            one.attribute["scale"] = "nps" if (low, high) == (0, 10) else "ordinal"
+    else:
+        one.attribute["number"] = {"low": low, "high": high}
+
+
+def _missing(one: Made, languages: Languages) -> None:
+    """Add the category of those who skip a question that the form lets them skip."""
+    own = languages.own.partition("-")[0]
+    taken = {looks(label) for label in one.attribute.get("categories", ())}
+    label = NO_ANSWER.get(own, NO_ANSWER["en"])
+    one.attribute["missing"] = label if looks(label) not in taken else f"{label} (—)"
+    for tag, texts in one.translations.items():
+        label = NO_ANSWER.get(tag.partition("-")[0], NO_ANSWER["en"])
+        taken = {
+            looks(text) for text in texts.get("categories", one.attribute.get("categories", ()))
+        }
+        texts["missing"] = label if looks(label) not in taken else f"{label} (—)"
