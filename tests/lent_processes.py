@@ -33,7 +33,7 @@ LOADED = (
     "hushpoll_analysis.regression.model",
     "hushpoll_training.audits.records_accuracy",
     "hushpoll_training.audits.records_fairness",
-    "hushpoll_training.models.saved",
+    "hushpoll_training.runs.saved",
     "hushpoll_training.runs.training_run",
 )
 

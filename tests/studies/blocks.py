@@ -140,7 +140,7 @@ def _ends(one: Any, truth: Array) -> Ends:
     return np.asarray(one.lower), np.asarray(one.upper), truth
 
 
-def _of_intervals(intervals: Sequence[Interval], truth: Sequence[float] | Array) -> Ends:
+def of_intervals(intervals: Sequence[Interval], truth: Sequence[float] | Array) -> Ends:
     lower, upper = ([getattr(one, end) for one in intervals] for end in ("lower", "upper"))
     return np.array(lower), np.array(upper), np.asarray(truth)
 
@@ -154,7 +154,7 @@ def _asked(table: Array, drawn: Drawn) -> Ends:
     (found,) = answered_shares(drawn.records(), attributes=["amount"])
     shares = margin(table, "amount")
     truth = np.append(shares[:3] / shares[:3].sum(), shares[:3].sum())
-    return _of_intervals([*found.shares, found.answered], truth)  # type: ignore[list-item]
+    return of_intervals([*found.shares, found.answered], truth)  # type: ignore[list-item]
 
 
 def _table(a: str, b: str) -> Callable[[Array, Drawn], Ends]:
@@ -203,7 +203,7 @@ def _means(of: str, given: str) -> Callable[[Array, Drawn], Ends]:
         people = both.sum(axis=1)
         means = both @ np.arange(1, m + 1) / np.where(people > 0, people, 1.0)
         kept = [place for place, share in enumerate(people) if share > 0]
-        return _of_intervals([summary.groups[place].mean for place in kept], means[kept])
+        return of_intervals([summary.groups[place].mean for place in kept], means[kept])
 
     return found
 
@@ -229,7 +229,7 @@ def _change(table: Array, drawn: Drawn) -> Ends:
     labels = {"1": "some", "2": "many", "3": "many"}
     found = change(before, after, "amount", mapping=labels, before_mapping=labels)
     gaps = [difference for _, _, difference in found.shares.values()]
-    return _of_intervals(gaps, np.zeros(len(gaps)))
+    return of_intervals(gaps, np.zeros(len(gaps)))
 
 
 def _audit(protected: str, target: str) -> Callable[[Array, Drawn], Ends]:
@@ -250,7 +250,7 @@ def _audit(protected: str, target: str) -> Callable[[Array, Drawn], Ends]:
         sets = [found.metrics[name] for name in truth]
         shares = [found.shares["unprivileged"], found.shares["privileged"]]
         every = [*sets, *shares]
-        return _of_intervals(every, [*truth.values(), *groups])  # type: ignore[arg-type]
+        return of_intervals(every, [*truth.values(), *groups])  # type: ignore[arg-type]
 
     return of
 
@@ -331,11 +331,11 @@ def run_study(
             drawn = draw(protocol, table, n, np.random.default_rng([seed, number]))
             for name in statistics:
                 found[name].append(STATISTICS[name](table, drawn))
-        rows += (_row(protocol, name, ends) for name, ends in found.items())
+        rows += (row_of(protocol, name, ends) for name, ends in found.items())
     return rows
 
 
-def _row(protocol: str, name: str, ends: Sequence[Ends]) -> Row:
+def row_of(protocol: str, name: str, ends: Sequence[Ends]) -> Row:
     lower, upper, truth = (np.array([each[part] for each in ends]) for part in range(3))
     # where nobody can be, the share is 0 and known
     lower, upper, truth = (part.reshape(len(ends), -1) for part in (lower, upper, truth))

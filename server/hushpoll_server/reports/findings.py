@@ -173,12 +173,12 @@ def headline_row(attribute: Attribute | None, rows: Sequence[R]) -> R:
     Parameters
     ----------
     attribute : Attribute or None
-        None of a select-all, whose rows are its options.
+        None of a select-all, whose rows are its options. Of one of them the row of who select it.
     rows : sequence
         As the API gives them, with ``category`` and ``frequency``; at least one.
     """
     if attribute is not None and len(attribute.categories) == 2:
-        wanted = attribute.positive or attribute.categories[0]
+        wanted = attribute.positive or attribute.categories[attribute.categories == OPTION]
         return next((row for row in rows if row["category"] == wanted), rows[0])
     return max(rows, key=lambda row: row["frequency"])
 

@@ -18,12 +18,13 @@ from hushpoll_analysis.html import style_sheet
 from hushpoll_protocols import format_epsilon
 from hushpoll_server.charts.figures import FILTERS, GLOBALS
 from hushpoll_server.charts.regressions import finding_of, slopes_of
+from hushpoll_server.charts.rows import Share
 from hushpoll_server.charts.specifications import MOST_CELLS_A_SIDE, estimates_chart
 from hushpoll_server.reports.basis import Basis
 from hushpoll_server.reports.captions import how_to_read_bands
 from hushpoll_server.reports.figures import Figure
 from hushpoll_server.reports.findings import MOST_BARS, headline_row
-from hushpoll_server.reports.headlines import TOO_NOISY, headline_of
+from hushpoll_server.reports.headlines import TOO_NOISY, headline_of, of_share
 from hushpoll_server.reports.limits import limits_of
 from hushpoll_server.reports.promise import PROTOCOL_NAMES, promise_of
 from hushpoll_server.reports.shown import environment, html_of_bands, html_of_result
@@ -41,6 +42,7 @@ from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.shown import cut_notes, shown_sections
 from hushpoll_shared.spelling.languages import direction
 from hushpoll_shared.survey.budget import Split
+from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.tables.top_rows import top_rows
 
 Picture = Callable[[str], Markup] | None
@@ -238,7 +240,13 @@ def _question(
         "svg": svg,
         "noisy": part_is_noisy(results["estimates"]["verdict"], name),
         "title": "" if figure.chart is None else figure.chart.words.title,
-        **_finding(attribute, results["ordered"].get(name), figure, for_print=for_print),
+        **_finding(
+            attribute,
+            results["ordered"].get(name),
+            results["answered"].get(name),
+            figure,
+            for_print=for_print,
+        ),
         **beside_shares(results["ordered"].get(name), results["answered"].get(name)),
     }
 
@@ -246,22 +254,59 @@ def _question(
 def _finding(
     attribute: Mapping[str, Any],
     ordered: Mapping[str, Any] | None,
+    answered: Mapping[str, Any] | None,
     figure: Figure,
     *,
     for_print: bool,
 ) -> dict[str, Any]:
-    """Return the headline of a question, and its picture on the first page, of `MOST_BARS` rows."""
+    """Return the headline of a question, and its picture on the first page, of `MOST_BARS` rows.
+
+    Of an option it is the share of those who select it, and of a follow-up the shares of those who
+    were asked.
+    """
     title = "" if figure.chart is None else figure.chart.words.title
     if ordered is not None:
         mean = headline_of(Ordered.result_of(ordered))
         title = title if mean in ("", say(TOO_NOISY)) else mean
     rows = attribute["categories"]
+    asked = _rows_of_asked(rows, answered)
+    if attribute.get("option"):
+        rows = rows[1:]
+    rows = asked or rows
     top = sorted(rows, key=lambda row: -row["frequency"])[:MOST_BARS]
     kept = [row for row in rows if row in top]
     main = headline_row(None, kept)["category"]
     drawn = estimates_chart("", kept, confidence=0.95, total=len(kept), main=main)
+    if asked and ordered is None:
+        (first,) = (row for row in kept if row["category"] == main)
+        title = of_share(main, first["frequency"], first["lower"], first["upper"])
     picture = _picture(replace(figure, chart=drawn), for_print=for_print)
-    return {"title": title, "top": picture, "others": len(rows) - len(kept)}
+    return {
+        "title": title,
+        "top": picture,
+        "others": len(rows) - len(kept),
+        "of_asked": bool(asked),
+    }
+
+
+def _rows_of_asked(rows: Sequence[Share], answered: Mapping[str, Any] | None) -> list[Share]:
+    """Return the shares of those who were asked, in words; nothing where they are not told."""
+    if answered is None:
+        return []
+    (shares,) = answered["attributes"]
+    told = shares["categories"]
+    noisy = part_is_noisy(answered["verdict"], shares["name"])
+    if noisy or shares["missing"] != NOT_ASKED or any(one["lower"] is None for one in told):
+        return []
+    return [
+        Share(
+            category=row["category"],
+            frequency=one["value"],
+            lower=one["lower"],
+            upper=one["upper"],
+        )
+        for row, one in zip(rows, told, strict=False)
+    ]
 
 
 def _other(

@@ -61,7 +61,7 @@ class SurveyWords:
 
     @cached_property
     def questions(self) -> dict[str, str]:
-        """What is asked by each attribute; of an option its text after the question's."""
+        """What is asked by each attribute; an option's or item's text after the question's."""
         texts = {
             attribute.name: text
             for attribute, text in zip(
@@ -71,6 +71,8 @@ class SurveyWords:
         selects = zip(self.published.selects, self.wording.selects, strict=True)
         for select, question in selects:
             texts |= {name: f"{question} {texts[name]}" for name in select.attributes}
+        for matrix, question in zip(self.published.matrices, self.wording.matrices, strict=True):
+            texts |= {name: f"{question} {texts[name]}" for name in matrix.attributes}
         return texts
 
     @cached_property

@@ -148,6 +148,10 @@ def _replace(question: dict[str, Any], path: str, stand_in: str) -> None:
             question["name"] = stand_in
         case "role":
             question["role"] = "target" if question.get("positive") is not None else "sensitive"
+        case "categories" | "range" if question.get("number") is not None:
+            # A number has neither.
+            question.pop("categories", None)
+            question.pop("range", None)
         case "categories" | "range":
             question.pop("range", None)
             question["categories"] = ["a", "b"]
@@ -156,6 +160,11 @@ def _replace(question: dict[str, Any], path: str, stand_in: str) -> None:
             question.pop("missing", None)
             if question.get("scale") == NPS:
                 del question["scale"]
+        case "number":
+            # Whether its limits are wrong, or a question with items or a target has none.
+            del question["number"]
+            if question.get("categories") is None and question.get("range") is None:
+                question["categories"] = ["a", "b"]
         case part if part == ITEMS:
             question.pop(ITEMS, None)
             question.pop(TOGETHER, None)

@@ -7,12 +7,13 @@ translation the matrix has the question and the answers, and each item its own t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared.drafts.attributes import read_attribute
+from hushpoll_shared.drafts.named_questions import entries
 from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.labels import check_apart, check_ends
 from hushpoll_shared.spelling.text import check_name, is_name, normalized, show
@@ -73,6 +74,7 @@ def read_entry(value: object, *, position: int) -> Read:
             plain = {key: one for key, one in value.items() if key not in (ITEMS, TOGETHER)}
         return Read((read_attribute(plain, position=position),))
     where = f"attributes[{value['name'] if is_name(value.get('name')) else position}]"
+    _refuse_own_routers(value, where)
     for key in ("select", "number"):
         if value.get(key) is not None:
             raise InvalidParameter(
@@ -119,6 +121,21 @@ def read_entry(value: object, *, position: int) -> Read:
         Matrix(common.name, tuple(texts), common.question),
         block,
     )
+
+
+def _refuse_own_routers(value: Mapping[Any, Any], where: str) -> None:
+    """Refuse a condition on the answer to an item of the same matrix, while it has its name."""
+    routers = value.get("ask_if")
+    if not isinstance(routers, Mapping):
+        return
+    items = {item.get("name") for item in entries(value[ITEMS]) if isinstance(item, Mapping)}
+    for name in routers:
+        if isinstance(name, str) and name in items:
+            raise InvalidParameter(
+                f"{where}.ask_if names {name}, an item of the same matrix; a matrix is asked as a "
+                "whole: ask it after another question, or ask the follow-up outside the matrix",
+                field=f"{where}.ask_if",
+            )
 
 
 def _refuse_together(value: object, position: int) -> None:
@@ -168,46 +185,6 @@ def _items(value: object, where: str, matrix: str) -> dict[str, str]:
         texts[name] = text
     check_apart(list(texts.values()), field=where)
     return texts
-
-
-def refuse_matrix_names(document: Mapping[Any, Any], matrices: Sequence[Matrix]) -> None:
-    """Refuse a draft that names a matrix where one question or one block is named.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field and the items.
-    """
-    items = {matrix.name: matrix.attributes for matrix in matrices}
-    for field, name in _named(document):
-        if isinstance(name, str) and name in items:
-            raise InvalidParameter(
-                f"{field} names {name}, a matrix, and one question is named there; name its items, "
-                f"which are questions: {', '.join(items[name])}",
-                field=field,
-            )
-
-
-def _named(document: Mapping[Any, Any]) -> Iterable[tuple[str, object]]:
-    """Yield the names of questions that a draft has outside its attributes, with their fields."""
-    protected = document.get("protected")
-    if isinstance(protected, Mapping):
-        yield "protected.attribute", protected.get("attribute")
-    for entry in _entries(document.get("together")):
-        for name in _entries(entry.get("attributes") if isinstance(entry, Mapping) else None):
-            yield f"together[{entry.get('name')}].attributes"[:200], name
-    for entry in _entries(document.get("pairs")):
-        for name in _entries(entry):
-            yield "pairs", name
-    for entry in _entries(document.get("attributes")):
-        routers = entry.get("ask_if") if isinstance(entry, Mapping) else None
-        if isinstance(routers, Mapping):
-            for name in routers:
-                yield f"attributes[{entry.get('name')}].ask_if"[:200], name
-
-
-def _entries(value: object) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else ()
 
 
 def spread_translations(

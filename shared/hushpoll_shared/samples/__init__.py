@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Final
 
 SAMPLE_FILE: Final = "life-and-health.yaml"
-"""Has a question of each kind: a block with a follow-up, a select-all, an amount."""
+"""Has a question of each kind: a block with a follow-up, a select-all, an amount, a matrix."""
 
 DEMO_FILE: Final = "work-and-health.yaml"
 """What the demo tells of: questions that are each randomised alone, in the paper's setting."""

@@ -132,7 +132,8 @@ def check_text(value: object, *, field: str, longest: int, lines: bool = False) 
     if not 1 <= len(value) <= longest:
         raise InvalidParameter(
             f"{field} is {show(value)}, {len(value)} characters long; "
-            f"it must have 1 to {longest} characters",
+            f"it must have 1 to {longest} characters: "
+            f"{'shorten it' if value else 'write it, or leave it out'}",
             field=field,
         )
     if _FORBIDDEN.search(value.replace("\n", "") if lines else value):

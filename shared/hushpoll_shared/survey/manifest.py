@@ -118,11 +118,8 @@ class Manifest(Terms):
         # A device reads no draft, so it does not pay for importing what only drafts need.
         from hushpoll_shared.drafts.fields import names, required
         from hushpoll_shared.drafts.labels import check_labels
-        from hushpoll_shared.drafts.matrices import (
-            read_entry,
-            refuse_matrix_names,
-            spread_translations,
-        )
+        from hushpoll_shared.drafts.matrices import read_entry, spread_translations
+        from hushpoll_shared.drafts.named_questions import refuse_matrix_names, refuse_option_names
         from hushpoll_shared.drafts.survey_fields import SURVEY
 
         needed = required(SURVEY)
@@ -147,6 +144,7 @@ class Manifest(Terms):
         declared = tuple(attribute for entry in entries for attribute in entry.attributes)
         matrices = tuple(entry.matrix for entry in entries if entry.matrix is not None)
         refuse_matrix_names(value, matrices)
+        refuse_option_names(value, declared)
         together = (*terms["together"], *(entry.block for entry in entries if entry.block))
         terms |= {
             "together": together,

@@ -32,9 +32,12 @@ def test_sample_survey_that_is_printed_can_be_published_and_has_a_population(tmp
         "education": "School",
         "hours": "20 to 34",
         "income": "<=26000",
+        "flat": "Quite",
+        "streets": "Very",
     }
     record = randomize(survey_asked, answers).record
     survey_asked.layout.check(record)
-    for lacking in ("cigarettes", "awake", "rent"):
+    assert "How content are you with these?" in rehearsed.output
+    for lacking in ("cigarettes", "awake", "rent", "streets"):
         with pytest.raises(InvalidParameter, match=lacking):
             randomize(survey_asked, {k: v for k, v in answers.items() if k != lacking})

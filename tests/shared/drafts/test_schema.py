@@ -266,7 +266,7 @@ def test_the_command_checks_a_manifest(tmp_path: Path) -> None:
     path.write_text(sample_manifest(), encoding="utf-8")
     done = CliRunner().invoke(check, [str(path)])
     assert done.exit_code == 0
-    assert done.output.startswith("life-and-health version 1 is a valid manifest of 13 attributes")
+    assert done.output.startswith("life-and-health version 1 is a valid manifest of 15 attributes")
     digest = Manifest.from_dict(parse_yaml(path.read_bytes())).resolve().digest
     assert f"digest: {digest}\n" in done.output
     path.write_text(sample_manifest().replace("role: plain", "role: clear"), encoding="utf-8")

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable
-from math import exp
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hushpoll_protocols import MalformedRecord, create
-from hushpoll_shared import Manifest
 from hushpoll_shared.survey.anchors import (
     unit_anchors,
     variance,
@@ -19,51 +15,10 @@ from hushpoll_shared.survey.anchors import (
     worst_variance,
 )
 from hushpoll_shared.survey.number import LARGEST_NUMBER
+from studies.gains import GRID, OTHERS, anchors_of, populations
 
 EPSILONS = {"0.5": 2, "1": 2, "2": 3, "4": 5}
 """By epsilon, the anchors that GRR gets for the mean."""
-GRID = np.linspace(-1, 1, 401)
-
-
-def duchi(epsilon: float, t: float) -> float:
-    """Duchi, Jordan and Wainwright, JASA 113, 2018, in one dimension."""
-    return ((exp(epsilon) + 1) / (exp(epsilon) - 1)) ** 2 - t * t
-
-
-def piecewise(epsilon: float, t: float) -> float:
-    """Wang et al., ICDE 2019, lemma 1."""
-    half = exp(epsilon / 2)
-    return t * t / (half - 1) + (half + 3) / (3 * (half - 1) ** 2)
-
-
-def hybrid(epsilon: float, t: float) -> float:
-    """Wang et al., ICDE 2019, lemma 3."""
-    share = 1 - exp(-epsilon / 2) if epsilon > 0.61 else 0.0
-    return share * piecewise(epsilon, t) + (1 - share) * duchi(epsilon, t)
-
-
-OTHERS: tuple[Callable[[float, float], float], ...] = (duchi, piecewise, hybrid)
-
-
-def anchors_of(epsilon: str, protocol: str = "GRR") -> tuple[int, ...]:
-    number = {"low": -LARGEST_NUMBER, "high": LARGEST_NUMBER}
-    attribute = {"name": "x", "role": "sensitive", "protocol": protocol, "number": number}
-    document = {"name": "n", "version": 1, "title": "N", "epsilon": epsilon}
-    return (
-        Manifest.from_dict({**document, "attributes": [attribute]}).resolve().attributes[0].anchors
-    )
-
-
-def _populations(data_dir: Path) -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(1)
-    incomes = np.clip(np.exp(rng.normal(7.5, 0.6, 20_000)), 0, 10_000)
-    with (data_dir / "adult_26k.csv").open(encoding="utf-8", newline="") as stream:
-        ages = np.array([float(row["age"]) for row in csv.DictReader(stream)])
-    return {
-        "uniform": rng.uniform(-1, 1, 20_000),
-        "incomes": incomes / 5_000 - 1,
-        "ages": 2 * (ages - ages.min()) / (ages.max() - ages.min()) - 1,
-    }
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -87,7 +42,7 @@ def test_total_variance_on_named_populations_is_at_most_8_percent_above_the_best
     anchors = unit_anchors(EPSILONS[epsilon])
     oracle = create("GRR", k=len(anchors), epsilon=epsilon)
     ours = np.array([variance_at(oracle, anchors, t) for t in GRID])
-    for name, values in _populations(data_dir).items():
+    for name, values in populations(data_dir).items():
         total = np.interp(values, GRID, ours).mean() + values.var()
         best = min(
             np.mean([other(float(epsilon), t) for t in values[:4000]]) + values[:4000].var()

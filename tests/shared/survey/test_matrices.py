@@ -164,7 +164,11 @@ PATH = "attributes[drinks]"
         ({"together": "yes"}, f"{PATH}.together", "it is true.*or false"),
         ({"items": None, "together": True}, f"{PATH}.together", "the question has no items"),
         ({"categories": ["x", "x"]}, f"{PATH}.categories", "twice"),
-        ({"ask_if": {"wine": ["weekly"]}}, "attributes[wine].ask_if", "wine"),
+        (
+            {"ask_if": {"wine": ["weekly"]}},
+            "attributes[drinks].ask_if",
+            "names wine, an item of the same matrix",
+        ),
     ],
 )
 def test_a_matrix_that_cannot_be_is_refused(
