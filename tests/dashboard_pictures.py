@@ -21,6 +21,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from dashboard_server import LOAN as LOAN_DRAFT
 from dashboard_server import PASSWORD, WORK, DashboardServer, dashboard_server
 from hushpoll_shared.survey.published import Published
+from waiting import LONGEST_SECONDS
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"
 SURVEY = "/dashboard/surveys/work-and-health/versions/1"
@@ -140,6 +141,7 @@ def look_at(pages: dict[str, str], folder: Path, looking: Looking) -> None:
     """Write each page as a whole into a folder, and one sheet with all of them, side by side."""
     pictures = []
     with window(looking.browser, looking.url, looking.theme, looking.size) as page:
+        page.set_default_timeout(LONGEST_SECONDS * 1000)
         for name, address in pages.items():
             picture = folder / f"{name}-{looking.theme}-{looking.width}.png"
             page.goto(address)
