@@ -140,26 +140,27 @@ class Looking:
 def look_at(pages: dict[str, str], folder: Path, looking: Looking) -> None:
     """Write each page as a whole into a folder, and one sheet with all of them, side by side."""
     pictures = []
-    with window(looking.browser, looking.url, looking.theme, looking.size) as page:
-        page.set_default_timeout(LONGEST_SECONDS * 1000)
-        for name, address in pages.items():
-            picture = folder / f"{name}-{looking.theme}-{looking.width}.png"
-            page.goto(address)
-            page.screenshot(path=picture, full_page=True)
-            pictures.append(picture)
-        sheet = folder / f"sheet-{looking.theme}-{looking.width}.html"
-        sheet.write_text(
-            "<style>body{display:flex;flex-wrap:wrap;gap:12px;align-items:start}figure{margin:0}"
-            "img{width:300px;border:1px solid}</style>"
-            + "".join(
-                f'<figure><img src="{one.name}" alt=""><figcaption>{one.stem}</figcaption></figure>'
-                for one in pictures
-            ),
-            encoding="utf-8",
-        )
-        print(
-            f"{looking.theme}, {looking.width} pixels: {len(pictures)} pages, {sheet}", flush=True
-        )
+    for out in (False, True):
+        with window(looking.browser, looking.url, looking.theme, looking.size, out=out) as page:
+            page.set_default_timeout(LONGEST_SECONDS * 1000)
+            for name, address in pages.items():
+                if out != (name == "sign-in"):
+                    continue
+                picture = folder / f"{name}-{looking.theme}-{looking.width}.png"
+                page.goto(address)
+                page.screenshot(path=picture, full_page=True)
+                pictures.append(picture)
+    sheet = folder / f"sheet-{looking.theme}-{looking.width}.html"
+    sheet.write_text(
+        "<style>body{display:flex;flex-wrap:wrap;gap:12px;align-items:start}figure{margin:0}"
+        "img{width:300px;border:1px solid}</style>"
+        + "".join(
+            f'<figure><img src="{one.name}" alt=""><figcaption>{one.stem}</figcaption></figure>'
+            for one in pictures
+        ),
+        encoding="utf-8",
+    )
+    print(f"{looking.theme}, {looking.width} pixels: {len(pictures)} pages, {sheet}", flush=True)
 
 
 def with_results(server: DashboardServer) -> list[str]:
