@@ -1,4 +1,7 @@
-"""Pictures of the dashboard for the documentation; scripts/dashboard-pictures runs it."""
+"""Pictures of the dashboard for the documentation, and of every page to look at.
+
+scripts/dashboard-pictures writes the first, scripts/walks screenshots the second.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,6 +21,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from dashboard_server import LOAN as LOAN_DRAFT
 from dashboard_server import PASSWORD, WORK, DashboardServer, dashboard_server
 from hushpoll_shared.survey.published import Published
+from waiting import LONGEST_SECONDS
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"
 SURVEY = "/dashboard/surveys/work-and-health/versions/1"
@@ -44,6 +49,26 @@ PICTURES = {
     "operations": ("/dashboard/operations", "light"),
     "account": ("/dashboard/account", "light"),
     "sign-in": ("/dashboard/sign-in", "dark"),
+}
+# Further pages that are looked at: of the dashboard, of respondents, of everybody.
+LOOKED_AT = {
+    "overview-empty": "/dashboard/surveys/daily/versions/1",
+    "estimates-one": f"{SURVEY}/estimates?attribute=health",
+    "estimates-among": f"{SURVEY}/estimates?attribute=health&among=smoker",
+    "estimates-many": "/dashboard/surveys/large/versions/1/estimates",
+    "cross-tables-rows": f"{SURVEY}/cross-tables?a=income&b=region&share=row",
+    "results": f"{SURVEY}/results",
+    "result": f"{SURVEY}/results/independence?a=health&b=smoker",
+    "regressions": f"{SURVEY}/regressions",
+    "draft-yaml": "/dashboard/drafts/{2}?as=yaml",
+    "all-jobs": "/dashboard/jobs",
+    "curve": "/dashboard/curve",
+    "nowhere": "/dashboard/nowhere",
+    "report-file": "/dashboard/surveys/over/versions/1/report-file?rows=health&columns=region",
+    "respondent": "/s/work-and-health",
+    "respondent-german": "/s/work-and-health?lang=de",
+    "not-found": "/s/nothing",
+    "api": "/docs",
 }
 WINDOW = {"width": 1280, "height": 860}
 # To look at each page as its readers may see it.
@@ -82,22 +107,60 @@ def main() -> None:
         browser = playwright.chromium.launch(
             executable_path=program, args=["--no-sandbox", "--disable-gpu"]
         )
-        pages = {name: (server.url + path.format(*ids), t) for name, (path, t) in PICTURES.items()}
+        documented = {
+            name: (server.url + path.format(*ids), t) for name, (path, t) in PICTURES.items()
+        }
         if look is None:
-            for name, (address, theme) in pages.items():
+            for name, (address, theme) in documented.items():
                 picture = FOLDER / f"dashboard-{name}.png"
                 with window(browser, server.url, theme, WINDOW, out=name == "sign-in") as page:
                     page.goto(address)
                     page.screenshot(path=picture)
         else:
-            for theme in ("light", "dark"):
-                for width, size in WINDOWS.items():
-                    with window(browser, server.url, theme, size) as page:
-                        for name, (address, _) in pages.items():
-                            page.goto(address)
-                            picture = look / f"{name}-{theme}-{width}.png"
-                            page.screenshot(path=picture, full_page=True)
+            look.mkdir(parents=True, exist_ok=True)
+            pages = {name: address for name, (address, _) in documented.items()}
+            pages |= {name: server.url + path.format(*ids) for name, path in LOOKED_AT.items()}
+            for width, size in WINDOWS.items():
+                for theme in ("light", "dark"):
+                    look_at(pages, look, Looking(browser, server.url, theme, width, size))
         browser.close()
+
+
+@dataclass(frozen=True)
+class Looking:
+    """A window: its theme, and its width and size in pixels."""
+
+    browser: Browser
+    url: str
+    theme: str
+    width: int
+    size: dict[str, int]
+
+
+def look_at(pages: dict[str, str], folder: Path, looking: Looking) -> None:
+    """Write each page as a whole into a folder, and one sheet with all of them, side by side."""
+    pictures = []
+    for out in (False, True):
+        with window(looking.browser, looking.url, looking.theme, looking.size, out=out) as page:
+            page.set_default_timeout(LONGEST_SECONDS * 1000)
+            for name, address in pages.items():
+                if out != (name == "sign-in"):
+                    continue
+                picture = folder / f"{name}-{looking.theme}-{looking.width}.png"
+                page.goto(address)
+                page.screenshot(path=picture, full_page=True)
+                pictures.append(picture)
+    sheet = folder / f"sheet-{looking.theme}-{looking.width}.html"
+    sheet.write_text(
+        "<style>body{display:flex;flex-wrap:wrap;gap:12px;align-items:start}figure{margin:0}"
+        "img{width:300px;border:1px solid}</style>"
+        + "".join(
+            f'<figure><img src="{one.name}" alt=""><figcaption>{one.stem}</figcaption></figure>'
+            for one in pictures
+        ),
+        encoding="utf-8",
+    )
+    print(f"{looking.theme}, {looking.width} pixels: {len(pictures)} pages, {sheet}", flush=True)
 
 
 def with_results(server: DashboardServer) -> list[str]:

@@ -11,7 +11,7 @@ import click
 
 from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.planning.goals import Goal
-from hushpoll_analysis.planning.planner import Outlook, outlook, plan
+from hushpoll_analysis.planning.planner import DraftedOption, Outlook, as_drafted, outlook, plan
 from hushpoll_analysis.planning.verdicts import verdicts
 from hushpoll_analysis.shuffling.guarantee import DELTA
 from hushpoll_protocols.errors import InvalidParameter
@@ -169,8 +169,12 @@ def plan_command(
             "--epsilon needs --want; without it, write the epsilon into the draft", field="epsilon"
         )
     if not (in_full or as_json or out is not None):
+        # what the draft can tell comes before the rest is computed
         with waiting(f"plan of {draft.name}"):
-            told = outlook(draft, n, given, metric=metric, delta=delta, crowd=crowd)
+            own = as_drafted(draft, n)
+        emit(own, lambda: _verdict_text(draft.name, own, n), as_json=False)
+        with waiting(f"plan of {draft.name}"):
+            told = outlook(draft, n, given, metric=metric, delta=delta, crowd=crowd, drafted=own)
         emit(told, lambda: _outlook_text(told, given), as_json=False)
         return
     with waiting(f"plan of {draft.name}"):
@@ -216,28 +220,29 @@ def _wrapped(line: str) -> str:
     )
 
 
-def _outlook_text(document: Outlook, given: AuditAssumptions) -> str:
+def _verdict_text(survey: str, own: DraftedOption, n: int) -> str:
     """Return what the draft can tell, first in a sentence, then by question."""
-    own, n = document["own"], document["n"]
     if "error" in own:
-        lines = [f"The draft cannot be published as it is: {own['error']}."]
-        return "\n".join(_wrapped(line) for line in [*lines, *_advice(document)])
+        return _wrapped(f"The draft cannot be published as it is: {own['error']}.")
     rows = own["attributes"]
     noisy = [row["name"] for row in rows if row["width"] / 2 > _tells(row)]
     told = len(rows) - len(noisy)
-    start = f"{n:,} respondents, as the draft of {document['survey']} says:"
+    start = f"{n:,} respondents, as the draft of {survey} says:"
     if not rows:
-        lines = [f"{start} nothing is randomised."]
-    elif not noisy:
-        lines = [f"{start} the shares of all randomised questions, {told}, can be told."]
+        return _wrapped(f"{start} nothing is randomised.")
+    if not noisy:
+        verdict = f"{start} the shares of all randomised questions, {told}, can be told."
     else:
         which = f"{told} of {len(rows)} randomised questions can be told"
-        lines = [f"{start} {which}; too noisy to tell: {', '.join(noisy)}."]
-    parts = [_wrapped(lines[0])]
-    if rows:
-        parts += ["", rendered(_precision(rows, noisy)).rstrip("\n"), ""]
-    powers = own["audit_power"] or {}
-    metric = document["metric"]
+        verdict = f"{start} {which}; too noisy to tell: {', '.join(noisy)}."
+    return f"{_wrapped(verdict)}\n\n{rendered(_precision(rows, noisy)).rstrip()}\n"
+
+
+def _outlook_text(document: Outlook, given: AuditAssumptions) -> str:
+    """Return what an audit finds, what the draft is warned of, and what is recommended."""
+    own, metric = document["own"], document["metric"]
+    powers = own.get("audit_power") or {}
+    parts = []
     if powers.get(metric) is not None:
         parts.append(
             _wrapped(
@@ -245,7 +250,7 @@ def _outlook_text(document: Outlook, given: AuditAssumptions) -> str:
                 f"power of {powers[metric]:.2f}."
             )
         )
-    parts += [_wrapped(f"Note: {text}.") for text in own["warnings"]]
+    parts += [_wrapped(f"Note: {text}.") for text in own.get("warnings", ())]
     parts += map(_wrapped, _advice(document))
     return "\n".join(parts)
 

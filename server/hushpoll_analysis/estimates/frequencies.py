@@ -101,15 +101,16 @@ class AttributeEstimate(Tabular):
             none if column is None else column.tolist()
             for column in (self.frequency, self.standard_error, self.lower, self.upper)
         )
-        names = ("category", "frequency", "standard_error", "lower", "upper")
         return AttributeRow(
             name=self.name,
             role=cast(Literal["sensitive", "plain", "target"], self.role),
             protocol=self.protocol,
             epsilon=self.epsilon,
             categories=tuple(
-                CategoryEstimate(**dict(zip(names, row, strict=True)))
-                for row in zip(self.categories, *columns, strict=True)
+                CategoryEstimate(
+                    category=category, frequency=share, standard_error=error, lower=low, upper=high
+                )
+                for category, share, error, low, high in zip(self.categories, *columns, strict=True)
             ),
             poisoning=None if self.poisoning is None else self.poisoning.row(),
             n=self.n if self.drawn else None,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
@@ -154,11 +154,19 @@ def scale_of(
         If labels are no numbers and no scores are given; a wrong number of scores; one that is not
         finite, an interval that ends before it begins, intervals that overlap, or a single score.
     """
-    name, m = attribute.name, len(attribute.categories)
     if attribute.number is not None:
         return _of_number(attribute, scores, field)
-    if scores is None:
-        scores = _scores_of_labels(attribute, field)
+    return _of_labels(attribute, field) if scores is None else _of_scores(attribute, scores, field)
+
+
+@lru_cache(maxsize=256)
+def _of_labels(attribute: PublishedAttribute, field: str) -> Scale:
+    # a page asks several times, and an attribute may have ten thousand labels
+    return _of_scores(attribute, _scores_of_labels(attribute, field), field)
+
+
+def _of_scores(attribute: PublishedAttribute, scores: Sequence[Score], field: str) -> Scale:
+    name, m = attribute.name, len(attribute.categories)
     if len(scores) != m:
         raise InvalidParameter(
             f"{field} has {len(scores)} entries, and {name} has {m} categories"

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -43,6 +43,10 @@ QUANTILES = 400
 """Of a survey's estimate, all equally likely, from which a power is counted."""
 
 _GOLDEN = (5**0.5 - 1) / 2
+_REACH = 10.0
+"""Standard deviations of a binomial law beyond which its chances are nothing."""
+_MORE = 60.0
+"""Counts that are looked at beyond, since rare successes are not normal."""
 _PRECISION = 2e-3
 _NEAR = 5e-3
 """Of the normal quantile of a power: then the power is within 0.0014 of 0.8."""
@@ -117,15 +121,60 @@ def difference_power(first: Side, second: Side, confidence: float) -> float:
 
 @lru_cache(maxsize=256)
 def _quantiles(side: Side, confidence: float) -> tuple[Array, Array, Array]:
-    # slow to import, and a server starts without it
-    from scipy.special import bdtrik, ndtri
+    count = binomial_quantiles(side.n, side.chance, (np.arange(QUANTILES) + 0.5) / QUANTILES)
+    return _intervals(side, count, other_normal_quantiles(), confidence)
 
-    place = np.arange(QUANTILES)
-    level = (place + 0.5) / QUANTILES
-    count = np.clip(np.ceil(bdtrik(level, side.n, side.chance)), 0, side.n)
-    # the second number's quantiles in an order that has nothing to do with the first's
-    others = ndtri((place * _GOLDEN + 0.5 / QUANTILES) % 1)
-    return _intervals(side, count, others, confidence)
+
+def binomial_quantiles(n: int, chance: float, levels: Array) -> Array:
+    """Return the fewest successes whose chance, with all that are fewer, reaches each level.
+
+    They are those of ``scipy.special.bdtrik``, rounded up; scipy is slow to import, and a plan is
+    waited for.
+
+    Parameters
+    ----------
+    n : int
+        Trials, at least 1.
+    chance : float
+        Of a success, in [0, 1].
+    levels : f64[m]
+        In (0, 1), each at least 1e-6 from both ends.
+
+    Returns
+    -------
+    f64[m]
+        Whole numbers from 0 to n.
+    """
+    if chance <= 0 or chance >= 1:
+        return np.full(levels.shape, float(n) if chance >= 1 else 0.0)
+    reach = _REACH * math.sqrt(n * chance * (1 - chance)) + _MORE
+    least, most = max(0, int(n * chance - reach)), min(n, int(n * chance + reach))
+    counts = np.arange(least, most, dtype=np.float64)
+    # each chance by the one before it
+    steps = np.log((n - counts) / (counts + 1)) + math.log(chance / (1 - chance))
+    logs = np.concatenate([[0.0], np.cumsum(steps)])
+    chances = np.cumsum(np.exp(logs - logs.max()))
+    places = np.searchsorted(chances, levels * chances[-1])
+    return np.asarray(least + places, dtype=np.float64)
+
+
+@cache
+def normal_quantiles() -> Array:
+    """Return quantiles of the standard normal law, all equally likely, f64[QUANTILES]."""
+    return _normal((np.arange(QUANTILES) + 0.5) / QUANTILES)
+
+
+@cache
+def other_normal_quantiles() -> Array:
+    """Return such quantiles in an order that has nothing to do with the first's."""
+    return _normal((np.arange(QUANTILES) * _GOLDEN + 0.5 / QUANTILES) % 1)
+
+
+def _normal(levels: Array) -> Array:
+    law = NormalDist()
+    found = np.array([law.inv_cdf(level) for level in levels.tolist()])
+    found.flags.writeable = False
+    return found
 
 
 def _intervals(

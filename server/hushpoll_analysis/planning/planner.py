@@ -224,6 +224,21 @@ def plan(
     }
 
 
+class DraftedOption(TypedDict, total=False):
+    """How precise the questions are under a protocol and a split; `error` where it is impossible.
+
+    The power of an audit is computed apart.
+    """
+
+    protocol: str
+    split: str
+    error: str
+    attributes: list[dict[str, Any]]
+    total_variance: float
+    audit_power: dict[str, float | None] | None
+    warnings: list[str]
+
+
 class Choice(TypedDict):
     """A protocol for the sensitive attributes and a split of epsilon."""
 
@@ -237,7 +252,7 @@ class Outlook(TypedDict):
     survey: str
     n: int
     metric: str
-    own: dict[str, Any]
+    own: DraftedOption
     optimal_gain: dict[str, float]
     recommended: Choice | None
     reason: str | None
@@ -252,11 +267,13 @@ def outlook(
     metric: str = "SPD",
     delta: float = DELTA,
     crowd: int | None = None,
+    drafted: DraftedOption | None = None,
 ) -> Outlook:
     """Return what :func:`plan` says of the draft as it is, and recommends, without the rest.
 
     Options are looked at from the least total variance on, until one finds the gap often enough, so
-    most of the comparison is not computed. Parameters and errors are those of `plan`.
+    most of the comparison is not computed. Parameters and errors are those of `plan`; `drafted` is
+    what :func:`as_drafted` has said of the same draft and n, so that it is not computed again.
 
     Returns
     -------
@@ -267,7 +284,9 @@ def outlook(
     _check_n(n)
     _check_metric(metric)
     assumptions = given or AuditAssumptions()
-    own = _option(manifest, "own", "own", n, assumptions)
+    own = as_drafted(manifest, n) if drafted is None else drafted
+    if "error" not in own:
+        own = {**own, "audit_power": _powers(manifest.resolve(), n, assumptions)}
     shuffled = None
     if own.get("attributes"):
         shuffled = shuffle_guarantee(manifest.resolve(), n, delta=delta, crowd=crowd).to_dict()
@@ -282,11 +301,11 @@ def outlook(
             option["total_variance"] = total_variance(published)
             candidates.append((option, published))
     best = None
+    digest = None if "error" in own else manifest.resolve().digest
     for option, published in sorted(candidates, key=lambda one: one[0]["total_variance"]):
         # the draft's own protocols and split are an option, too
-        as_drafted = "audit_power" in own and published.digest == manifest.resolve().digest
         option["audit_power"] = (
-            own["audit_power"] if as_drafted else _powers(published, n, assumptions)
+            own["audit_power"] if published.digest == digest else _powers(published, n, assumptions)
         )
         if _enough(option, metric):
             best = option
@@ -306,6 +325,21 @@ def outlook(
         "reason": None if best is None else _reason(best, assumptions, metric),
         "shuffled": shuffled,
     }
+
+
+def as_drafted(manifest: Manifest, n: int) -> DraftedOption:
+    """Return how precise the questions of the draft will be as it is, without an audit's power.
+
+    It has the members of an option of :func:`plan` but ``audit_power``; of a draft that cannot be
+    published, ``error``.
+
+    Raises
+    ------
+    InvalidParameter
+        If n is below 1.
+    """
+    _check_n(n)
+    return _precisions(manifest, "own", "own", n)
 
 
 def _gain(options: list[dict[str, Any]]) -> dict[str, float]:
@@ -355,8 +389,17 @@ def _reason(best: dict[str, Any], given: AuditAssumptions, metric: str) -> str:
 
 def _option(
     manifest: Manifest, protocol: str, split: str, n: int, given: AuditAssumptions
-) -> dict[str, Any]:
-    heading = {"protocol": protocol, "split": split}
+) -> DraftedOption:
+    option = _precisions(manifest, protocol, split, n)
+    if "error" in option:
+        return option
+    option["audit_power"] = _powers(_planned(manifest, protocol, split), n, given)
+    option["warnings"] = option.pop("warnings")  # the last member, as it was
+    return option
+
+
+def _precisions(manifest: Manifest, protocol: str, split: str, n: int) -> DraftedOption:
+    heading: DraftedOption = {"protocol": protocol, "split": split}
     try:
         published = _planned(manifest, protocol, split)
     except InvalidParameter as error:
@@ -390,7 +433,6 @@ def _option(
         **heading,
         "attributes": rows,
         "total_variance": total_variance(published),
-        "audit_power": _powers(published, n, given),
         "warnings": warnings,
     }
 

@@ -78,8 +78,6 @@ ESTIMATORS: Final = tuple(
 )
 # Of one page; the others have their tables, and a page of their own.
 MOST_CHARTS: Final = 8
-# Questions of a list to choose from; of more a field finds some by their words.
-MOST_LISTED: Final = 12
 _CHOICES: Final[dict[str, Any]] = {
     "confidences": CONFIDENCES,
     "sorts": SORTS,
@@ -101,11 +99,13 @@ def estimates(name: str, version: int) -> Response:
     chosen, groups = _chosen(published, found[0] if by_words else None)
     frame = of_survey(row, "estimates")
     frame |= {"chosen": chosen, "questions": questions, "groups": groups}
-    frame |= {"words": words, "searched": len(questions) > MOST_LISTED}
+    frame |= {"words": words}
     # Other pages are about attributes, and a select-all is none.
     names = {one.name for one in published.attributes}
+    labels = labels_of(published)
     frame |= {
-        "labels": labels_of(published),
+        "labels": labels,
+        "others": {one: text for one, text in labels.items() if one != chosen["attribute"]},
         "one_question": chosen["attribute"] if chosen["attribute"] in names else None,
     }
     try:

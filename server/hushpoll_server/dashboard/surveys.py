@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final, TypedDict, TypeVar
+from urllib.parse import urlencode
 
-from flask import Response, request, url_for
+from flask import Response, abort, redirect, request, url_for
 from markupsafe import Markup
 
 from hushpoll_analysis.ordered.scales import is_ordered
@@ -24,7 +25,7 @@ from hushpoll_server.dashboard.frame import (
     see,
 )
 from hushpoll_server.dashboard.qr_code import qr_code
-from hushpoll_server.dashboard.select_alls import labels_of
+from hushpoll_server.dashboard.select_alls import found_by, labels_of, questions_of
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.findings import Finding, findings_of
@@ -294,6 +295,36 @@ def seen(row: VersionRow) -> Published:
     return services().surveys.published(row) if groups is None else groups.shown
 
 
+def lead_by_words(fields: Mapping[str, Mapping[str, str]]) -> None:
+    """Lead an address that has the words of a question to the one that has its name.
+
+    A field with search sends words. Those that several questions have, or none, stay, and are
+    refused where the field is read.
+
+    Parameters
+    ----------
+    fields : mapping of str to mapping
+        Names of fields, each with the texts of what it may choose, by their names.
+    """
+    found = {}
+    for field, texts in fields.items():
+        words = request.args.get(field, "").strip()
+        matching = found_by(words, texts) if words and words not in texts else ()
+        if len(matching) == 1:
+            found[field] = matching[0]
+    if found and request.method == "GET":
+        arguments = request.args.copy()
+        for field, name in found.items():
+            arguments.setlist(field, [name])
+        query = urlencode([*arguments.items(multi=True)])
+        abort(redirect(f"{request.script_root}{request.path}?{query}"))
+
+
+def _asked(row: VersionRow) -> Mapping[str, str]:
+    """Return the texts of the questions, of which a select-all is one and its options are none."""
+    return questions_of(services().surveys.published(row))
+
+
 def asked_of(row: VersionRow, *named: str) -> Published:
     """Return what `seen` does, where the user may see what the address asks for.
 
@@ -302,6 +333,8 @@ def asked_of(row: VersionRow, *named: str) -> Published:
     InvalidParameter
         If an attribute that is named, here or in the address, is not shown to the user.
     """
+    texts = labels_of(seen(row))
+    lead_by_words({key: texts for key in ATTRIBUTES if request.args.get(key) not in _asked(row)})
     groups = services().analysis.seen(row, may_export=may_export(row))
     if groups is not None:
         asked = [(key, name) for key in ATTRIBUTES for name in request.args.getlist(key)]

@@ -93,6 +93,8 @@ class _Form(TypedDict):
     groups: list[_Group]
     names: list[str]
     allowed: list[str]
+    listed: list[tuple[str, str]]
+    possible: list[tuple[str, str]]
     filled: bool
 
 
@@ -193,6 +195,7 @@ def _form(published: Published) -> _Form:
         for name, prefix in ((by, "a"), (second, "b"))
         if name
     ]
+    texts = labels_of(published)
     population = request.args.get("population", "").strip()
     given = any(field["text"] for group in groups for field in group["fields"])
     return {
@@ -205,6 +208,8 @@ def _form(published: Published) -> _Form:
         "groups": groups,
         "names": names,
         "allowed": allowed,
+        "listed": [(one, texts[one]) for one in names],
+        "possible": [(one, texts[one]) for one in allowed],
         "filled": given or bool(population),
     }
 

@@ -6,13 +6,14 @@ Of a follow-up shares of those who were asked stand before it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 from hushpoll_server.charts.figures import with_minus
 from hushpoll_server.translations.speech import in_marks, said, say
 from hushpoll_shared.qualifying.possible import Possible, cut_ends, is_cut
 from hushpoll_shared.qualifying.verdict import part_is_noisy
-from hushpoll_shared.queries.ordered_answers import Ordered, possible_of
+from hushpoll_shared.queries.ordered_answers import ScoreRow, possible_of
 from hushpoll_shared.queries.parts.rows import Score, ends_of
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE, cannot_conclude
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
@@ -55,7 +56,7 @@ def beside_shares(
     found |= {"answered_verdict": None, "answered_noisy": False, "asked": None}
     if summary is not None:
         (group,) = summary["groups"]
-        lines = list(_lines(group, Ordered.result_of(summary).scale))
+        lines = list(_lines(group, _extremes(summary["scale"])))
         found["summary"] = [line for line, _ in lines]
         found["summary_cut"] = any(cut for _, cut in lines)
         found["summary_verdict"] = summary["verdict"]
@@ -67,6 +68,12 @@ def beside_shares(
         found["answered_verdict"] = answered["verdict"]
         found["assumption"] = said(answered["assumption"])
     return found | {"why_none": _why_none(summary, found["answered"], found["asked"])}
+
+
+def _extremes(scale: Sequence[Mapping[str, Any]]) -> tuple[ScoreRow, ...]:
+    """Return the lowest and the highest of many scores, between which all that is said lies."""
+    ends = min(scale, key=itemgetter("low")), max(scale, key=itemgetter("high"))
+    return tuple(ScoreRow(**one) for one in ends)
 
 
 def _why_none(summary: Mapping[str, Any] | None, *shares: Mapping[str, Any] | None) -> str | None:

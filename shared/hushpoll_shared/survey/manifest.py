@@ -369,6 +369,11 @@ class Manifest(Terms):
             If a part of the budget is outside its interval or a protocol refuses its (k, epsilon),
             naming the block.
         """
+        return self._resolved
+
+    @cached_property
+    def _resolved(self) -> Published:
+        # a plan asks for it many times
         if self.questions:
             return self.expanded.resolve()
         if self._without_anchors():

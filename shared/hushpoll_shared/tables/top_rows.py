@@ -5,6 +5,7 @@ Files and JSON have every row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -59,15 +60,10 @@ def top_rows(
     if len(rows) <= most:
         return TopRows(list(rows), 0, 0.0)
     numbers = [_number(row, key) for row in rows]
-
-    def rank(place: int) -> tuple[bool, float, int]:
-        number = numbers[place]
-        if number is None:
-            return True, 0.0, place
-        return False, -abs(number) if size else -number, place
-
-    shown = set(sorted(range(len(rows)), key=rank)[:most])
-    rest = [numbers[place] for place in range(len(rows)) if place not in shown]
+    # those that are not known come last; of equal ones the first is shown
+    ranks = [math.inf if one is None else -abs(one) if size else -one for one in numbers]
+    shown = set(sorted(range(len(rows)), key=ranks.__getitem__)[:most])
+    rest = [number for place, number in enumerate(numbers) if place not in shown]
     return TopRows(
         [row for place, row in enumerate(rows) if place in shown],
         len(rest),
@@ -76,6 +72,8 @@ def top_rows(
 
 
 def _number(row: Any, key: str) -> float | None:
+    if type(row) is dict and type(found := row.get(key)) is float:  # of many rows nearly all
+        return found
     for name in key.split("."):
         row = row.get(name) if isinstance(row, Mapping) else None
     return row if isinstance(row, int | float) else None

@@ -10,6 +10,7 @@ from hushpoll_analysis import (
     protected_width,
     respondents_for_width,
 )
+from hushpoll_analysis.planning.expected_estimates import QUANTILES, binomial_quantiles
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared import Manifest
@@ -110,3 +111,14 @@ def test_each_mistake_names_its_field(call, field):
     with pytest.raises(InvalidParameter) as caught:
         call(survey())
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 100, 20_000, 3_000_000])
+@pytest.mark.parametrize("chance", [0.0, 1e-7, 0.003, 0.25, 0.5, 0.999, 1.0])
+def test_quantiles_of_a_binomial_law_are_those_of_scipy(n, chance):
+    from scipy.special import bdtr
+
+    levels = (np.arange(QUANTILES) + 0.5) / QUANTILES
+    found = binomial_quantiles(n, chance, levels)
+    assert (bdtr(found, n, chance) >= levels - 1e-9).all()
+    assert ((found == 0) | (bdtr(found - 1, n, chance) < levels + 1e-9)).all()

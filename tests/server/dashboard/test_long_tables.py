@@ -117,6 +117,52 @@ def test_field_finds_questions_by_their_words_where_there_are_many(site, visit):
     assert "No question has the words" in none
 
 
+def test_every_page_finds_questions_by_their_words_where_there_are_many(site, visit):
+    asked = [
+        {"name": f"q{place}", "role": "sensitive", "protocol": "GRR", "categories": ["a", "b"],
+         "question": f"Do you like {thing}?"}
+        for place, thing in enumerate((*DRINKS, "cocoa", "soup", "mead", "rye"))
+    ]  # fmt: skip
+    bought = {"name": "bought", "role": "target", "categories": ["no", "yes"], "positive": "yes"}
+    site.publish(attributes=[*asked, bought], epsilon="5", protected=None)
+    ada = visit("ada", work="editor")
+    start = "/surveys/work/versions/1"
+    pages = {
+        "estimates?": ("among",),
+        "cross-tables?": ("a", "b"),
+        "comparison?": ("of", "beside"),
+        "weighted?": ("of", "by", "second"),
+        "results/independence?": ("a", "b"),
+        "fairness?": ("groups",),
+    }
+    for address, fields in pages.items():
+        page = ada.get(f"{start}/{address}").text
+        for field in fields:
+            assert f'<input type="search" id="{field}" name="{field}"' in page, (address, field)
+        for words in ("Do you like milk?", "milk"):
+            given = "&".join(f"{field}={words}" for field in fields[:1])
+            answer = ada.get(f"{start}/{address}x=1&{given}")
+            assert answer.status_code == 302, (address, words)
+            assert answer.headers["Location"].endswith(f"?x=1&{fields[0]}=q2")
+    there = ada.get(f"{start}/comparison?of=q1&beside=Do+you+like+milk%3F").headers["Location"]
+    assert there.endswith("comparison?of=q1&beside=groups+of+q2")
+    chosen = ada.get(f"{start}/cross-tables?a=q2&b=q3").text
+    assert 'list="a-questions" value="Do you like milk?"' in chosen
+    # words of several questions, or of none, are refused
+    assert ada.get(f"{start}/cross-tables?a=like&b=q3").status_code == 422
+    assert ada.get(f"{start}/cross-tables?a=zebra&b=q3").status_code == 422
+
+
+def test_at_most_two_controls_stand_before_the_first_figure_of_every_page(filled, visit):
+    ada = visit("ada", work="editor")
+    start = "/surveys/work/versions/1"
+    for name in ("estimates", "cross-tables", "comparison", "weighted", "results/ordered-answers"):
+        page = ada.get(f"{start}/{name}").text
+        before = page.partition('<details class="more">')[0]
+        assert before != page, name
+        assert len(re.findall(r"<select|<input type=.(?:search|text)", before)) <= 2, name
+
+
 def test_question_is_shown_over_all_versions_that_ask_it_with_the_same_answers(site, visit):
     likes = {"name": "likes", "role": "plain", "categories": ["yes", "no"]}
     coin = {"name": "coin", "role": "sensitive", "protocol": "GRR", "categories": ["a", "b"]}

@@ -75,7 +75,7 @@ def test_shares_among_a_group_are_those_of_the_api(filled, visit, of, given, gro
 def test_group_of_all_questions_shows_the_first_other_one(filled, visit):
     visitor = visit("ada", work="analyst")
     text = visitor.get(address(among="gender")).text
-    assert '<option value="gender" selected>one group by: gender' in text
+    assert '<option value="gender" selected>gender' in text
     assert "among <bdi>gender " in text
     # An estimator without an interval is none for groups.
     text = visitor.get(address(among="gender", estimator="projected")).text

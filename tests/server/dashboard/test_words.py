@@ -39,6 +39,8 @@ PAGES = (
     "/surveys/few/versions/1/estimates",
     "/surveys/few/versions/1/cross-tables?a=gender&b=age",
 )
+NOTATION = re.compile(r"(?<![\w-])-\d\S*|\d%|\+/-|\+-\d|\d (?:per cent|percent)\b")
+"""What is written otherwise: −1 and not -1, 95 % and not 95%, ± and not +/-."""
 DETAILS = re.compile(r"<details\b(?:(?!<details\b).)*?</details>", re.DOTALL)
 
 
@@ -61,9 +63,14 @@ def test_main_pages_have_plain_words(site, visit):
         assert page.status_code == 200, path
         words = open_words(page.text)
         terms = [word for word in BANNED if word in words.casefold()]
-        # A minus sign is no hyphen.
-        found[path] = [*terms, *re.findall(r"(?<![\w-])-\d\S*", words)]
+        found[path] = [*terms, *NOTATION.findall(words)]
     assert {path: words for path, words in found.items() if words} == {}
+
+
+@pytest.mark.parametrize("words", ["of -3 points", "a 95% interval", "5 +/- 2", "95 percent"])
+def test_other_notation_is_found(words):
+    assert NOTATION.findall(words)
+    assert not NOTATION.findall("−3 points, 95 %, 5 ± 2 of 2026-11-28 and x-1")
 
 
 def test_words_that_are_folded_are_no_words_of_a_page():
@@ -83,4 +90,5 @@ def test_findings_of_public_results_have_plain_words(site):
     words = open_words(findings).casefold()
     assert "what the answers say" in words
     assert [word for word in BANNED if word in words] == []
+    assert NOTATION.findall(open_words(page)) == []
     assert "minimum batch" in open_words(methods).casefold()

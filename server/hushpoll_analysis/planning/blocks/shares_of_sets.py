@@ -13,15 +13,17 @@ import numpy.typing as npt
 
 from hushpoll_analysis.estimates.combination_sums import variance_coefficients
 from hushpoll_analysis.metrics.intervals import difference_limits
-from hushpoll_analysis.planning.expected_estimates import QUANTILES, smallest_found
+from hushpoll_analysis.planning.expected_estimates import (
+    normal_quantiles,
+    other_normal_quantiles,
+    smallest_found,
+)
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.score import score_limits
 
 POINTS = 9
 """Of an estimate, over which the width of its interval is averaged."""
-
-_GOLDEN = (5**0.5 - 1) / 2
 
 Array = npt.NDArray[np.float64]
 
@@ -75,12 +77,8 @@ def share_width(share: Share, confidence: float) -> float:
 
 def shares_power(first: Share, second: Share, confidence: float) -> float:
     """Return the chance that the interval of the difference of independent shares leaves out 0."""
-    # slow to import, and a server starts without it
-    from scipy.special import ndtri
-
-    place = np.arange(QUANTILES)
-    value, lower, upper = first.intervals(ndtri((place + 0.5) / QUANTILES), confidence)
-    other = second.intervals(ndtri((place * _GOLDEN + 0.5 / QUANTILES) % 1), confidence)
+    value, lower, upper = first.intervals(normal_quantiles(), confidence)
+    other = second.intervals(other_normal_quantiles(), confidence)
     low, high = difference_limits(
         value[:, None], (lower[:, None], upper[:, None]), other[0], (other[1], other[2])
     )

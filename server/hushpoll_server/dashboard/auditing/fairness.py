@@ -23,7 +23,7 @@ from hushpoll_server.dashboard.frame import (
     see,
 )
 from hushpoll_server.dashboard.select_alls import labels_of
-from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
+from hushpoll_server.dashboard.surveys import lead_by_words, may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.jobs.learners import learners as learners_of
@@ -192,6 +192,9 @@ def _form(row: VersionRow) -> dict[str, Any]:
         if attribute.name != target and len(attribute.categories) > 1
     }
     named = (*(() if own is None else ("",)), *attributes)
+    labels = labels_of(published)
+    by_groups = {name: labels[name] for name in attributes}
+    lead_by_words({"groups": by_groups})
     groups = choice("groups", named) if named else ""
     return {
         "form": {
@@ -203,6 +206,7 @@ def _form(row: VersionRow) -> dict[str, Any]:
             "protected": own,
             "attributes": attributes,
             "groups": groups,
+            "by_groups": by_groups,
             "references": attributes.get(groups, []),
             "privileged": own.privileged if own is not None and own.attribute == groups else (),
             "inputs": INPUTS,

@@ -43,6 +43,8 @@ class Field:
         Whether there is no default.
     form : str
         How a typed value is written, such as ``SCORE,SCORE``; empty of a number or a text.
+    asks : bool
+        Whether they are questions.
     number : {"", "decimal", "numeric"}
         Which keys a telephone shows: of any number, of a whole one.
     """
@@ -52,6 +54,7 @@ class Field:
     means: str
     value: str
     options: Options | None
+    asks: bool
     required: bool
     form: str
     number: str
@@ -118,6 +121,7 @@ def fields_of(
             means=_NAMED.sub(lambda found: f"“{labels.get(found[1], found[1])}”", one.means),
             value=texts.get(one.name, default),
             options=options,
+            asks=one.attribute and options is not None,
             required=one.required,
             form="" if one.spelling is None else one.spelling.metavar,
             number={float: "decimal", int: "numeric"}.get(one.kind, ""),

@@ -25,6 +25,7 @@ from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_server.dashboard.surveys import (
     NOTHING_YET,
     answered,
+    lead_by_words,
     may_export,
     of_survey,
     reached,
@@ -96,6 +97,8 @@ def result(name: str, version: int, query: str) -> Response:
     """Show the result of a query, or let the user choose its parameters."""
     row = reached(name, version, Role.READER)
     kind = _kind(query)
+    questions = labels_of(seen(row))
+    lead_by_words({one.name: questions for one in kind.parameters() if one.attribute})
     texts = texts_of(kind)
     to_choose = missing(kind, texts)
     found: Result | None = None

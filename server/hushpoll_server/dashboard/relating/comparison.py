@@ -28,7 +28,14 @@ from hushpoll_server.dashboard.frame import (
 )
 from hushpoll_server.dashboard.relating.subgroups import shares_in_groups
 from hushpoll_server.dashboard.select_alls import labels_of
-from hushpoll_server.dashboard.surveys import NOTHING_YET, answered, asked_of, of_survey, reached
+from hushpoll_server.dashboard.surveys import (
+    NOTHING_YET,
+    answered,
+    asked_of,
+    lead_by_words,
+    of_survey,
+    reached,
+)
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.captions import foot_of
@@ -148,6 +155,10 @@ def _chosen(row: VersionRow) -> tuple[dict[str, str], dict[str, Any]]:
         and any(one.name == of for one in parts.surveys.published(other).attributes)
     }
     groups = {f"{GROUPS}{name}": name for name in names if name != of}
+    questions = labels_of(published)
+    versions = {key: f"{other.title} (version {other.version})" for key, other in waves.items()}
+    besides = {key: questions[name] for key, name in groups.items()} | versions
+    lead_by_words({"beside": besides})
     # The form still carries what was chosen for the question before.
     same = request.args.get("beside") == f"{GROUPS}{of}"
     beside = "" if same else choice("beside", ["", *groups, *waves])
@@ -160,11 +171,11 @@ def _chosen(row: VersionRow) -> tuple[dict[str, str], dict[str, Any]]:
         chosen["reference"] = categories[0] if of_another else choice("reference", categories)
         rest = [one for one in categories if one != chosen["reference"]]
         chosen["group"] = rest[0] if of_another else choice("group", categories, rest[0])
-    questions = labels_of(published)
     return chosen, {
         "questions": questions,
         "groups": groups,
-        "waves": {key: f"{other.title} (version {other.version})" for key, other in waves.items()},
+        "waves": versions,
+        "besides": besides,
         "categories": categories,
     }
 
