@@ -210,7 +210,7 @@ def test_spent_tokens_are_deleted_when_no_report_can_come_any_more(invited):
     site.services.sealing.seal_ended()
     assert len(site.scalars("SELECT token FROM spent_tokens")) == 1  # the grace is not over
     assert send(site, published, token).status_code == 409
-    site.clock.advance(seconds=3601)
+    site.clock.advance(3601)
     site.services.sealing.seal_ended()
     assert site.scalars("SELECT token FROM spent_tokens") == []
     assert send(site, published, token, report).status_code == 200  # a retry is still known
