@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.config.settings import Settings
 from hushpoll_server.jobs.runner import Runner
 from hushpoll_server.services.surveys import mailing
 from hushpoll_server.services.surveys.mail_server import MailServer as Connection
@@ -62,8 +64,12 @@ def ask(site, path, body, name="work"):
     return site.run_job(path.rpartition("/")[2], body, name=name)
 
 
+def text_of(mail):
+    return mail.get_content().replace("\r\n", "\n")
+
+
 def code_of(mail):
-    return re.search(r"&invitation=([\w-]+)", mail.get_content())[1]
+    return re.search(r"&invitation=([\w-]+)", text_of(mail))[1]
 
 
 def redeem(site, published, mail):
@@ -90,10 +96,10 @@ def test_each_person_gets_a_link_of_their_own(invited):
     ada, bob = sorted(kept.mails, key=lambda one: "bob" in one["To"])
     assert ada["To"] == "Ada Lovelace <ada@example.org>"
     assert ada["From"] == "team@example.com"
-    assert ada.get_content().startswith("Hello Ada Lovelace,\n")
-    assert bob.get_content().startswith("Hello,\n")
+    assert text_of(ada).startswith("Hello Ada Lovelace,\n")
+    assert text_of(bob).startswith("Hello,\n")
     link = f"https://polls.example.com/team/s/work#sha256={published.digest}&invitation="
-    assert link in ada.get_content()
+    assert link in text_of(ada)
     assert code_of(ada) != code_of(bob)
     redeem(site, published, ada)
     overview = site.get("/api/v1/surveys/work/versions/1/overview").json
@@ -149,7 +155,7 @@ def test_addresses_are_deleted_on_close_and_when_the_closing_day_is_over(invited
     assert site.scalars("SELECT count(*) FROM invitations") == [2]
     site.publish(submission="invited", name="ends", closes="2026-03-02T00:00:00Z")
     ask(site, INVITE, people("ada"), name="ends")
-    assert "2026-03-02" in kept.mails[-1].get_content()
+    assert "2026-03-02" in text_of(kept.mails[-1])
     site.clock.advance(86_400)
     site.services.sealing.sweep(site.services.surveys.now())
     assert site.scalars("SELECT count(*) FROM addressees") == [0]
@@ -285,8 +291,8 @@ def test_text_is_in_the_language_of_the_survey_and_a_name_is_no_template(invited
     assert mail["To"] == "Eve {link} Ömer <eve@example.org>"
     assert mail["From"] == "Gruppe Ö <team@example.com>"
     assert mail["Subject"] == "Einladung: Work and health"
-    assert mail.get_content().startswith("Guten Tag Eve {link} Ömer,\n")
-    assert mail.get_content().endswith("Die Umfrage führt Gruppe Ö durch.\n")
+    assert text_of(mail).startswith("Guten Tag Eve {link} Ömer,\n")
+    assert text_of(mail).endswith("Die Umfrage führt Gruppe Ö durch.\n")
     site.publish(submission="invited", name="lavoro", language="it")
     refused = site.post(INVITE.replace("work", "lavoro"), json=people("ada"))
     assert refused.json["field"] == "texts"
@@ -298,7 +304,7 @@ def test_own_text_is_sent(invited):
     ask(site, INVITE, people("ada", texts={"en": text}))
     (mail,) = kept.mails
     assert mail["Subject"] == "Hey Ada Lovelace: Work and health"
-    assert mail.get_content().startswith("Hello Ada Lovelace,\n\nÜber hier: https://")
+    assert text_of(mail).startswith("Hello Ada Lovelace,\n\nÜber hier: https://")
 
 
 def test_another_key_is_refused_with_both_ids(invited, monkeypatch):
@@ -327,3 +333,18 @@ def test_mail_server_without_tls_gets_nothing(make_site, post):
     job = site.get(f"/api/v1/jobs/{answer.json['id']}").json
     assert "smtp_security" in job["error"]["detail"]
     assert not post.kept.mails
+
+
+@pytest.mark.sqlite
+def test_settings_keep_mail_off_the_network_in_clear():
+    base = {"SMTP_HOST": "mail.example.org", "SMTP_SECURITY": "none"}
+    with pytest.raises(InvalidParameter, match="in clear") as refused:
+        Settings.from_mapping(base)
+    assert refused.value.field == "SMTP_SECURITY"
+    assert Settings.from_mapping({**base, "SMTP_UNENCRYPTED": True})
+    for host in ("127.0.0.1", "::1", "localhost"):
+        assert Settings.from_mapping({**base, "SMTP_HOST": host})
+    with pytest.raises(InvalidParameter, match="MAIL_SENDER"):
+        Settings.from_mapping({"MAIL_SENDER": "a@b.org\nBcc: c@d.org"})
+    with pytest.raises(InvalidParameter, match="SMTP_PASSWORD is not"):
+        Settings.from_mapping({"SMTP_USER": "hushpoll"})
