@@ -179,9 +179,12 @@ class JobCalls(Calls):
         content = bytearray()
         self.job_result(job_id, content.extend)
         try:
-            return known(MailsSent, object_of(json.loads(content)))
+            document: object = json.loads(content)
         except (ValueError, RecursionError):
             raise unexpected("numbers of mails") from None
+        if not isinstance(document, dict):
+            raise unexpected("numbers of mails")
+        return known(MailsSent, document)
 
     def job(self, job_id: str) -> JobDocument:
         """Look at a job; needs scope ``read``."""
