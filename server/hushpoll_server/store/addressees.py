@@ -69,6 +69,8 @@ class AddresseeStore:
         set of bytes
             The hashes of addresses that are invited already; if there is any, nobody was added.
         """
+        # In the order of the hashes, which is not that of the table of people.
+        rows = sorted(rows)
         invited = [{"hash": row.invitation, "version_id": version_id} for row in rows]
         people = [
             {
@@ -89,13 +91,8 @@ class AddresseeStore:
                 )
                 known.update(map(bytes, connection.execute(statement).scalars()))
             if not known:
-                # In the order of the hashes, which is not that of the table of people.
-                connection.execute(
-                    insert(invitations), sorted(invited, key=lambda one: one["hash"])
-                )
-                connection.execute(
-                    insert(addressees), sorted(people, key=lambda one: one["invitation"])
-                )
+                connection.execute(insert(invitations), invited)
+                connection.execute(insert(addressees), people)
         return known
 
     def take_back(self, batch: str) -> None:
@@ -147,8 +144,10 @@ class AddresseeStore:
         )
         with self._database.reading() as connection:
             return [
-                AddresseeRow(bytes(code), bytes(address), key_id, bytes(sealed))
-                for code, address, key_id, sealed in connection.execute(statement)
+                AddresseeRow(
+                    bytes(row.invitation), bytes(row.address), row.key_id, bytes(row.sealed)
+                )
+                for row in connection.execute(statement)
             ]
 
     def waiting(self, batch: str) -> list[bytes]:
@@ -180,8 +179,10 @@ class AddresseeStore:
             row = connection.execute(statement).one_or_none()
         if row is None:
             return None
-        code, address, key_id, sealed, reminders = row
-        return Due(AddresseeRow(bytes(code), bytes(address), key_id, bytes(sealed)), reminders)
+        addressee = AddresseeRow(
+            bytes(row.invitation), bytes(row.address), row.key_id, bytes(row.sealed)
+        )
+        return Due(addressee, row.reminders)
 
     def settle(self, invitation: bytes, batch: str, mail: Mail) -> None:
         """Write, durably, what became of a mail of a batch."""
