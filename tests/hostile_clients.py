@@ -17,6 +17,8 @@ import zstandard
 
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire import voprf
+from hushpoll_shared.wire.invitations import encode_redemption
 from sample_survey import REPORTS
 
 MIB = 2**20
@@ -40,6 +42,9 @@ class Target:
     spent: str
     stolen: str  # a respondent's token of yet another survey
     stored: wire.Report  # in the open survey
+    invited: Published
+    invitation: str  # to the invited survey, not redeemed
+    redeemed: str  # another one, which is
     make: Callable[..., wire.Report]
 
     def body(self, published: Published | None = None, **changes: Any) -> dict[str, Any]:
@@ -81,6 +86,13 @@ def http_request(
 def post(document: Any, *headers: str, path: str = REPORTS) -> bytes:
     body = document if isinstance(document, bytes) else json.dumps(document).encode()
     return http_request("POST", path, body, f"Content-Type: {JSON}", *headers)
+
+
+def redeem(published: Published, *headers: str, **changes: str) -> bytes:
+    """The request of a redemption with a new element; `changes` replace what is in its body."""
+    body = encode_redemption(published.digest, voprf.Blind(b"hostile")[1])
+    path = f"/api/v1/surveys/{published.name}/redemptions"
+    return post({**body, **changes}, *headers, path=path)
 
 
 def raw(*lines: str, body: bytes = b"") -> bytes:
@@ -154,6 +166,18 @@ CLIENTS: list[Row] = [
     ("stolen token", lambda t: post(t.body(t.token_survey), bearer(t.stolen), path="/api/v1/surveys/tokens/reports"), 401, "unauthorized", "Authorization", "unauthorized"),
     ("analyst's token for a respondent's", lambda t: post(t.body(t.token_survey), bearer(t.admin), path="/api/v1/surveys/tokens/reports"), 401, "unauthorized", "Authorization", "unauthorized"),
     ("batch to a token survey", lambda t: http_request("POST", "/api/v1/surveys/tokens/reports", wire.pack_reports(t.token_survey.digest, [t.make(t.token_survey)]), f"Content-Type: {BATCH}", bearer(t.admin)), 415, "unsupported-media-type", "Content-Type", None),
+    # redemptions
+    ("redemption without an invitation", lambda t: redeem(t.invited), 401, "unauthorized", "Authorization", None),
+    ("redemption by a guess", lambda t: redeem(t.invited, bearer("A" * 43)), 401, "unauthorized", "Authorization", None),
+    ("redemption by an analyst", lambda t: redeem(t.invited, bearer(t.admin)), 401, "unauthorized", "Authorization", None),
+    ("redemption by a thief of a redeemed invitation", lambda t: redeem(t.invited, bearer(t.redeemed)), 409, "invitation-redeemed", "Authorization", None),
+    ("redemption of no element", lambda t: redeem(t.invited, bearer(t.invitation), blinded="A" * 43), 422, "invalid-request", "blinded", None),
+    ("redemption of half an element", lambda t: redeem(t.invited, bearer(t.invitation), blinded="AAAA"), 422, "invalid-request", "blinded", None),
+    ("redemption with a member more", lambda t: redeem(t.invited, bearer(t.invitation), proof="A"), 422, "invalid-request", None, None),
+    ("redemption by another digest", lambda t: redeem(t.invited, bearer(t.invitation), digest="0" * 64), 404, "unknown-digest", "digest", None),
+    ("redemption for an open survey", lambda t: redeem(t.published, bearer(t.invitation)), 422, "invalid-request", "submission", None),
+    ("report with a forged token", lambda t: post(t.body(t.invited), bearer("A" * 128), path="/api/v1/surveys/invited/reports"), 401, "unauthorized", "Authorization", "unauthorized"),
+    ("report with an invitation for a token", lambda t: post(t.body(t.invited), bearer(t.invitation), path="/api/v1/surveys/invited/reports"), 401, "unauthorized", "Authorization", "unauthorized"),
     ("expired token", lambda t: t.send_batch(t.batch(), token=t.expired), 401, "unauthorized", "Authorization", None),
     ("revoked token", lambda t: t.send_batch(t.batch(), token=t.revoked), 401, "unauthorized", "Authorization", None),
     ("token without the scope", lambda t: t.send_batch(t.batch(), token=t.reader), 403, "forbidden", "Authorization", None),

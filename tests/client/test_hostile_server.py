@@ -42,6 +42,7 @@ COMMANDS = {
     "survey tokens": (NAME,),
     "survey invite": (NAME, "--count", "2"),
     "survey invitations": (NAME,),
+    "survey remind": (NAME,),
     "token issue": ("--scope", "read"),
     "token list": (),
     "token rotate": ("ab",),

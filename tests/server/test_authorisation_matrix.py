@@ -92,6 +92,8 @@ ROUTES = [
             ("POST", "/surveys/work/versions/1/origins", "replace_origins"),
             ("POST", "/surveys/work/versions/1/tokens", "issue_respondent_tokens"),
             ("POST", "/surveys/work/versions/1/invitations", "issue_invitations"),
+            ("POST", "/surveys/work/versions/1/invitations/mail", "invite_people"),
+            ("POST", "/surveys/work/versions/1/invitations/reminders", "remind_people"),
             ("POST", "/surveys/work/versions/1/delete-records", "delete_records"),
             ("GET", "/surveys/work/versions/1/days.csv", "days_file"),
             ("GET", "/surveys/work/versions/1/estimates", "estimates"),
@@ -224,6 +226,12 @@ ROUTES = [
     Route("survey_reports.report", "GET", f"{VERSION}/report", "read", 200),
     Route("analysis.records", "GET", f"{VERSION}/records", "read", 200),
     Route("analysis.counts", "GET", f"{VERSION}/counts", "read", 200),
+    # what is sent, and to whom: tests/server/test_mailing.py
+    Route(
+        "jobs.invite", "POST", f"{VERSION}/jobs/invite", "publish", 422,
+        {"json": {"people": [{"address": "a@example.org"}]}},
+    ),
+    Route("jobs.remind", "POST", f"{VERSION}/jobs/remind", "publish", 422, {"json": {}}),
     Route("jobs.regress", "POST", f"{VERSION}/jobs/regress", "read", 422, {"json": {"x": 1}}),
     Route("jobs.weight", "POST", f"{VERSION}/jobs/weight", "read", 422, {"json": {"x": 1}}),
     Route(

@@ -26,6 +26,8 @@ import sample_survey
 from hostile_clients import CLIENTS, REPORTS, Target, bearer, http_request, post, raw
 from hushpoll_server.store.database import parse_url
 from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire import voprf
+from hushpoll_shared.wire.invitations import encode_redemption
 from sample_survey import SURVEYS, bytes_of, make_draft, make_report
 from served import JSON, Process
 from waiting import LONGEST_SECONDS, wait_until
@@ -86,7 +88,8 @@ def server(request, tmp_path_factory) -> Iterator[Watched]:
         url = f"sqlite:///{folder}/hushpoll.sqlite"
     else:
         url = request.getfixturevalue("postgres").create("hushpoll_hostile")
-    with Process(folder, "--log-level", "debug", database_url=url) as running:
+    options = ("--log-level", "debug", "--invitation-seed", "5e" * 32)
+    with Process(folder, *options, database_url=url) as running:
         database = sa.create_engine(parse_url(url), poolclass=sa.NullPool)
         yield Watched(running, database)
 
@@ -111,6 +114,14 @@ def target(server) -> Target:
     def token(*scopes, **more):
         return running.post("/api/v1/tokens", {"scopes": scopes, **more})
 
+    invited = running.publish(make_draft(name="invited", submission="invited"))
+    path = "/api/v1/surveys/invited/versions/1/invitations"
+    invitation, redeemed = running.post(path, {"count": 2})["invitations"]
+    blinded = voprf.Blind(b"honest")[1]
+    body = json.dumps(encode_redemption(invited.digest, blinded)).encode()
+    headers = {**JSON, **sample_survey.bearer(redeemed)}
+    assert running.request("/api/v1/surveys/invited/redemptions", body, **headers)[0] == 200
+
     revoked, expired = token("submit"), token("submit", expires_in=1)
     requests.delete(
         f"{running.url}/api/v1/tokens/{revoked['id']}",
@@ -131,6 +142,9 @@ def target(server) -> Target:
         spent=spent,
         stolen=running.post("/api/v1/surveys/thieves/tokens", {"count": 1})["tokens"][0],
         stored=stored,
+        invited=invited,
+        invitation=invitation,
+        redeemed=redeemed,
         make=make_report,
     )
 
@@ -186,6 +200,9 @@ ASKS_THE_DATABASE = {
     "spent token",
     "stolen token",
     "analyst's token for a respondent's",
+    "redemption by a guess",
+    "redemption by a thief of a redeemed invitation",
+    "report with a forged token",
     "expired token",
     "revoked token",
     "token without the scope",

@@ -201,6 +201,22 @@ def test_closed_survey_redeems_nothing(invited):
     assert site.post(path, json={"count": 1}).status_code == 410
 
 
+def test_spent_tokens_are_deleted_when_no_report_can_come_any_more(invited):
+    site, published = invited
+    token = token_of(site, published, issue(site, published)[0])
+    report = make_report(published)
+    assert send(site, published, token, report).status_code == 201
+    site.post("/api/v1/surveys/work/versions/1/close", json={"grace_seconds": 3600})
+    site.services.sealing.seal_ended()
+    assert len(site.scalars("SELECT token FROM spent_tokens")) == 1  # the grace is not over
+    assert send(site, published, token).status_code == 409
+    site.clock.advance(3601)
+    site.services.sealing.seal_ended()
+    assert site.scalars("SELECT token FROM spent_tokens") == []
+    assert send(site, published, token, report).status_code == 200  # a retry is still known
+    assert send(site, published, token).status_code == 410
+
+
 def test_overview_has_both_counts(invited):
     site, published = invited
     codes = issue(site, published, 5)

@@ -28,17 +28,24 @@ import psutil
 from hushpoll_server.services.people.users import Users
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.users import UserStore
+from hushpoll_shared.spelling.base64url import b64encode
 from hushpoll_shared.spelling.clock import SystemClock
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.terms import INVITED
 from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.invitations import encode_redemption
 from hushpoll_shared.wire.records_file import read_records
 from hushpoll_shared.wire.withdrawals import encode_withdrawal_json, id_of
 from sample_survey import SURVEYS, bearer, encoded
 from served import JSON, Process
+from soak.redemption import Redemption
 from soak.state import DELETED, NEVER, STORED, UNSURE, Sent, Survey, check, find
 from waiting import wait_until
 
-OPTIONS: Final = (*("--workers", "2", "--seal-idle-seconds", "0.5", "--log-level", "error"),)
+OPTIONS: Final = (
+    *("--workers", "2", "--seal-idle-seconds", "0.5", "--log-level", "error"),
+    *("--invitation-seed", "5e" * 32),
+)
 CLOCK: Final = str(Path(__file__).with_name("clock"))
 DAY: Final = 86_400
 MOST_OPEN: Final = 4
@@ -129,7 +136,7 @@ class Soak:
             return
         release = rng.choice(["daily", "weekly", "end", "immediate"])
         minimum = rng.randint(3, 9)
-        by_token = rng.random() < 0.25
+        submission = rng.choice(["open", "open", "token", "invited"])
         draft = {
             "name": f"survey-{len(self.surveys)}",
             "version": 1,
@@ -139,11 +146,11 @@ class Soak:
             "minimum_batch": minimum,
             "release": release,
             "attributes": ATTRIBUTES,
-            "submission": "token" if by_token else "open",
+            "submission": submission,
         }
         document = self.server.post(f"{SURVEYS}?allow_weak=true", draft)
         survey = Survey(Published.from_json(document["manifest"]), release, minimum)
-        if by_token:
+        if submission == "token":
             tokens = self.server.post(f"{SURVEYS}/{survey.name}/tokens", {"count": 100})
             survey.tokens = tokens["tokens"]
         self.surveys.append(survey)
@@ -153,7 +160,7 @@ class Soak:
         if survey is None:
             return
         made = [self._make(survey, rng) for _ in range(rng.randint(1, 12))]
-        if rng.random() < 0.3 and not survey.tokens:
+        if rng.random() < 0.3 and survey.published.submission == "open":
             body = wire.pack_reports(survey.published.digest, [one.report for one in made])
             status, answer = self.server.request(
                 self._path(survey, "reports"),
@@ -228,7 +235,36 @@ class Soak:
                 survey.tokens.append(one.token)
             survey.sent.append(one)
 
-    # Here the steps of invitations belong: redeem one, ask again after a lost answer, spend it.
+    def redeem(self, rng: random.Random) -> None:
+        """Redeem invitations, once by two devices at once; ask again, steal one, spend a token."""
+        invited = [one for one in self._open() if one.published.submission == INVITED]
+        if not invited:
+            return
+        survey = rng.choice(invited)
+        for invitation in self._invite(survey, rng.randint(1, 4)):
+            own, other = Redemption.drawn(invitation, rng), Redemption.drawn(invitation, rng)
+            if rng.random() < 0.5:
+                with ThreadPoolExecutor(2) as threads:
+                    said = list(threads.map(lambda one: self._ask(survey, one), (own, other)))
+                assert sorted(status for status, _ in said) == [200, 409], said
+                if said[1][0] == 200:
+                    own, other = other, own
+            elif rng.random() < 0.5:
+                self._lose(survey, own)
+            # The answer may have been lost: the same element is evaluated again, and no other.
+            survey.tokens.append(self._redeemed(survey, own))
+            assert self._redeemed(survey, own) == survey.tokens[-1], "another evaluation"
+            status, answer = self._ask(survey, other)
+            assert (status, json.loads(answer)["code"]) == (409, "invitation-redeemed")
+        stranger = Redemption.drawn(b64encode(rng.randbytes(32)), rng)
+        assert self._ask(survey, stranger)[0] == 401
+        one, two = self._make(survey, rng), self._make(survey, rng, token=False)
+        two.token = one.token
+        with ThreadPoolExecutor(2) as threads:
+            codes = list(threads.map(lambda sent: self._send(survey, sent)[0], (one, two)))
+        assert sorted(codes) == [201, 409], codes
+        survey.sent.append(one if codes[0] == 201 else two)
+        self._check_forgeries(survey, one, rng)
 
     def hostile(self, rng: random.Random) -> None:
         """Requests of no device; each is refused, and nothing changes."""
@@ -332,6 +368,7 @@ class Soak:
         survey = self._choose(rng)
         made = [] if survey is None else [self._make(survey, rng) for _ in range(12)]
         back = [one for _, one in self._some(rng, 2, of=survey)] if survey else []
+        redemptions = self._drawn(survey, rng, 4) if survey else []
         after = rng.randint(0, 10)
         answered = threading.Semaphore(0)
         acknowledged: set[int] = set()
@@ -356,8 +393,18 @@ class Soak:
                         if json.loads(answer)["status"] == "deleted":
                             one.state = DELETED
 
+        evaluated: dict[int, bytes] = {}
+
+        def ask_all() -> None:
+            for place, one in enumerate(redemptions):
+                with suppress(OSError, http.client.HTTPException):
+                    assert survey is not None
+                    status, answer = self._ask(survey, one)
+                    if status == 200:
+                        evaluated[place] = answer
+
         threads = [threading.Thread(target=submit, args=(made[at::3],)) for at in range(3)]
-        threads.append(threading.Thread(target=take_back))
+        threads += [threading.Thread(target=take_back), threading.Thread(target=ask_all)]
         for thread in threads:
             thread.start()
         for _ in range(min(after, len(made))):
@@ -376,6 +423,14 @@ class Soak:
         for one in back:
             if one not in asked:
                 self._withdraw(survey, one, asked_before=True)
+        for place, redemption in enumerate(redemptions):
+            if place in evaluated:
+                other = Redemption.drawn(redemption.invitation, rng)
+                assert self._ask(survey, other)[0] == 409, "a redemption is lost"
+            survey.tokens.append(self._redeemed(survey, redemption))
+            if place in evaluated:
+                token = redemption.token(evaluated[place], survey.published)
+                assert token == survey.tokens[-1], "another evaluation"
 
     # What steps are made of
 
@@ -424,7 +479,60 @@ class Soak:
                 path = f"{SURVEYS}/{survey.name}/tokens"
                 survey.tokens = self.server.post(path, {"count": 100})["tokens"]
             spent = survey.tokens.pop()
+        elif survey.published.submission == INVITED and token:
+            if not survey.tokens:
+                drawn = self._drawn(survey, rng, 6)
+                survey.tokens = [self._redeemed(survey, one) for one in drawn]
+            spent = survey.tokens.pop()
         return Sent(report, secret, commune, spent)
+
+    def _invite(self, survey: Survey, count: int) -> list[str]:
+        path = f"{SURVEYS}/{survey.name}/versions/1/invitations"
+        codes: list[str] = self.server.post(path, {"count": count})["invitations"]
+        survey.invited += count
+        return codes
+
+    def _drawn(self, survey: Survey, rng: random.Random, count: int) -> list[Redemption]:
+        """New invitations of an invited survey, with what devices drew for them."""
+        if survey.published.submission != INVITED:
+            return []
+        return [Redemption.drawn(code, rng) for code in self._invite(survey, count)]
+
+    def _ask(self, survey: Survey, one: Redemption) -> tuple[int, bytes]:
+        body = json.dumps(encode_redemption(survey.published.digest, one.blinded)).encode()
+        headers = {**JSON, **bearer(one.invitation)}
+        status, answer = self.server.request(self._path(survey, "redemptions"), body, **headers)
+        if status == 200:
+            survey.redeemed.add(one.invitation)
+        return status, answer
+
+    def _redeemed(self, survey: Survey, one: Redemption) -> str:
+        """The token of a redemption, whose proof must hold."""
+        status, answer = self._ask(survey, one)
+        assert status == 200, (status, answer)
+        return one.token(answer, survey.published)
+
+    def _lose(self, survey: Survey, one: Redemption) -> None:
+        """Redeem, and go before the answer comes."""
+        body = json.dumps(encode_redemption(survey.published.digest, one.blinded))
+        head = (
+            f"POST {self._path(survey, 'redemptions')} HTTP/1.1\r\nHost: x\r\n"
+            f"Content-Type: application/json\r\nAuthorization: Bearer {one.invitation}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        with self.server.connect() as connection:
+            connection.sendall((head + body).encode())
+
+    def _check_forgeries(self, survey: Survey, good: Sent, rng: random.Random) -> None:
+        """No token of another input, of another version, or of none is worth a report."""
+        assert good.token is not None
+        forged = [b64encode(rng.randbytes(96)), good.token[:-4] + "AAAA", None]
+        forged += [token for one in self.surveys if one is not survey for token in one.tokens[:1]]
+        for token in forged:
+            one = self._make(survey, rng, token=False)
+            one.token = token
+            status, answer = self._send(survey, one)
+            assert status == 401, (status, answer)
 
     @staticmethod
     def _path(survey: Survey, what: str) -> str:
@@ -503,6 +611,10 @@ class Soak:
         assert account["received"] == account["accepted"] + account["withdrawn"] + refused
         found = find(self._database, survey)
         assert account["reconciles"] is not False, account
+        if survey.published.submission == INVITED:
+            overview = self.server.get(f"{SURVEYS}/{survey.name}/versions/1/overview")
+            counted = overview["invited"], overview["redeemed"]
+            assert counted == (survey.invited, len(survey.redeemed)), (counted, survey.invited)
         if survey.release != "immediate":
             assert account["accepted"] in (survey.released, found.released), account
         # A seal may fall between the two looks, and moves no sum.
@@ -576,6 +688,7 @@ STEPS: Final[dict[str, tuple[Step, int]]] = {
     "withdraw": (Soak.withdraw, 16),
     "withdraw first": (Soak.withdraw_first, 3),
     "race": (Soak.race, 6),
+    "redeem": (Soak.redeem, 6),
     "hostile": (Soak.hostile, 6),
     "close": (Soak.end, 2),
     "delete": (Soak.delete, 2),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,9 @@ from sqlalchemy import text
 from chunks import unpack
 from hushpoll_server.store.database import Database
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.terms import INVITED
 from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.invitations import Token
 
 STORED, DELETED, UNSURE, NEVER = "stored", "deleted", "unsure", "never"
 
@@ -40,6 +43,8 @@ class Survey:
     release: str
     minimum: int
     tokens: list[str] = field(default_factory=list)
+    invited: int = 0
+    redeemed: set[str] = field(default_factory=set)
     sent: list[Sent] = field(default_factory=list)
     closed: bool = False
     deleted: bool = False
@@ -68,6 +73,7 @@ class Found:
     withdrawn: int
     ended: bool
     gone: bool
+    spent: set[bytes]
 
 
 def find(database: Database, survey: Survey) -> Found:
@@ -107,6 +113,7 @@ def find(database: Database, survey: Survey) -> Found:
             withdrawn=int(column(counted)[0] or 0),
             ended=bool(ended),
             gone=any(at is not None for at in deleted),
+            spent=set(map(bytes, column(f"SELECT token FROM spent_tokens WHERE {of}"))),
         )
 
 
@@ -129,6 +136,12 @@ def check(survey: Survey, found: Found) -> None:
     assert len(found.waiting) + found.sealed == live, (
         f"{where}{len(found.waiting)} wait and {found.sealed} are sealed of {live}"
     )
+    if survey.published.submission == INVITED:
+        spent = {spent_of(one) for one in survey.of(STORED, UNSURE, DELETED)}
+        assert len(spent) == len(survey.of(STORED, UNSURE, DELETED)), where + "a token counts twice"
+        # They are deleted once the version takes no report any more.
+        kept = set[bytes]() if found.ended else spent
+        assert found.spent == kept, f"{where}{len(found.spent ^ kept)} spent tokens differ"
     if not found.gone:
         assert len(found.rows) == found.sealed, where + "records and counts differ"
         held = Counter([*found.waiting.values(), *found.rows])
@@ -136,6 +149,13 @@ def check(survey: Survey, found: Found) -> None:
         most = least + Counter(one.report.record for one in unsure)
         assert least <= held <= most, where + "the records are not those that were sent"
     _check_steps(survey, found, where)
+
+
+def spent_of(one: Sent) -> bytes:
+    """What the database keeps of the token that a report has spent."""
+    token = Token.from_text(one.token)
+    assert token is not None
+    return hashlib.sha256(token.input).digest()
 
 
 def _check_steps(survey: Survey, found: Found, where: str) -> None:

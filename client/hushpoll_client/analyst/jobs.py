@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -9,10 +10,11 @@ from typing import Final, TypeAlias
 
 from hushpoll_client.analyst.calls import Calls, known, object_of, unexpected, version_path
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
+from hushpoll_shared.reading.people import Person
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject, JsonValue
 from hushpoll_shared.spelling.text import printable, show
 from hushpoll_shared.wire.audit_documents import AuditDocument
-from hushpoll_shared.wire.documents import JobDocument
+from hushpoll_shared.wire.documents import JobDocument, MailsSent
 
 PAUSE_SECONDS: Final = 0.5
 TIMEOUT_SECONDS: Final = 600.0
@@ -112,6 +114,10 @@ def how_far(job: JobDocument) -> str:
     return words if total is None else f"{words}, {done:,} of {total:,} {unit}"
 
 
+def _with(texts: Mapping[str, JsonObject] | None) -> JsonMembers:
+    return {} if texts is None else {"texts": dict(texts)}
+
+
 class JobCalls(Calls):
     """Starts jobs, looks at them and fetches their results."""
 
@@ -136,6 +142,49 @@ class JobCalls(Calls):
         """
         path = (*version_path(name, version), "jobs", kind)
         return known(JobDocument, self._post(parameters or {}, *path, retry=False))
+
+    def invite_people(
+        self,
+        name: str,
+        version: int,
+        people: Sequence[Person],
+        texts: Mapping[str, JsonObject] | None = None,
+    ) -> JobDocument:
+        """Ask for a job that invites people by mail; needs scope ``publish``. Not retried.
+
+        Parameters
+        ----------
+        name, version
+            A version with submission ``invited``.
+        people : sequence of Person
+            As ``hushpoll_shared.reading.people.read_people`` reads them.
+        texts : mapping or None
+            By language ``subject`` and ``body`` with ``{link}``; None sends the server's own.
+        """
+        people_documents: list[JsonValue] = [dict(person.to_dict()) for person in people]
+        body: JsonMembers = {"people": people_documents}
+        return self.start_job("invite", name, version, {**body, **_with(texts)})
+
+    def remind_people(
+        self, name: str, version: int, texts: Mapping[str, JsonObject] | None = None
+    ) -> JobDocument:
+        """Ask for a job that reminds by mail those whose invitation is not redeemed.
+
+        Nobody knows who of them has answered. As ``invite_people``.
+        """
+        return self.start_job("remind", name, version, _with(texts))
+
+    def mails_sent(self, job_id: str) -> MailsSent:
+        """Return what became of the mails of a job that is done; needs scope ``read``."""
+        content = bytearray()
+        self.job_result(job_id, content.extend)
+        try:
+            document: object = json.loads(content)
+        except (ValueError, RecursionError):
+            raise unexpected("numbers of mails") from None
+        if not isinstance(document, dict):
+            raise unexpected("numbers of mails")
+        return known(MailsSent, document)
 
     def job(self, job_id: str) -> JobDocument:
         """Look at a job; needs scope ``read``."""

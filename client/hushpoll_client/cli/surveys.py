@@ -10,19 +10,22 @@ from typing import Any, Final
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.analyst.jobs import wait_for
 from hushpoll_client.cli.options import (
     analyst,
     analyst_command,
     authorized,
+    looking,
     needed,
     optional_url_option,
+    timeout_option,
     token_option,
     url_option,
     version_of,
     version_option,
 )
 from hushpoll_client.device.preview import build_preview
-from hushpoll_protocols.errors import HushpollError
+from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import (
@@ -31,13 +34,24 @@ from hushpoll_shared.cli.terminal import (
     json_option,
     progress,
     reports_errors,
+    waiting,
 )
+from hushpoll_shared.reading.documents import read_document
+from hushpoll_shared.reading.people import read_people
 from hushpoll_shared.samples import sample_manifest
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.consequences import label_text
 from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.survey.protection import Level, weak_protection
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.documents import JobDocument, MailsSent
 
+_texts_option: Final = click.option(
+    "--texts",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Your own texts, in YAML or JSON: by language a subject and a body with {link}.",
+)
 _MOST_TOKENS: Final = 10_000
 """Most respondent tokens that are asked for at a time."""
 
@@ -248,9 +262,17 @@ def issue_tokens(
 @click.option(
     "--count",
     type=click.IntRange(1, 1_000_000),
-    required=True,
-    help="How many, one for each respondent.",
+    help="How many, one for each respondent, as links that you hand out.",
 )
+@click.option(
+    "--from",
+    "people_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="PEOPLE.csv",
+    help="Invite the people of a table by mail: columns address and, if you like, name, language.",
+)
+@_texts_option
+@timeout_option("Seconds to wait until all mails are sent; 0 does not wait.")
 @click.option(
     "--codes",
     is_flag=True,
@@ -262,18 +284,37 @@ def invite(
     client: AnalystClient,
     name: str,
     version: int | None,
-    count: int,
+    count: int | None,
+    people_file: Path | None,
+    texts: Path | None,
+    timeout: float,
     codes: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Issue invitations to the survey NAME, a link for each respondent a line.
+    """Issue invitations to the survey NAME: a link for each respondent a line, or by mail.
 
     Each is redeemed once, for a token that the server cannot link to it, and so worth one report.
     The version must have submission: invited. Links are shown this once: the server keeps hashes.
-    The token of the command needs the scope publish.
+    With --from the server sends each person a link. The whole table is checked first. The server
+    keeps the addresses encrypted, and deletes them once the survey is closed. The token of the
+    command needs the scope publish, and read to wait for the mails.
     """
+    if (count is None) == (people_file is None):
+        raise click.UsageError(
+            "Give one of '--count' (links that you hand out) and '--from' (mails)."
+        )
     published = client.show(name, version)
+    if people_file is not None:
+        if codes or out is not None:
+            raise click.UsageError("'--codes' and '--out' are of links, and '--from' sends mails.")
+        people = read_people(people_file, published.languages, most=_MOST_TOKENS)
+        document = client.invite_people(name, published.version, people, _read_texts(texts))
+        _tell_mails(client, f"invitations to {name}", document, timeout, as_json)
+        return
+    if texts is not None:
+        raise click.UsageError("'--texts' are of mails; give '--from'.")
+    assert count is not None  # noqa: S101  # one of the two was given
     issued: list[str] = []
     with nullcontext() if out is None else replacing(out) as file:
         cut_short = _issue(
@@ -294,6 +335,29 @@ def invite(
     )
     if cut_short is not None:
         raise cut_short
+
+
+@survey.command()
+@click.argument("name")
+@version_option
+@_texts_option
+@timeout_option("Seconds to wait until all mails are sent; 0 does not wait.")
+@analyst_command
+def remind(
+    client: AnalystClient,
+    name: str,
+    version: int | None,
+    texts: Path | None,
+    timeout: float,
+    as_json: bool,
+) -> None:
+    """Remind by mail those whose invitation to the survey NAME is not redeemed.
+
+    Nobody who has redeemed gets a mail. A redeemed invitation is no report yet, and who has
+    answered is not known. People to whom the invitation was never sent get it now.
+    """
+    document = client.remind_people(name, version_of(client, name, version), _read_texts(texts))
+    _tell_mails(client, f"reminders of {name}", document, timeout, as_json)
 
 
 @survey.command()
@@ -321,6 +385,49 @@ def tokens(client: AnalystClient, name: str, version: int | None, as_json: bool)
     """
     counts = client.token_counts(name, version_of(client, name, version))
     emit_answer({"survey": name, **counts}, _counted, as_json=as_json)
+
+
+def _read_texts(path: Path | None) -> dict[str, JsonObject] | None:
+    """Read the texts of mails: by language an object of subject and body."""
+    if path is None:
+        return None
+    document = read_document(path, field="texts", what="the texts")
+    if not isinstance(document, dict) or not all(
+        isinstance(text, dict) for text in document.values()
+    ):
+        raise InvalidParameter(
+            f"{path} has no texts by language; write a language such as en, and below it subject "
+            "and body",
+            field="texts",
+        )
+    return document
+
+
+def _tell_mails(
+    client: AnalystClient, what: str, document: JobDocument, timeout: float, as_json: bool
+) -> None:
+    """Wait for a job that sends mails, and print what became of them."""
+    if not timeout:
+        emit_answer(
+            document,
+            lambda job: f"{what}: hushpoll job show {job['id']} tells how far they are",
+            as_json=as_json,
+        )
+        return
+    with waiting(what) as say:
+        document = wait_for(client.job, document, timeout=timeout, on_look=looking(say))
+    outcome = client.mails_sent(str(document.get("id")))
+    emit_answer(outcome, lambda sent: _mailed(what, sent), as_json=as_json)
+
+
+def _mailed(what: str, sent: MailsSent) -> str:
+    lines = [f"{what}: {sent['sent']:,} mails sent"]
+    lines += [f"{sent['refused']:,} refused by the mail server"] if sent["refused"] else []
+    lines += (
+        [f"{sent['later']:,} to be tried again: hushpoll survey remind"] if sent["later"] else []
+    )
+    lines += [f"{sent['redeemed']:,} redeemed meanwhile"] if sent["redeemed"] else []
+    return ", ".join(lines)
 
 
 def _issue(

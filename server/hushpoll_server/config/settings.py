@@ -7,12 +7,14 @@ variable, its flag and its row in docs/operate.md follow from that field.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from ipaddress import ip_address
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.config.setting import Setting, unknown_key
+from hushpoll_shared.reading.people import person
 from hushpoll_shared.spelling.clock import Clock, SystemClock
 
 # Flask's own key, accepted so that tests can use the framework's switch.
@@ -198,6 +200,60 @@ class Settings(BaseModel):
         json_schema_extra={"secret": True, "form": "64 hexadecimal digits"},
     )
 
+    # mail to invited people
+    smtp_host: Text | None = Field(
+        None,
+        description="Mail server to which invitations are given; without it none is sent by mail.",
+    )
+    smtp_port: int = Field(
+        587,
+        ge=1,
+        le=65_535,
+        description="Its port: 587 with `starttls`, 465 with `tls`, mostly.",
+    )
+    smtp_security: Literal["starttls", "tls", "none"] = Field(
+        "starttls",
+        description="How the connection is encrypted; with `starttls` nothing is sent to a server "
+        "that does not offer it. `none` is for a mail server on this machine.",
+    )
+    smtp_unencrypted: bool = Field(
+        False,
+        description="Whether mail and password may go over a network in clear: `smtp_security "
+        "none` with a host that is not this machine.",
+    )
+    smtp_user: Text | None = Field(None, description="Name to sign in with at the mail server.")
+    smtp_password: Text | None = Field(
+        None, description="Password of `smtp_user`.", json_schema_extra={"secret": True}
+    )
+    mail_sender: Text | None = Field(
+        None,
+        description="Address that invitations come from; refusals of mail go there.",
+        json_schema_extra={"form": "NAME@HOST"},
+    )
+    mail_reply_to: Text | None = Field(
+        None,
+        description="Address that answers to an invitation go to, if not the sender's.",
+        json_schema_extra={"form": "NAME@HOST"},
+    )
+    mail_rate: int = Field(
+        120, ge=1, le=100_000, description="Most mails a minute that a job gives to the server."
+    )
+    public_url: Text | None = Field(
+        None,
+        max_length=300,
+        pattern=r"^(https://[^\s/?#@\x00]+|http://(127\.0\.0\.1|localhost)(:\d+)?)(/[^\s?#\x00]*[^\s?#/\x00])?$",
+        description="Address at which respondents reach this server, with its path prefix; links "
+        "in mails begin with it. Over HTTP on this machine alone.",
+        json_schema_extra={"form": "https://HOST/PATH without a slash at its end"},
+    )
+    address_key: Text | None = Field(
+        None,
+        pattern=r"^[0-9a-f]{64}$",
+        description="Secret by which addresses of invited people are encrypted in the database; a "
+        "person who reads both reads the addresses. Keep it apart from the database.",
+        json_schema_extra={"secret": True, "form": "64 hexadecimal digits"},
+    )
+
     # commits
     group_commit_reports: int = Field(
         100, ge=1, le=10_000, description="Most reports of one commit, unless a batch has more."
@@ -347,6 +403,33 @@ class Settings(BaseModel):
                 f"{present} is set and {missing} is not; give both, or neither", field=missing
             )
 
+        self._check_mail()
+
+    def _check_mail(self) -> None:
+        """Refuse a mail server to which addresses and links would go in clear over a network."""
+        clear = self.smtp_host is not None and self.smtp_security == "none"
+        if clear and not self.smtp_unencrypted and not is_this_machine(str(self.smtp_host)):
+            raise InvalidParameter(
+                f"SMTP_SECURITY is 'none' and SMTP_HOST is {self.smtp_host!r}, which is not this "
+                "machine: addresses and links would go over the network in clear; give starttls "
+                "or tls, or allow it by SMTP_UNENCRYPTED",
+                field="SMTP_SECURITY",
+            )
+        for name in ("mail_sender", "mail_reply_to"):
+            value = getattr(self, name)
+            try:
+                person({"address": value or "a@example.org"}, ())
+            except InvalidParameter as error:
+                field = name.upper()
+                raise InvalidParameter(f"{field}: {error}", field=field) from None
+        if (self.smtp_user is None) != (self.smtp_password is None):
+            missing, present = ("SMTP_PASSWORD", "SMTP_USER")
+            if self.smtp_user is None:
+                missing, present = present, missing
+            raise InvalidParameter(
+                f"{present} is set and {missing} is not; give both, or neither", field=missing
+            )
+
     @classmethod
     def from_mapping(cls, config: Mapping[str, object] | None) -> Self:
         """Read a mapping with upper-case keys.
@@ -366,6 +449,16 @@ class Settings(BaseModel):
     def changed(self, **values: Any) -> Self:
         """Return the same settings but for these values, checked again."""
         return type(self)(**{**dict(self), **values})
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether a host is this machine by its name or address, without asking a name server."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
+    except ValueError:
+        return False
 
 
 SETTINGS: Final[Mapping[str, Setting]] = {

@@ -20,14 +20,16 @@ from hushpoll_analysis.results import in_domain, result_about
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_analysis.survey_design.several import check_outcomes, weighted_shares_of_several
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.jobs import training
+from hushpoll_server.jobs import mailing, training
 from hushpoll_server.jobs.design_parameters import WeightParameters
 from hushpoll_server.jobs.parameters import (
     DependenciesParameters,
     ExportParameters,
     FairnessParameters,
+    InviteParameters,
     Parameters,
     RegressParameters,
+    RemindParameters,
     ReportParameters,
     SealParameters,
     ShapeParameters,
@@ -43,6 +45,7 @@ from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.queries.dependencies import Dependencies
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.nearest import remedy_for
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.terms import IMMEDIATE
@@ -268,6 +271,11 @@ class JobKind:
         with each step. Its docstring is the text of the route.
     own_process : bool
         Whether it computes for long in compiled code, where no thread can be ended.
+    prepare : callable, optional
+        Does what belongs to the request itself, once it was checked, and returns the parameters
+        that the job keeps; the request's own by default.
+    undo : callable, optional
+        Undoes that where the job was not added; it takes what `prepare` returned.
     """
 
     name: str
@@ -275,6 +283,8 @@ class JobKind:
     check: Callable[[Services, VersionRow, Any], None]
     work: Callable[[Services, VersionRow, Mapping[str, Any], OnStep], Result]
     own_process: bool = False
+    prepare: Callable[[Services, VersionRow, Any], JsonObject] | None = None
+    undo: Callable[[Services, JsonObject], None] | None = None
 
     @property
     def scope(self) -> str:
@@ -303,7 +313,15 @@ class JobKind:
             As the kind's own check.
         """
         self.check(parts, row, parameters)
-        job = parts.jobs.add(row, self.name, parameters.model_dump(exclude_none=True), token_id=by)
+        kept: JsonObject = parameters.model_dump(exclude_none=True)
+        if self.prepare is not None:
+            kept = self.prepare(parts, row, parameters)
+        try:
+            job = parts.jobs.add(row, self.name, kept, token_id=by)
+        except BaseException:
+            if self.undo is not None:
+                self.undo(parts, kept)
+            raise
         parts.actions.record(
             actor, f"asked-for-{self.name}", survey=row.name, version=row.version, subject=job.id
         )
@@ -371,6 +389,22 @@ KINDS: Final = {
             check=_check_regress,
             work=regress,
             own_process=True,
+        ),
+        JobKind(
+            name="invite",
+            parameters=InviteParameters,
+            check=mailing.check_invite,
+            work=mailing.invite,
+            prepare=mailing.prepare_invite,
+            undo=mailing.undo,
+        ),
+        JobKind(
+            name="remind",
+            parameters=RemindParameters,
+            check=mailing.check_remind,
+            work=mailing.remind,
+            prepare=mailing.prepare_remind,
+            undo=mailing.undo,
         ),
     )
 }

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hushpoll_analysis.poisoning.report_shape import ALPHA
 from hushpoll_server.reports.choices import MOST_CROSS_TABLES, MOST_REGRESSIONS, MOST_RESULTS
+from hushpoll_server.services.surveys.mail_texts import MailText
 from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.group_metrics import (
     CONFIDENCE,
@@ -65,6 +66,47 @@ class ExportParameters(Parameters):
         description="Of a table: a design as weighted-shares takes it, as JSON, of attributes in "
         "clear. Its weights and strata become the columns weight, stratum and stratum_size.",
     )
+
+
+class MailTextParameters(Parameters):
+    """A text of a mail, with {link} and other placeholders in braces."""
+
+    subject: str = Field(min_length=1, max_length=200)
+    body: str = Field(
+        min_length=1,
+        max_length=10_000,
+        description="With {link}; and {greeting}, {name}, {title}, {closes}, {operator} as wanted.",
+    )
+
+
+class RemindParameters(Parameters):
+    """Texts of the mails."""
+
+    texts: dict[str, MailTextParameters] = Field(
+        default_factory=dict,
+        max_length=100,
+        description="By language of the survey; without one the server's own text is sent.",
+    )
+
+    def own_texts(self) -> dict[str, MailText]:
+        """Return the texts as the mailing takes them."""
+        return {tag: MailText(text.subject, text.body) for tag, text in self.texts.items()}
+
+
+class PersonParameters(Parameters):
+    """One person who is invited."""
+
+    address: str = Field(max_length=1000, description="Of mail, in ASCII.")
+    name: str | None = Field(None, max_length=1000)
+    language: str | None = Field(
+        None, max_length=100, description="One of the survey's; by default its own."
+    )
+
+
+class InviteParameters(RemindParameters):
+    """The people who are invited, each by one address, and the texts of their mails."""
+
+    people: list[PersonParameters] = Field(min_length=1, max_length=100_000)
 
 
 class FitParameters(Parameters):

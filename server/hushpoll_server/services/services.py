@@ -27,7 +27,9 @@ from hushpoll_server.services.results.survey_reports import SurveyReports
 from hushpoll_server.services.results.weighting import Weighting
 from hushpoll_server.services.surveys.drafts import Drafts
 from hushpoll_server.services.surveys.images import Images
+from hushpoll_server.services.surveys.mailing import Mailing
 from hushpoll_server.services.surveys.plans import Plans
+from hushpoll_server.store.addressees import AddresseeStore
 from hushpoll_server.store.counts import ReleaseStore
 from hushpoll_server.store.editing.drafts import DraftStore
 from hushpoll_server.store.editing.images import ImageStore
@@ -47,8 +49,15 @@ class Services(DeviceServices):
         self.aggregator = counted(self.surveys.published_of)
         self.segments = SegmentStore(self.database, shuffled, self.aggregator, self.surveys.now)
         self.release_store = ReleaseStore(self.database, shuffled)
+        self.mailing = Mailing(
+            AddresseeStore(self.database),
+            surveys=self.surveys,
+            invitations=self.invitations,
+            settings=settings,
+        )
         self.sealing = Sealing(
             settings,
+            mailing=self.mailing,
             surveys=self.surveys,
             reports=self.reports,
             segments=self.segments,
@@ -80,6 +89,7 @@ class Services(DeviceServices):
             releases=self.releases,
             tokens=self.tokens,
             invitations=self.invitations,
+            mailing=self.mailing,
         )
         self.exports = Exports(surveys=self.surveys, analysis=self.analysis)
         self.job_store = JobStore(self.database)

@@ -30,6 +30,7 @@ from sqlalchemy import (
 from hushpoll_server.store.backend import Cutoff
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import (
+    addressees,
     api_tokens,
     respondent_tokens,
     survey_origins,
@@ -146,6 +147,10 @@ class SurveyStore:
             )
             if accepts_until <= closed_at and result.rowcount:
                 end(connection, version_id)
+            # Nobody is invited or reminded any more.
+            forgotten = delete(addressees).where(addressees.c.version_id == version_id)
+            if connection.execute(forgotten).rowcount:
+                self._database.erase_soon(addressees)
             return result.rowcount == 1
 
     def shorten(self, version_id: int, *, now: int, accepts_until: int) -> bool:

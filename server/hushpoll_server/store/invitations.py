@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import invitations
@@ -59,37 +59,39 @@ class InvitationStore:
 
         The first one counts, whichever process takes it: another waits for its commit.
         """
-        outcomes: dict[Redemption, Redeemed] = {}
+        hashes = {one.hash for one in redemptions}
+        # In ascending order, so that no two transactions wait for each other.
+        statement = (
+            select(invitations.c.hash, invitations.c.version_id, invitations.c.blinded)
+            .where(invitations.c.hash.in_(hashes))
+            .order_by(invitations.c.hash)
+            .with_for_update()
+        )
+        outcomes = list[Redeemed]()
+        new = list[dict[str, bytes]]()
         with self._database.writing() as connection:
-            # In ascending order, so that no two transactions wait for each other.
-            for one in sorted(set(redemptions)):
-                outcomes[one] = _redeem(connection, one)
-        first = set[Redemption]()
-        settled = []
-        for one in redemptions:
-            again = outcomes[one] is Redeemed.NEW and one in first
-            settled.append(Redeemed.SAME if again else outcomes[one])
-            first.add(one)
-        return settled
+            kept = {
+                (version_id, bytes(code)): None if blinded is None else bytes(blinded)
+                for code, version_id, blinded in connection.execute(statement)
+            }
+            for one in redemptions:
+                key = (one.version_id, one.hash)
+                if key not in kept:
+                    outcomes.append(Redeemed.UNKNOWN)
+                elif kept[key] is None:
+                    kept[key] = one.blinded
+                    new.append({"code": one.hash, "element": one.blinded})
+                    outcomes.append(Redeemed.NEW)
+                else:
+                    same = kept[key] == one.blinded
+                    outcomes.append(Redeemed.SAME if same else Redeemed.OTHER)
+            if new:
+                connection.execute(_REDEEM, new)
+        return outcomes
 
 
-def _redeem(connection: Connection, one: Redemption) -> Redeemed:
-    changed = connection.execute(
-        update(invitations)
-        .where(
-            invitations.c.hash == one.hash,
-            invitations.c.version_id == one.version_id,
-            invitations.c.blinded.is_(None),
-        )
-        .values(blinded=one.blinded)
-    )
-    if changed.rowcount:
-        return Redeemed.NEW
-    kept = connection.execute(
-        select(invitations.c.blinded).where(
-            invitations.c.hash == one.hash, invitations.c.version_id == one.version_id
-        )
-    ).scalar_one_or_none()
-    if kept is None:
-        return Redeemed.UNKNOWN
-    return Redeemed.SAME if bytes(kept) == one.blinded else Redeemed.OTHER
+_REDEEM: Final = (
+    update(invitations)
+    .where(invitations.c.hash == bindparam("code"))
+    .values(blinded=bindparam("element"))
+)

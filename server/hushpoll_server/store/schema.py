@@ -185,6 +185,25 @@ invitations = Table(
     sqlite_with_rowid=False,
 )
 
+# People who are invited by mail, until their version is closed. ``address`` is a keyed hash, by
+# which a second invitation is found; ``sealed`` is encrypted: the address, the name, the language
+# and the invitation. The key of both is outside the database. ``mail``: of the last mail, which is
+# the invitation or, if ``reminders`` is not 0, a reminder. The job of its ``batch`` sends it.
+addressees = Table(
+    "addressees",
+    metadata,
+    Column("invitation", LargeBinary(32), primary_key=True),
+    Column("version_id", Integer, nullable=False),
+    Column("address", LargeBinary(32), nullable=False),
+    Column("key_id", String(16), nullable=False),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("batch", String(32), nullable=False, index=True),
+    Column("mail", String(16), nullable=False),
+    Column("reminders", Integer, nullable=False),
+    UniqueConstraint("version_id", "address"),
+    sqlite_with_rowid=False,
+)
+
 # SHA-256 of the inputs of tokens that reports of invited surveys have spent.
 spent_tokens = Table(
     "spent_tokens",

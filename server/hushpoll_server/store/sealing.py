@@ -29,7 +29,15 @@ from hushpoll_server.store.backend import Inbox
 from hushpoll_server.store.counts import Aggregate, Aggregator, Sealed
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.release_days import note_sealed
-from hushpoll_server.store.schema import ID_SIZE, OLD, TAG_SIZE, YOUNG, inbox, sealed_ids
+from hushpoll_server.store.schema import (
+    ID_SIZE,
+    OLD,
+    TAG_SIZE,
+    YOUNG,
+    inbox,
+    sealed_ids,
+    spent_tokens,
+)
 from hushpoll_server.store.schema import aggregates as aggregates_table
 from hushpoll_server.store.schema import releases as releases_table
 from hushpoll_server.store.schema import segments as segments_table
@@ -103,6 +111,10 @@ class SegmentStore:
         with self._database.writing(sealing=version_id) as connection:
             if last:
                 catalogue.end(connection, version_id)
+                # Without new reports there is nothing left to refuse for a token.
+                spent = delete(spent_tokens).where(spent_tokens.c.version_id == version_id)
+                if connection.execute(spent).rowcount:
+                    self._database.erase_soon(spent_tokens)
             moves = _waits(connection, version_id, 1 if last else max(1, minimum))
             # Ids of withdrawn reports are sealed with those of others, or at the end by themselves.
             withdrawn = _withdrawn(connection, version_id) if moves or last else _NO_IDS

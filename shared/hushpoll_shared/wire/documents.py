@@ -413,6 +413,17 @@ class InvitationCounts(TypedDict):
     redeemed: int | None
 
 
+class MailsSent(TypedDict):
+    """What became of the mails of a job: sent, refused for good, not taken yet, not needed."""
+
+    survey: str
+    version: int
+    sent: int
+    refused: int
+    later: int
+    redeemed: int
+
+
 class TokenCounts(TypedDict):
     """How many respondent tokens of a survey are spent; None where that is not told."""
 

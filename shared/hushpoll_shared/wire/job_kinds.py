@@ -19,6 +19,8 @@ SCOPE_OF_KIND: Final[Mapping[str, str]] = MappingProxyType(
         "dependencies": "read",
         "regress": "read",
         "report": "read",
+        "invite": "publish",
+        "remind": "publish",
     }
 )
 

@@ -7,13 +7,22 @@ import json
 import re
 import sqlite3
 import sys
+from dataclasses import replace
 
 import pytest
 
 from hushpoll_client import Ledger, Report
+from hushpoll_client.cli import answer
 from hushpoll_client.cli.commandline import main
 from hushpoll_shared.spelling.base64url import b64encode
 from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.wire import voprf
+from hushpoll_shared.wire.invitations import (
+    Token,
+    encode_evaluation,
+    key_info,
+    parse_redemption,
+)
 from vector_builders.surveys import FOLLOW_UPS, TOGETHER, WORDED
 
 SURVEY = "work-and-health"
@@ -380,3 +389,31 @@ def test_a_language_that_a_survey_does_not_have_is_refused(call, server, steps, 
     assert "is not written in 'de'" in err
     assert "Do you agree" not in err
     assert len(server.seen) == 1
+
+
+def test_invitation_is_redeemed_once_it_is_agreed_to_and_its_token_goes_with_the_report(
+    call, server, steps, link, published, path, monkeypatch
+):
+    key = voprf.DeriveKeyPair(bytes(32), key_info(SURVEY, 1))
+    invited = replace(published, submission="invited", invitation_key=b64encode(key.pkS))
+    monkeypatch.setattr(answer, "AT_A_TERMINAL", replace(answer.AT_A_TERMINAL, parting=0.0))
+
+    def evaluate(handler) -> None:
+        _, blinded = parse_redemption(json.loads(server.seen[-1].body))
+        steps.respond(200, encode_evaluation(*voprf.BlindEvaluate(key, blinded)))(handler)
+
+    fetched = [steps.respond(200, invited.canonical)] * 2
+    server.play(*fetched, evaluate, steps.respond(201, ACCEPTED))
+    code, _, err = call(
+        "answer", f"{link}#sha256={invited.digest}&invitation={'i' * 43}", typed=TYPED
+    )
+    assert code == 0, err
+    redemption, report = server.seen[2:]
+    assert redemption.headers["Authorization"] == f"Bearer {'i' * 43}"
+    token = Token.from_text(report.headers["Authorization"].removeprefix("Bearer "))
+    assert token is not None
+    assert voprf.Evaluate(key, token.input) == token.output
+    assert "not linkable from what is stored" in " ".join(err.split())
+    # The device keeps neither invitation nor token once it has answered.
+    assert b"i" * 43 not in path.read_bytes()
+    assert report.headers["Authorization"].removeprefix("Bearer ").encode() not in path.read_bytes()

@@ -147,25 +147,25 @@ def test_every_variable_of_the_repository_is_a_setting_or_known():
 
 def test_a_secret_is_read_from_its_file(tmp_path):
     secret = tmp_path / "url"
-    secret.write_text("postgresql://me:word@db/x\n")
+    secret.write_text("postgresql://me:w0rd@db/x\n")
     for found in (
         read({"database_url_file": str(secret)}, {"HUSHPOLL_DATABASE_URL": "sqlite:///y"}),
         read(environment={"HUSHPOLL_DATABASE_URL_FILE": str(secret)}),
         read(file=config(tmp_path, f"database_url_file = '{secret}'")),
     ):
-        assert found.settings.database_url == "postgresql://me:word@db/x"
+        assert found.settings.database_url == "postgresql://me:w0rd@db/x"
         assert str(secret) in found.origins["database_url"]
-        assert "word" not in found.shown()
+        assert "w0rd" not in found.shown()
     both = {"HUSHPOLL_DATABASE_URL_FILE": str(secret), "HUSHPOLL_DATABASE_URL": "sqlite:///y"}
     with pytest.raises(InvalidParameter, match="database_url and database_url_file are both given"):
         read(environment=both)
-    secret.write_bytes(b"\xef\xbb\xbfpostgresql://me:word@db/x\r\n")
+    secret.write_bytes(b"\xef\xbb\xbfpostgresql://me:w0rd@db/x\r\n")
     found = read({"database_url_file": str(secret)})
-    assert found.settings.database_url == "postgresql://me:word@db/x"
+    assert found.settings.database_url == "postgresql://me:w0rd@db/x"
     marked = tmp_path / "marked.toml"
     marked.write_bytes(f"\ufeffdatabase_url_file = '{secret}'\r\n".encode())
-    assert read(file=marked).settings.database_url == "postgresql://me:word@db/x"
-    secret.write_bytes("postgresql://me:word@db/x".encode("utf-16"))
+    assert read(file=marked).settings.database_url == "postgresql://me:w0rd@db/x"
+    secret.write_bytes("postgresql://me:w0rd@db/x".encode("utf-16"))
     with pytest.raises(InvalidParameter, match="is no UTF-8 text, but text in UTF-16") as caught:
         read({"database_url_file": str(secret)})
     assert str(secret) in str(caught.value)

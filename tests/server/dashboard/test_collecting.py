@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
+
+from mail_server import MailServer
 
 pytestmark = pytest.mark.sqlite
 WORK = "/surveys/work/versions/1"
@@ -104,3 +108,36 @@ def test_count_of_an_immediate_survey_is_looked_at_again_and_of_a_daily_one_is_n
     daily = visitor.get("/surveys/daily/versions/1")
     assert "data-goes-on" not in daily.text
     assert "script-src" not in daily.headers["Content-Security-Policy"]
+
+
+def test_editor_invites_by_mail_and_sees_both_counts(make_site, visit):
+    with MailServer() as post:
+        site = make_site(
+            INVITATION_SEED="5e" * 32,
+            SMTP_HOST="127.0.0.1",
+            SMTP_PORT=post.port,
+            SMTP_SECURITY="none",
+            MAIL_SENDER="team@example.com",
+            MAIL_RATE=100_000,
+            PUBLIC_URL="https://polls.example.com",
+            ADDRESS_KEY="a7" * 32,
+        )
+        site.publish(submission="invited")
+        visitor = visit("ada", at=site, work="editor")
+        people = (io.BytesIO(b"address,nme\na@example.org,A\n"), "people.csv")
+        refused = visitor.send(f"{WORK}/invitations/mail", on=WORK, people=people)
+        assert refused.status_code == 422
+        assert "did you mean &#39;name&#39;?" in refused.text
+        people = (io.BytesIO(b"address,name\na@example.org,A\nb@example.org,\n"), "people.csv")
+        asked = visitor.send(f"{WORK}/invitations/mail", on=WORK, people=people)
+        assert asked.status_code == 303, asked.text
+        site.run_jobs()
+        assert len(post.kept.mails) == 2
+        page = visitor.get(WORK).text
+        assert "2 invited, 0 redeemed. By mail: 2 sent, 0 not yet, 0 refused" in page
+        assert visitor.send(f"{WORK}/invitations/reminders", on=WORK).status_code == 303
+        site.run_jobs()
+        assert len(post.kept.mails) == 4
+    reader = visit("eve", at=site, work="analyst")
+    assert "Send invitations" not in reader.get(WORK).text
+    assert reader.send(f"{WORK}/invitations/reminders", on=WORK).status_code == 403

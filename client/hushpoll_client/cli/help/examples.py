@@ -131,7 +131,11 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     "survey close": ("hushpoll survey close work-and-health --grace 3600",),
     "survey delete-records": ("hushpoll survey delete-records work-and-health 1",),
     "survey example": ("hushpoll survey example > survey.yaml",),
-    "survey invite": ("hushpoll survey invite panel --count 200 --out links.txt",),
+    "survey invite": (
+        "hushpoll survey invite panel --count 200 --out links.txt",
+        "hushpoll survey invite panel --from people.csv",
+        "hushpoll survey invite panel --from people.csv --texts texts.yaml",
+    ),
     "survey invitations": ("hushpoll survey invitations panel",),
     "survey issue-tokens": (
         "hushpoll survey issue-tokens panel --count 200 --links --out links.txt",
@@ -142,6 +146,7 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
         "hushpoll survey publish survey.yaml --dry-run",
         "hushpoll survey publish survey.yaml",
     ),
+    "survey remind": ("hushpoll survey remind panel",),
     "survey show": ("hushpoll survey show work-and-health --json",),
     "survey tokens": ("hushpoll survey tokens panel",),
     "token issue": (

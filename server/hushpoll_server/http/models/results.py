@@ -141,6 +141,12 @@ class OverviewAnswer(OutcomesAnswer):
         description="Invitations that were redeemed, each once; null where `invited` is. It is no "
         "number of reports: those come later, if at all."
     )
+    mail_waiting: int | None = Field(
+        description="People invited by mail whose last mail was not sent yet; null where `invited` "
+        "is. Once the version is closed nobody is known any more, and this is 0."
+    )
+    mail_sent: int | None = Field(description="Those whose last mail the mail server has taken.")
+    mail_refused: int | None = Field(description="Those whose mail it has refused for good.")
     minimum_batch: int
     epsilon: str = Field(description="Of all perturbed answers together.")
     odds_factor: float = Field(description="Of all perturbed answers together.")

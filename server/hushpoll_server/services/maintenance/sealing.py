@@ -35,6 +35,7 @@ from hushpoll_server.config.settings import Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.metrics import Metrics
+from hushpoll_server.services.surveys.mailing import Mailing
 from hushpoll_server.services.surveys.schedule import period_end
 from hushpoll_server.services.surveys.surveys import State, SurveyService
 from hushpoll_server.store.catalogue import VersionRow
@@ -195,7 +196,7 @@ class Sealing:
     ----------
     settings : Settings
         ``sealing``.
-    surveys, reports, segments, releases, counters
+    surveys, reports, segments, releases, counters, mailing
         Where the work is.
     metrics : Metrics or None
         Told how many versions cannot be maintained.
@@ -210,9 +211,11 @@ class Sealing:
         segments: SegmentStore,
         releases: ReleaseStore,
         counters: CounterStore,
+        mailing: Mailing,
         metrics: Metrics | None = None,
     ) -> None:
         self._surveys = surveys
+        self._mailing = mailing
         self._reports = reports
         self._segments = segments
         self._releases = releases
@@ -269,7 +272,7 @@ class Sealing:
             self.seal_ended()
 
     def sweep(self, now: int) -> None:
-        """Seal the rest of versions that have ended, and make releases whose period has ended.
+        """Seal what is left of ended versions, make releases that are due, forget who was invited.
 
         Any process may do this at any time: nothing is done twice.
 
@@ -278,6 +281,7 @@ class Sealing:
         now : int
             Seconds since 1970, UTC.
         """
+        self._mailing.forget_closed()
         self.seal_ended()
         due = self._releases.due(now)
         if due:

@@ -11,9 +11,11 @@ from hushpoll_shared.querying.registry import all_queries
 
 _JOBS: Final = {
     "dependencies": "tests of all pairs of questions",
+    "invite": "invitations by mail",
     "export": "an export of records",
     "fairness": "a fairness audit",
     "regress": "a regression",
+    "remind": "reminders by mail",
     "report": "a report of results",
     "seal": "a seal of waiting reports",
     "shape": "a test of the reports' shape",

@@ -10,8 +10,10 @@ from hushpoll_analysis.shuffling.guarantee import shuffle_guarantee
 from hushpoll_server.reports.promise import promise_of
 from hushpoll_server.services.results.releases import Releases
 from hushpoll_server.services.surveys.invitations import Invitations
+from hushpoll_server.services.surveys.mailing import Mailing
 from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
 from hushpoll_server.services.surveys.warnings import PublishingWarning, publishing_warnings
+from hushpoll_server.store.addressees import Mail
 from hushpoll_server.store.catalogue import TokenStore, VersionRow
 from hushpoll_shared.survey.protection import total_epsilon, total_level
 from hushpoll_shared.survey.published import Published
@@ -30,11 +32,13 @@ class Overviews:
         releases: Releases,
         tokens: TokenStore,
         invitations: Invitations,
+        mailing: Mailing,
     ) -> None:
         self._surveys = surveys
         self._releases = releases
         self._tokens = tokens
         self._invitations = invitations
+        self._mailing = mailing
         # A published version never changes, and the planner behind the warnings takes a while.
         self._warnings = lru_cache(maxsize=KEPT_WARNINGS)(self._warnings_of)
 
@@ -46,8 +50,10 @@ class Overviews:
         if published.submission == "token":
             unspent, spent = self._token_counts(row)
         invited, redeemed = None, None
+        mails: Mapping[Mail, int] = {}
         if published.submission == INVITED:
             invited, redeemed = self._invitations.counts(row)
+            mails = self._mailing.counts(row)
         return {
             "survey": row.name,
             "version": row.version,
@@ -63,6 +69,7 @@ class Overviews:
             "spent_tokens": spent,
             "invited": invited,
             "redeemed": redeemed,
+            **{f"mail_{state}": mails.get(state) for state in Mail},
             "minimum_batch": row.minimum_batch,
             **promise_of(published),
             "warnings": [vars(warning) for warning in self._warnings(row.id)],

@@ -54,17 +54,28 @@ class Invitations:
             )
         return published
 
-    def issue(self, row: VersionRow, count: int) -> list[str]:
-        """Return `count` new invitations of 256 random bits to a version; keep their hashes.
+    def check_open(self, row: VersionRow) -> Published:
+        """Return the survey of a version to which people can be invited now.
 
         Raises
         ------
         Refused
             As ``check_invited``; ``survey-closed``.
         """
-        self.check_invited(row)
+        published = self.check_invited(row)
         if self._surveys.state(row) in (State.CLOSED, State.CLOSING):
             raise _closed(row)
+        return published
+
+    def issue(self, row: VersionRow, count: int) -> list[str]:
+        """Return `count` new invitations of 256 random bits to a version; keep their hashes.
+
+        Raises
+        ------
+        Refused
+            As ``check_open``.
+        """
+        self.check_open(row)
         codes = [secrets.token_urlsafe(32) for _ in range(count)]
         self._store.add(row.id, [_hash(code) for code in codes])
         return codes

@@ -1,0 +1,336 @@
+"""Invitations by mail: whom they go to, and giving them to the mail server, one by one.
+
+Each mail is written down as sent once the mail server has taken it. So a worker that is killed
+sends none twice but the one that was on its way, of which nobody knows whether it was taken.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from typing import Final
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.config.settings import Settings
+from hushpoll_server.errors import Refused
+from hushpoll_server.logs import get_logger
+from hushpoll_server.services.surveys.address_seal import AddressSeal
+from hushpoll_server.services.surveys.invitations import Invitations
+from hushpoll_server.services.surveys.mail_server import Given, MailServer, MailServerAway
+from hushpoll_server.services.surveys.mail_texts import (
+    MailText,
+    check_people,
+    check_texts,
+    mail_text,
+)
+from hushpoll_server.services.surveys.surveys import SurveyService
+from hushpoll_server.store.addressees import AddresseeRow, AddresseeStore, Due, Mail
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.reading.people import Person, check_different
+from hushpoll_shared.survey.published import Published
+
+log = get_logger(__name__)
+
+NEEDED: Final = ("smtp_host", "mail_sender", "public_url", "address_key")
+PAUSES: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+"""Seconds before a mail server that is away, or says "later", is asked again."""
+LOOK_SECONDS: Final = 0.5
+# A job that would take longer than it may is refused before it begins.
+SHARE_OF_JOB: Final = 0.8
+
+Texts = Mapping[str, MailText]
+OnMail = Callable[[int, int], object]
+"""Called with how many mails are done, of how many; it raises where the job may not go on."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What became of the mails of a job.
+
+    Parameters
+    ----------
+    sent : int
+        Taken by the mail server.
+    refused : int
+        Refused by it for good.
+    later : int
+        Not taken when they were last tried.
+    redeemed : int
+        Not sent, since the invitation was redeemed meanwhile, or the survey was closed.
+    """
+
+    sent: int
+    refused: int
+    later: int
+    redeemed: int
+
+
+class Mailing:
+    """Invites people by mail, and reminds those who have not redeemed their invitation."""
+
+    def __init__(
+        self,
+        store: AddresseeStore,
+        *,
+        surveys: SurveyService,
+        invitations: Invitations,
+        settings: Settings,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        self._store = store
+        self._surveys = surveys
+        self._invitations = invitations
+        self._settings = settings
+        self._sleep = sleep
+
+    @property
+    def missing(self) -> list[str]:
+        """The settings without which no mail is sent."""
+        return [name for name in NEEDED if getattr(self._settings, name) is None]
+
+    def check(self, row: VersionRow, texts: Texts, people: int) -> Published:
+        """Return the survey of a version to which people can be invited by mail.
+
+        Parameters
+        ----------
+        row, texts
+            The version, and the survey team's own texts.
+        people : int
+            How many mails there may be.
+
+        Raises
+        ------
+        Refused
+            ``invalid-request``: it takes no invitations, a setting is missing, or so many mails
+            take longer than a job may. ``survey-closed``. ``missing-extra``.
+        InvalidParameter
+            A text is none.
+        """
+        published = self._invitations.check_open(row)
+        if self.missing:
+            raise Refused(
+                "invalid-request",
+                f"this server sends no mail, because {', '.join(self.missing)} "
+                f"{'is' if len(self.missing) == 1 else 'are'} not set; ask its operator, or issue "
+                "invitations and send the links yourself",
+                field=self.missing[0],
+            )
+        most = int(self._settings.mail_rate * self._settings.job_seconds / 60 * SHARE_OF_JOB)
+        if people > most:
+            raise Refused(
+                "invalid-request",
+                f"{people:,} mails are more than the {most:,} that a job sends in its time "
+                f"(mail_rate {self._settings.mail_rate} a minute, job_seconds "
+                f"{self._settings.job_seconds}); invite a part at a time, or ask the operator to "
+                "raise one of them",
+                field="people",
+            )
+        check_texts(texts, published)
+        return published
+
+    def check_invited(self, row: VersionRow, people: Sequence[Person], texts: Texts) -> None:
+        """Check all of what ``invite`` takes; raises as it does."""
+        published = self.check(row, texts, len(people))
+        places = [(f"person {number}", person) for number, person in enumerate(people, 1)]
+        check_different(places)
+        check_people(places, texts, published)
+
+    def invite(self, row: VersionRow, people: Sequence[Person], texts: Texts) -> str:
+        """Add people and their invitations; return the batch of their mails, which wait.
+
+        Raises
+        ------
+        Refused
+            As ``check``.
+        InvalidParameter
+            Naming the person and what is wrong: an address twice or invited already, no text in
+            the language. Nobody was added.
+        """
+        self.check_invited(row, people, texts)
+        seal = self._seal()
+        self._check_key(row, seal)
+        rows, places = [], dict[bytes, int]()
+        for number, person in enumerate(people, 1):
+            code = secrets.token_urlsafe(32)
+            invitation = hashlib.sha256(code.encode()).digest()
+            address = seal.address(person, row.id)
+            places[address] = number
+            sealed = seal.sealed(person, code, invitation)
+            rows.append(AddresseeRow(invitation, address, seal.key_id, sealed))
+        batch = secrets.token_hex(16)
+        known = self._store.add(row.id, batch, rows)
+        if known:
+            number = min(places[address] for address in known)
+            raise InvalidParameter(
+                f"the address {people[number - 1].address!r} (person {number}) is invited to "
+                f"{row.name} version {row.version} already, as {len(known)} of these "
+                f"{len(people)} are; take those out, and remind them by hushpoll survey remind",
+                field="address",
+            )
+        return batch
+
+    def remind(self, row: VersionRow, texts: Texts, busy: Collection[str]) -> str:
+        """Let all who have not redeemed their invitation get a mail; return its batch.
+
+        Those to whom the invitation was never sent get it now. People whose mail belongs to a
+        batch of `busy` are left to it.
+
+        Raises
+        ------
+        Refused
+            As ``check``; ``invalid-request``: there is nobody to write to.
+        """
+        rows = [] if self.missing else self._store.unredeemed(row.id)
+        published = self.check(row, texts, len(rows))
+        seal = self._seal()
+        self._check_key(row, seal)
+        people = [seal.opened(one.sealed, one.invitation)[0] for one in rows]
+        check_people([("a person who is reminded", one) for one in people], texts, published)
+        batch = secrets.token_hex(16)
+        if not any(self._store.remind(row.id, batch, busy)):
+            raise Refused(
+                "invalid-request",
+                f"nobody is to be reminded of {row.name} version {row.version}: nobody was "
+                "invited by mail, all have redeemed their invitation, or a job writes to them now",
+                field="survey",
+            )
+        return batch
+
+    def take_back(self, batch: str) -> None:
+        """Undo a batch that nothing was sent of."""
+        self._store.take_back(batch)
+
+    def counts(self, row: VersionRow) -> dict[Mail, int]:
+        """Return how many people of a version have a mail in each state; none once it is closed."""
+        return self._store.counts(row.id)
+
+    def forget_closed(self) -> int:
+        """Delete the people of versions that are closed; return how many they were."""
+        return self._store.forget_closed(self._surveys.now())
+
+    def send(self, row: VersionRow, batch: str, texts: Texts, on_mail: OnMail) -> Sent:
+        """Give the mails of a batch that wait to the mail server.
+
+        Raises
+        ------
+        Refused
+            ``unavailable``: the mail server stays away, or the key is another one. As ``check``.
+        """
+        published = self._surveys.published(row)
+        if self.missing:
+            raise Refused(
+                "invalid-request",
+                f"this worker sends no mail, because it has no {', '.join(self.missing)}; give it "
+                "the server's settings",
+            )
+        seal = self._seal()
+        waiting = self._store.waiting(batch)
+        done = dict.fromkeys(Given, 0)
+        later = list[bytes]()
+        server = MailServer(self._settings)
+        try:
+            for pause in (0.0, *PAUSES):
+                self._wait(pause, lambda: on_mail(_settled(done), len(waiting)))
+                later.clear()
+                for invitation in self._store.waiting(batch):
+                    on_mail(_settled(done), len(waiting))
+                    due = self._store.due(invitation, batch)
+                    if due is None:
+                        continue
+                    given = self._give(server, self._message(row, published, due, seal, texts))
+                    if given is Given.LATER:
+                        later.append(invitation)
+                        continue
+                    mail = Mail.SENT if given is Given.TAKEN else Mail.REFUSED
+                    self._store.settle(invitation, batch, mail)
+                    done[given] += 1
+                    self._wait(60 / self._settings.mail_rate, lambda: None)
+                if not later:
+                    break
+        finally:
+            server.close()
+        done[Given.LATER] = len(later)
+        on_mail(len(waiting), len(waiting))
+        log.info("mails-sent", survey=row.name, version=row.version, **done)
+        redeemed = len(waiting) - sum(done.values())
+        return Sent(done[Given.TAKEN], done[Given.REFUSED], done[Given.LATER], redeemed)
+
+    def _give(self, server: MailServer, message: tuple[EmailMessage, str]) -> Given:
+        """Give a mail to the server, which may come back after a while."""
+        for pause in PAUSES:
+            try:
+                return server.give(*message)
+            except MailServerAway:
+                self._sleep(pause)
+        raise Refused(
+            "unavailable",
+            f"the mail server has been away for {sum(PAUSES):.0f} s; the mails that it took are "
+            "not sent again: hushpoll survey remind goes on with those who got none",
+            retry_after=60,
+        )
+
+    def _message(
+        self, row: VersionRow, published: Published, due: Due, seal: AddressSeal, texts: Texts
+    ) -> tuple[EmailMessage, str]:
+        """Return a mail, and the address that it goes to."""
+        settings, invitation = self._settings, due.addressee.invitation
+        if due.addressee.key_id != seal.key_id:
+            raise _other_key(row, due.addressee.key_id, seal)
+        person, code = seal.opened(due.addressee.sealed, invitation)
+        page = f"{settings.public_url}/s/{row.name}"
+        text = mail_text(
+            person,
+            published,
+            texts,
+            link=f"{page}#sha256={row.digest}&invitation={code}",
+            reminder=due.reminders > 0,
+        )
+        sender = str(settings.mail_sender)
+        message = EmailMessage(policy=SMTP)
+        message["From"] = Address(published.operator or "", addr_spec=sender)
+        message["To"] = Address(person.name or "", addr_spec=person.address)
+        if settings.mail_reply_to is not None:
+            message["Reply-To"] = settings.mail_reply_to
+        message["Subject"] = text.subject
+        message["Date"] = format_datetime(settings.clock.now())
+        # The same if this mail is sent again, so that a mail program can show it once.
+        mark = hashlib.sha256(invitation + due.reminders.to_bytes(4, "big")).hexdigest()[:32]
+        message["Message-ID"] = f"<{mark}@{sender.rpartition('@')[2]}>"
+        message["Auto-Submitted"] = "auto-generated"
+        message.set_content(text.body.rstrip("\n") + "\n", cte="quoted-printable")
+        return message, person.address
+
+    def _wait(self, seconds: float, look: Callable[[], object]) -> None:
+        while seconds > 0:
+            self._sleep(min(seconds, LOOK_SECONDS))
+            seconds -= LOOK_SECONDS
+            look()
+
+    def _seal(self) -> AddressSeal:
+        return AddressSeal(str(self._settings.address_key))
+
+    def _check_key(self, row: VersionRow, seal: AddressSeal) -> None:
+        for key_id in sorted(self._store.key_ids(row.id) - {seal.key_id}):
+            raise _other_key(row, key_id, seal)
+
+
+def _settled(done: Mapping[Given, int]) -> int:
+    return done[Given.TAKEN] + done[Given.REFUSED]
+
+
+def _other_key(row: VersionRow, key_id: str, seal: AddressSeal) -> Refused:
+    log.error("address-key-missing", survey=row.name, version=row.version, key=key_id)
+    return Refused(
+        "unavailable",
+        f"people are invited to {row.name} version {row.version} under the address_key with the id "
+        f"{key_id}, and this server's has the id {seal.key_id}; its operator sets the former key "
+        "until the version is closed",
+        retry_after=60,
+    )

@@ -1,0 +1,350 @@
+"""Invitations by mail: checked first, sent once each, addresses encrypted and soon forgotten."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.config.settings import Settings
+from hushpoll_server.jobs.runner import Runner
+from hushpoll_server.services.surveys import mailing
+from hushpoll_server.services.surveys.mail_server import MailServer as Connection
+from hushpoll_shared.wire import invitations as wire
+from hushpoll_shared.wire import voprf
+from mail_server import MailServer
+from sample_survey import bearer
+
+INVITE = "/api/v1/surveys/work/versions/1/jobs/invite"
+REMIND = "/api/v1/surveys/work/versions/1/jobs/remind"
+KEY = "a7" * 32
+PEOPLE = [
+    {"address": "ada@example.org", "name": "Ada Lovelace"},
+    {"address": "bob@example.org"},
+    {"address": "eve@example.org", "name": "Eve {link} Ömer"},
+]
+
+
+@pytest.fixture
+def post():
+    with MailServer() as server:
+        yield server
+
+
+def settings_of(post, **changes):
+    return {
+        "INVITATION_SEED": "5e" * 32,
+        "SMTP_HOST": "127.0.0.1",
+        "SMTP_PORT": post.port,
+        "SMTP_SECURITY": "none",
+        "MAIL_SENDER": "team@example.com",
+        "MAIL_RATE": 100_000,
+        "PUBLIC_URL": "https://polls.example.com/team",
+        "ADDRESS_KEY": KEY,
+        **changes,
+    }
+
+
+@pytest.fixture
+def invited(make_site, post, monkeypatch):
+    """A site that sends mail, with a survey in English, and what the mail server keeps."""
+    monkeypatch.setattr(mailing, "PAUSES", (0.0, 0.0))
+    site = make_site(**settings_of(post))
+    return site, site.publish(submission="invited", language="en"), post.kept
+
+
+def people(*chosen, **changes):
+    return {"people": [one for one in PEOPLE if not chosen or one["address"][:3] in chosen]} | (
+        changes
+    )
+
+
+def ask(site, path, body, name="work"):
+    return site.run_job(path.rpartition("/")[2], body, name=name)
+
+
+def text_of(mail):
+    return mail.get_content().replace("\r\n", "\n")
+
+
+def code_of(mail):
+    return re.search(r"&invitation=([\w-]+)", text_of(mail))[1]
+
+
+def redeem(site, published, mail):
+    blinded = voprf.Blind(b"i" * 32)[1]
+    answer = site.post(
+        f"/api/v1/surveys/{published.name}/redemptions",
+        json=wire.encode_redemption(published.digest, blinded),
+        headers=bearer(code_of(mail)),
+    )
+    assert answer.status_code == 200, answer.json
+
+
+def test_each_person_gets_a_link_of_their_own(invited):
+    site, published, kept = invited
+    assert ask(site, INVITE, people("ada", "bob")) == {
+        "survey": "work",
+        "version": 1,
+        "sent": 2,
+        "refused": 0,
+        "later": 0,
+        "redeemed": 0,
+    }
+    assert sorted(kept.addresses) == ["ada@example.org", "bob@example.org"]
+    ada, bob = sorted(kept.mails, key=lambda one: "bob" in one["To"])
+    assert ada["To"] == "Ada Lovelace <ada@example.org>"
+    assert ada["From"] == "team@example.com"
+    assert text_of(ada).startswith("Hello Ada Lovelace,\n")
+    assert text_of(bob).startswith("Hello,\n")
+    link = f"https://polls.example.com/team/s/work#sha256={published.digest}&invitation="
+    assert link in text_of(ada)
+    assert code_of(ada) != code_of(bob)
+    redeem(site, published, ada)
+    overview = site.get("/api/v1/surveys/work/versions/1/overview").json
+    assert (overview["invited"], overview["redeemed"], overview["mail_sent"]) == (2, 1, 2)
+
+
+def test_reminder_goes_to_those_alone_who_have_not_redeemed(invited):
+    site, published, kept = invited
+    ask(site, INVITE, people("ada", "bob"))
+    ada = next(mail for mail in kept.mails if "ada" in mail["To"])
+    redeem(site, published, ada)
+    first = {mail["To"]: mail for mail in kept.mails}
+    kept.mails.clear()
+    assert ask(site, REMIND, {})["sent"] == 1
+    (reminder,) = kept.mails
+    assert reminder["To"] == "bob@example.org"
+    assert reminder["Subject"].startswith("Reminder: ")
+    assert code_of(reminder) == code_of(first["bob@example.org"])
+    redeem(site, published, reminder)
+    refused = site.post(REMIND, json={})
+    assert (refused.status_code, refused.json["field"]) == (422, "survey")
+
+
+def test_reminder_is_not_sent_to_a_person_who_redeems_after_it_was_asked_for(invited):
+    site, published, kept = invited
+    ask(site, INVITE, people("ada", "bob"))
+    answer = site.post(REMIND, json={})
+    redeem(site, published, kept.mails[0])
+    kept.mails.clear()
+    Runner(site.services).run_waiting()
+    result = site.get(f"/api/v1/jobs/{answer.json['id']}/result").json
+    assert (result["sent"], result["redeemed"], len(kept.mails)) == (1, 1, 1)
+
+
+def test_nothing_stored_in_clear_and_the_job_has_no_address(invited):
+    site, _, _ = invited
+    ask(site, INVITE, people("ada", "bob"))
+    stored = b"".join(map(bytes, site.scalars("SELECT sealed FROM addressees")))
+    stored += b"".join(map(bytes, site.scalars("SELECT address FROM addressees")))
+    texts = "".join(site.scalars("SELECT parameters FROM jobs"))
+    for secret in ("ada", "Lovelace", "example.org"):
+        assert secret.encode() not in stored
+        assert secret not in texts
+    sizes = {len(bytes(one)) for one in site.scalars("SELECT sealed FROM addressees")}
+    assert len(sizes) == 1  # a longer address has no longer row
+
+
+def test_addresses_are_deleted_on_close_and_when_the_closing_day_is_over(invited, make_site):
+    site, _, kept = invited
+    ask(site, INVITE, people("ada", "bob"))
+    site.post("/api/v1/surveys/work/versions/1/close", json={"grace_seconds": 3600})
+    assert site.scalars("SELECT count(*) FROM addressees") == [0]
+    assert site.scalars("SELECT count(*) FROM invitations") == [2]
+    site.publish(submission="invited", name="ends", closes="2026-03-02T00:00:00Z")
+    ask(site, INVITE, people("ada"), name="ends")
+    assert "2026-03-02" in text_of(kept.mails[-1])
+    site.clock.advance(86_400)
+    site.services.sealing.sweep(site.services.surveys.now())
+    assert site.scalars("SELECT count(*) FROM addressees") == [0]
+    assert site.post(INVITE, json=people("ada")).status_code == 410
+    assert site.post(REMIND, json={}).status_code == 410
+
+
+def test_job_that_was_killed_goes_on_and_sends_none_twice_but_the_one_on_its_way(
+    invited, monkeypatch
+):
+    site, _, kept = invited
+    body = {"people": [{"address": f"p{number}@example.org"} for number in range(9)]}
+    given = Connection.give
+    calls = []
+
+    def die(self, message, address):
+        calls.append(address)
+        answer = given(self, message, address)
+        if len(calls) == 4:
+            raise KeyboardInterrupt  # as a kill: taken by the server, and not written down
+        return answer
+
+    monkeypatch.setattr(Connection, "give", die)
+    answer = site.post(INVITE, json=body)
+    with pytest.raises(KeyboardInterrupt):
+        Runner(site.services).run_waiting()
+    assert len(kept.addresses) == 4
+    site.clock.advance(site.services.settings.job_lease_seconds + 1)
+    Runner(site.services).run_waiting()
+    assert site.get(f"/api/v1/jobs/{answer.json['id']}/result").json["sent"] == 6
+    assert len(kept.addresses) == 10
+    assert len(set(kept.addresses)) == 9
+    twice = [one for one in kept.mails if kept.addresses.count(one["To"]) == 2]
+    assert len({one["Message-ID"] for one in twice}) == 1
+
+
+def test_refusals_are_counted_and_what_is_to_be_tried_later_is(invited):
+    site, _, kept = invited
+    kept.answers = {"ada@example.org": ["550 no such user"], "bob@example.org": ["450 busy"]}
+    result = ask(site, INVITE, people("ada", "bob"))
+    assert (result["sent"], result["refused"], result["later"]) == (1, 1, 0)
+    assert kept.addresses == ["bob@example.org"]
+    overview = site.get("/api/v1/surveys/work/versions/1/overview").json
+    assert [overview[f"mail_{one}"] for one in ("waiting", "sent", "refused")] == [0, 1, 1]
+    kept.answers = {"bob@example.org": ["450 busy"] * 9}
+    assert ask(site, REMIND, {})["later"] == 1
+    assert ask(site, REMIND, {})["later"] == 1
+    kept.answers = {}
+    assert ask(site, REMIND, {})["sent"] == 1  # and never to the refused address
+    assert kept.addresses == ["bob@example.org"] * 2
+
+
+def test_person_who_never_got_the_invitation_gets_it_by_remind(invited, monkeypatch):
+    site, _, kept = invited
+    answer = site.post(INVITE, json=people("ada"))
+    busy = site.post(REMIND, json={})
+    assert busy.status_code == 422  # the first job writes to all
+    site.post(f"/api/v1/jobs/{answer.json['id']}/cancel")
+    assert ask(site, REMIND, {})["sent"] == 1
+    assert kept.mails[0]["Subject"].startswith("Invitation: ")
+
+
+def test_mail_server_that_stays_away_ends_the_job_with_the_remedy(make_site, monkeypatch):
+    monkeypatch.setattr(mailing, "PAUSES", (0.0,))
+    with MailServer() as away:
+        pass
+    site = make_site(**settings_of(away))
+    site.publish(submission="invited")
+    answer = site.post(INVITE, json=people("ada"))
+    Runner(site.services).run_waiting()
+    job = site.get(f"/api/v1/jobs/{answer.json['id']}").json
+    assert job["state"] == "failed"
+    assert "hushpoll survey remind" in job["error"]["detail"]
+    assert "ada" not in job["error"]["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "words"),
+    [
+        ({"people": [{"address": "a@b.org\nBcc: x@y.org"}]}, "address", "person 1"),
+        ({"people": [{"address": "a@b.org", "name": "A\r\nBcc: x"}]}, "name", "control"),
+        ({"people": [{"address": "A@b.org"}, {"address": "a@B.org"}]}, "address", "again"),
+        ({"people": [{"address": "a@b.org", "language": "fr"}]}, "language", "en"),
+        ({"people": [{"address": "a@b.org"}], "texts": {"en": {"subject": "x", "body": "y"}}},
+         "texts.en.body", "{link}"),
+        ({"people": [{"address": "a@b.org"}],
+          "texts": {"en": {"subject": "x", "body": "{lnk} {link}"}}},
+         "texts.en.body", "'link'"),
+        ({"people": [{"address": "a@b.org"}],
+          "texts": {"en": {"subject": "x\nBcc: y", "body": "{link}"}}},
+         "texts.en.subject", "control"),
+        ({"people": [{"address": "a@b.org"}],
+          "texts": {"en": {"subject": "x", "body": "{name} {link}"}}}, "name", "{greeting}"),
+        ({"people": [{"address": "a@b.org"}],
+          "texts": {"en": {"subject": "x", "body": "{closes} {link}"}}},
+         "texts.en.body", "no closes"),
+        ({"people": []}, "people", ""),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_refused_before_anything_is_stored(invited, body, field, words):
+    site, _, kept = invited
+    refused = site.post(INVITE, json=body)
+    assert (refused.status_code, refused.json["field"]) == (422, field), refused.json
+    assert words in refused.json["detail"]
+    assert site.scalars("SELECT count(*) FROM addressees") == [0]
+    assert site.scalars("SELECT count(*) FROM invitations") == [0]
+    assert not kept.mails
+
+
+def test_address_is_invited_once_to_a_version(invited):
+    site, _, _ = invited
+    ask(site, INVITE, people("ada"))
+    refused = site.post(INVITE, json=people("ada", "bob"))
+    assert (refused.status_code, refused.json["field"]) == (422, "address")
+    assert "remind" in refused.json["detail"]
+    assert site.scalars("SELECT count(*) FROM invitations") == [1]
+
+
+def test_job_that_is_one_too_many_stores_nobody(make_site, post):
+    site = make_site(**settings_of(post, JOBS_PER_TOKEN=1))
+    site.publish(submission="invited")
+    assert site.post(INVITE, json=people("ada")).status_code == 202
+    assert site.post(INVITE, json=people("bob")).status_code == 429
+    assert site.scalars("SELECT count(*) FROM addressees") == [1]
+    assert site.scalars("SELECT count(*) FROM invitations") == [1]
+
+
+def test_text_is_in_the_language_of_the_survey_and_a_name_is_no_template(invited):
+    site, _, kept = invited
+    site.publish(submission="invited", name="arbeit", language="de-AT", operator="Gruppe Ö")
+    ask(site, INVITE, people("eve"), name="arbeit")
+    (mail,) = kept.mails
+    assert mail["To"] == "Eve {link} Ömer <eve@example.org>"
+    assert mail["From"] == "Gruppe Ö <team@example.com>"
+    assert mail["Subject"] == "Einladung: Work and health"
+    assert text_of(mail).startswith("Guten Tag Eve {link} Ömer,\n")
+    assert text_of(mail).endswith("Die Umfrage führt Gruppe Ö durch.\n")
+    site.publish(submission="invited", name="lavoro", language="it")
+    refused = site.post(INVITE.replace("work", "lavoro"), json=people("ada"))
+    assert refused.json["field"] == "texts"
+
+
+def test_own_text_is_sent(invited):
+    site, _, kept = invited
+    text = {"subject": "Hey {name}: {title}", "body": "{greeting}\n\nÜber hier: {link}\n"}
+    ask(site, INVITE, people("ada", texts={"en": text}))
+    (mail,) = kept.mails
+    assert mail["Subject"] == "Hey Ada Lovelace: Work and health"
+    assert text_of(mail).startswith("Hello Ada Lovelace,\n\nÜber hier: https://")
+
+
+def test_another_key_is_refused_with_both_ids(invited, monkeypatch):
+    site, _, _ = invited
+    ask(site, INVITE, people("ada"))
+    other = site.services.settings.changed(address_key="b8" * 32)
+    monkeypatch.setattr(site.services.mailing, "_settings", other)
+    refused = site.post(REMIND, json={})
+    assert refused.status_code == 503
+    assert "address_key" in refused.json["detail"]
+
+
+def test_server_without_the_settings_names_them(make_site):
+    site = make_site(INVITATION_SEED="5e" * 32)
+    site.publish(submission="invited")
+    refused = site.post(INVITE, json=people("ada"))
+    assert (refused.status_code, refused.json["field"]) == (422, "smtp_host")
+    assert "public_url, address_key" in refused.json["detail"]
+
+
+def test_mail_server_without_tls_gets_nothing(make_site, post):
+    site = make_site(**settings_of(post, SMTP_SECURITY="starttls"))
+    site.publish(submission="invited")
+    answer = site.post(INVITE, json=people("ada"))
+    Runner(site.services).run_waiting()
+    job = site.get(f"/api/v1/jobs/{answer.json['id']}").json
+    assert "smtp_security" in job["error"]["detail"]
+    assert not post.kept.mails
+
+
+@pytest.mark.sqlite
+def test_settings_keep_mail_off_the_network_in_clear():
+    base = {"SMTP_HOST": "mail.example.org", "SMTP_SECURITY": "none"}
+    with pytest.raises(InvalidParameter, match="in clear") as refused:
+        Settings.from_mapping(base)
+    assert refused.value.field == "SMTP_SECURITY"
+    assert Settings.from_mapping({**base, "SMTP_UNENCRYPTED": True})
+    for host in ("127.0.0.1", "::1", "localhost"):
+        assert Settings.from_mapping({**base, "SMTP_HOST": host})
+    with pytest.raises(InvalidParameter, match="MAIL_SENDER"):
+        Settings.from_mapping({"MAIL_SENDER": "a@b.org\nBcc: c@d.org"})
+    with pytest.raises(InvalidParameter, match="SMTP_PASSWORD is not"):
+        Settings.from_mapping({"SMTP_USER": "hushpoll"})
