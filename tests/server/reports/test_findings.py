@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,10 +11,11 @@ from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.results import result_of
 from hushpoll_protocols import SecureBits
-from hushpoll_server.reports.findings import findings_of, limits_words, share_words
+from hushpoll_server.reports.findings import findings_of, headline_row, limits_words, share_words
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.queries.parts.rows import CategoryEstimate
+from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.manifest import Manifest
 
 QUESTIONS = {
@@ -103,3 +106,10 @@ def test_share_has_the_digits_that_its_interval_supports(estimate, lower, upper,
     )
     told = share_words(row), limits_words(row)
     assert tuple(words.replace("\u00a0", " ") for words in told) == (figure, limits)
+
+
+def test_the_headline_of_an_option_is_about_who_selects_it():
+    option = Attribute("news_1", "sensitive", ("not selected", "selected"))
+    rows = [{"category": name, "frequency": 0.5} for name in option.categories]
+    assert headline_row(option, rows)["category"] == "selected"
+    assert headline_row(replace(option, categories=("no", "yes")), rows[:1]) == rows[0]
