@@ -41,6 +41,7 @@ def test_command_says_and_prints_the_fit(files):
     shown = CliRunner().invoke(data, words)
     assert shown.exit_code == 0, shown.output
     assert "1 were left out" in shown.output
+    assert "(wrong)" in shown.output
     out = table.with_name("out.csv")
     words += ["--out", str(out)]
     found = CliRunner().invoke(data, [*words, "--json", "--at", "region=south"])
@@ -176,4 +177,4 @@ def test_missing_value_of_another_program_is_no_category(files):
         read_answers(table, {"card": law}, "card ~ age", cluster="region")
     kept = read_answers(table, {"card": law}, "card ~ C(region)")
     assert kept.clear["region"].domain == ("NA", "north", "south")
-    assert read_answers(table, {"card": law}, "card ~ region", missing=["NA"]).dropped == 2
+    assert read_answers(table, {"card": law}, "card ~ region", missing=["NA"]).dropped == 1
