@@ -41,7 +41,6 @@ def test_command_says_and_prints_the_fit(files):
     shown = CliRunner().invoke(data, words)
     assert shown.exit_code == 0, shown.output
     assert "1 were left out" in shown.output
-    assert "(wrong)" in shown.output
     out = table.with_name("out.csv")
     words += ["--out", str(out)]
     found = CliRunner().invoke(data, [*words, "--json", "--at", "region=south"])
