@@ -360,11 +360,13 @@ def patterns_of_law(
         If a column does not sum to 1 within `ROUNDING`, or the law does not tell the true values
         apart.
     """
-    names = [None] if groups is None else sorted(set(groups))
-    of = np.array([names.index(group) for group in groups or [None] * len(law)], np.int64)
+    names = [] if groups is None else sorted(set(groups))
+    of = np.array([names.index(group) for group in groups or ()], np.int64)
+    if groups is None:
+        of = np.zeros(len(law), np.int64)
     law = np.array(law, np.float64)
     unbiased = np.full(law.shape, np.nan)
-    for number, group in enumerate(names):
+    for number, group in enumerate(names or [None]):
         mine = of == number
         law[mine] = _scaled(law[mine], domain, group, field)
         if _rank(law[mine]) == len(domain):

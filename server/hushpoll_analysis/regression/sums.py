@@ -388,10 +388,10 @@ class _Spread:
                 part = sums[:, m * d : (m + 1) * d, n * d : (n + 1) * d]
                 for one in kinds.alike:
                     for two in kinds.alike:
-                        at = np.meshgrid(one.kinds, two.kinds, indexing="ij")
+                        low, high = np.meshgrid(one.kinds, two.kinds, indexing="ij")
                         if m == n:  # symmetric, and only the upper triangle is filled
-                            at = [np.minimum(*at), np.maximum(*at)]
-                        found = _contracted(u[:, one.u], u[:, two.u], part, at[0], at[1])
+                            low, high = np.minimum(low, high), np.maximum(low, high)
+                        found = _contracted(u[:, one.u], u[:, two.u], part, low, high)
                         rows, columns = m * p + one.columns, n * p + two.columns
                         self.outcome[rows[:, :, None, None], columns] += found
             if of.r and not apart:
@@ -403,8 +403,8 @@ class _Spread:
                     rows = (m * p + one.columns).ravel()
                     self.between[rows] += found.reshape(len(rows), -1)
         if of.r:
-            one, two = kinds.upper
-            self.mixing += kinds.mixed(groups, sums[:, free + one, free + two])
+            low, high = kinds.upper
+            self.mixing += kinds.mixed(groups, sums[:, free + low, free + high])
 
     def join(self, other: _Spread) -> None:
         """Add the sums over other groups."""

@@ -179,7 +179,7 @@ def scored(answers):
 def test_what_a_law_tells_before_any_answer_is_known_is_each_samples(tmp_path):
     """Asked directly, half of the rows tell as much as they do alone; a coin tells nothing."""
     rng, n = np.random.default_rng(4), 2_000
-    rows = [(rng.integers(0, 2), rng.normal().round(3), "AB"[i % 2]) for i in range(n)]
+    rows = [(rng.integers(0, 2), round(rng.normal(), 3), "AB"[i % 2]) for i in range(n)]
     table = written(tmp_path / "people.csv", ("y", "x", "form"), rows)
     law = [("A", 0, 1, 0), ("A", 1, 0, 1), ("B", 0, 0.5, 0.5), ("B", 1, 0.5, 0.5)]
     path = written(tmp_path / "law.csv", ("form", "recorded", "no", "yes"), law)

@@ -176,4 +176,4 @@ def test_missing_value_of_another_program_is_no_category(files):
         read_answers(table, {"card": law}, "card ~ age", cluster="region")
     kept = read_answers(table, {"card": law}, "card ~ C(region)")
     assert kept.clear["region"].domain == ("NA", "north", "south")
-    assert read_answers(table, {"card": law}, "card ~ region", missing=["NA"]).dropped == 2
+    assert read_answers(table, {"card": law}, "card ~ region", missing=["NA"]).dropped == 1

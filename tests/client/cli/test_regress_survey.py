@@ -55,6 +55,7 @@ def test_regression_of_a_survey_is_shown_verdict_first(server, steps, words, mon
     assert "0.5300" in result.stdout
     assert "0.2000" in result.stdout
     assert "It is wrong." in result.stdout
+    assert "(wrong)" in result.stdout
     assert server.seen[0].path == "/api/v1/surveys/work/versions/1/jobs/regress"
     body = json.loads(server.seen[0].body)
     assert body["formula"] == "income ~ gender"

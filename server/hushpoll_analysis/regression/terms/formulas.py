@@ -307,7 +307,7 @@ def _checked(
         return ast.Compare(again(node.left), node.ops, [again(node.comparators[0])])
     elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         function = _called(node)
-        if function in _FUNCTIONS:
+        if function is not None and function in _FUNCTIONS:
             return ast.Call(ast.Name(function), [again(node.args[0])], [])
     raise _refused(
         text,
