@@ -161,13 +161,14 @@ def binomial_quantiles(n: int, chance: float, levels: Array) -> Array:
 @cache
 def normal_quantiles() -> Array:
     """Return quantiles of the standard normal law, all equally likely, f64[QUANTILES]."""
-    return _normal((np.arange(QUANTILES) + 0.5) / QUANTILES)
+    return _normal(np.asarray((np.arange(QUANTILES) + 0.5) / QUANTILES, dtype=np.float64))
 
 
 @cache
 def other_normal_quantiles() -> Array:
     """Return such quantiles in an order that has nothing to do with the first's."""
-    return _normal((np.arange(QUANTILES) * _GOLDEN + 0.5 / QUANTILES) % 1)
+    levels = (np.arange(QUANTILES) * _GOLDEN + 0.5 / QUANTILES) % 1
+    return _normal(np.asarray(levels, dtype=np.float64))
 
 
 def _normal(levels: Array) -> Array:

@@ -297,7 +297,7 @@ def outlook(
                 published = _planned(manifest, protocol, split)
             except InvalidParameter:
                 continue
-            option: dict[str, Any] = {"protocol": protocol, "split": split}
+            option: DraftedOption = {"protocol": protocol, "split": split}
             option["total_variance"] = total_variance(published)
             candidates.append((option, published))
     best = None
@@ -342,7 +342,7 @@ def as_drafted(manifest: Manifest, n: int) -> DraftedOption:
     return _precisions(manifest, "own", "own", n)
 
 
-def _gain(options: list[dict[str, Any]]) -> dict[str, float]:
+def _gain(options: list[DraftedOption]) -> dict[str, float]:
     totals = {
         option["split"]: option["total_variance"]
         for option in options
@@ -353,24 +353,24 @@ def _gain(options: list[dict[str, Any]]) -> dict[str, float]:
     return {name: 1 - totals[OPTIMAL] / totals[name] for name in NAMED_SPLITS if name in totals}
 
 
-def _power(option: dict[str, Any], metric: str) -> float | None:
+def _power(option: DraftedOption, metric: str) -> float | None:
     powers: dict[str, float | None] = option["audit_power"] or {}
     return powers.get(metric)
 
 
-def _enough(option: dict[str, Any], metric: str) -> bool:
+def _enough(option: DraftedOption, metric: str) -> bool:
     power = _power(option, metric)
     return power is None or power >= POWER
 
 
-def _preference(option: dict[str, Any], metric: str) -> tuple[bool, float, float]:
+def _preference(option: DraftedOption, metric: str) -> tuple[bool, float, float]:
     """Rank options: enough power and least variance; where none has enough, the most power."""
     if _enough(option, metric):
         return False, 0.0, option["total_variance"]
     return True, -(_power(option, metric) or 0.0), option["total_variance"]
 
 
-def _reason(best: dict[str, Any], given: AuditAssumptions, metric: str) -> str:
+def _reason(best: DraftedOption, given: AuditAssumptions, metric: str) -> str:
     least = f"the least total variance of its estimates ({best['total_variance']:.4g}, over n)"
     power = _power(best, metric)
     if power is None:

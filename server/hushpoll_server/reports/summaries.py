@@ -13,7 +13,7 @@ from hushpoll_server.charts.figures import with_minus
 from hushpoll_server.translations.speech import in_marks, said, say
 from hushpoll_shared.qualifying.possible import Possible, cut_ends, is_cut
 from hushpoll_shared.qualifying.verdict import part_is_noisy
-from hushpoll_shared.queries.ordered_answers import ScoreRow, possible_of
+from hushpoll_shared.queries.ordered_answers import possible_of
 from hushpoll_shared.queries.parts.rows import Score, ends_of
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE, cannot_conclude
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
@@ -56,7 +56,10 @@ def beside_shares(
     found |= {"answered_verdict": None, "answered_noisy": False, "asked": None}
     if summary is not None:
         (group,) = summary["groups"]
-        lines = list(_lines(group, _extremes(summary["scale"])))
+        # all that is said lies between the lowest and the highest of many scores
+        scores = summary["scale"]
+        ends = min(scores, key=itemgetter("low")), max(scores, key=itemgetter("high"))
+        lines = list(_lines(group, [Score(**one) for one in ends]))
         found["summary"] = [line for line, _ in lines]
         found["summary_cut"] = any(cut for _, cut in lines)
         found["summary_verdict"] = summary["verdict"]
@@ -68,12 +71,6 @@ def beside_shares(
         found["answered_verdict"] = answered["verdict"]
         found["assumption"] = said(answered["assumption"])
     return found | {"why_none": _why_none(summary, found["answered"], found["asked"])}
-
-
-def _extremes(scale: Sequence[Mapping[str, Any]]) -> tuple[ScoreRow, ...]:
-    """Return the lowest and the highest of many scores, between which all that is said lies."""
-    ends = min(scale, key=itemgetter("low")), max(scale, key=itemgetter("high"))
-    return tuple(ScoreRow(**one) for one in ends)
 
 
 def _why_none(summary: Mapping[str, Any] | None, *shares: Mapping[str, Any] | None) -> str | None:
