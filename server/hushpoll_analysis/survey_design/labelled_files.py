@@ -27,7 +27,8 @@ from hushpoll_analysis.survey_design.record_weights import (
     RecordWeights,
 )
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
-from hushpoll_shared.survey.published import Published, PublishedAttribute
+from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.wording import Wording
 from hushpoll_shared.wire.batch import answered
 from hushpoll_shared.wire.codec import Field
@@ -353,10 +354,13 @@ def _asked(published: Published, asked: Sequence[str], words: Wording) -> str:
     names = [attribute.name for attribute in published.attributes]
     own = " & ".join(words.questions[names.index(name)] for name in asked)
     heads = [
-        *zip(published.selects, words.selects, strict=True),
-        *zip(published.matrices, words.matrices, strict=True),
+        *((of.attributes, head) for of, head in zip(published.selects, words.selects, strict=True)),
+        *(
+            (of.attributes, head)
+            for of, head in zip(published.matrices, words.matrices, strict=True)
+        ),
     ]
-    return next((f"{own} – {head}" for of, head in heads if {*asked} <= {*of.attributes}), own)
+    return next((f"{own} – {head}" for of, head in heads if {*asked} <= {*of}), own)
 
 
 def categories_in(published: Published, one: Field, words: Wording) -> list[str]:

@@ -130,10 +130,13 @@ def codebook(published: Published, shares: EstimatedShares | None) -> CodebookDo
 def _asked(published: Published, name: str, words: Wording) -> str | None:
     """Return what is asked of all options or items of which a question is one."""
     heads = [
-        *zip(published.selects, words.selects, strict=True),
-        *zip(published.matrices, words.matrices, strict=True),
+        *((of.attributes, head) for of, head in zip(published.selects, words.selects, strict=True)),
+        *(
+            (of.attributes, head)
+            for of, head in zip(published.matrices, words.matrices, strict=True)
+        ),
     ]
-    return next((head for of, head in heads if name in of.attributes), None)
+    return next((head for of, head in heads if name in of), None)
 
 
 def _n(shares: EstimatedShares | None) -> int | None:

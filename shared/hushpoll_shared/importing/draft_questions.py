@@ -134,8 +134,8 @@ def _ends(one: Made, languages: Languages) -> None:
         return
     own = [languages.text(words) or "" for words in one.source.ends]
     if "scale" not in one.attribute or looks(own[0]) == looks(own[1]):
-        texts = " and ".join(map(show, own))
-        one.changed.append(f"What stands at the ends of its scale is left out: {texts}.")
+        shown = " and ".join(map(show, own))
+        one.changed.append(f"What stands at the ends of its scale is left out: {shown}.")
         return
     one.attribute["ends"] = [_line(text, CATEGORY_LENGTH, one, "An end") for text in own]
     for tag, texts in one.translations.items():

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.importing.drafting import Imported, make_draft
+from hushpoll_shared.importing.drafting import make_draft
 from hushpoll_shared.importing.questionnaire import Questionnaire
+from hushpoll_shared.importing.report import Imported
 from hushpoll_shared.importing.surveyjs import read_surveyjs
 from hushpoll_shared.importing.workbook import (
     MOST_BYTES,

@@ -26,8 +26,8 @@ MOST_UNPACKED: Final = 64 * 1024 * 1024
 MOST_PARTS: Final = 1000
 MOST_ROWS: Final = 20_000
 """That have something in them."""
-MOST_PLACES: Final = 2**20
-"""Rows of all sheets, also empty ones: some programs write all that a sheet can have."""
+MOST_PLACES: Final = 2**22
+"""Rows of all sheets, also empty ones: some programs write all 2^20 that a sheet can have."""
 MOST_COLUMNS: Final = 2_000
 MOST_CELLS: Final = 500_000
 MOST_CHARACTERS: Final = 32_767
