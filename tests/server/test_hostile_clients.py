@@ -273,6 +273,14 @@ def get_its_answer(server, target, make, status, code, field, counted):
     )
 
 
+@pytest.mark.parametrize("server", ["sqlite"], indirect=True)
+def test_a_media_type_that_stands_twice_is_refused_as_no_request(server):
+    """By the application: a proxy may have read the other of the two."""
+    lines = ("Content-Type: application/json", "Content-Type: text/plain")
+    ((status, _, body),) = exchange(server, http_request("POST", REPORTS, b"{}", *lines))
+    assert (status, json.loads(body)["code"]) == (400, "malformed-request")
+
+
 def test_a_body_cut_off_by_its_client_stores_nothing(server, target):
     whole = post(target.body())
     rows = server.contents()
