@@ -56,9 +56,10 @@ def first_command() -> str:
     return FENCE.search(readme())[2].split()[0]
 
 
-def installing() -> str:
-    """What the page on installing tells to do in a checkout, without the extra."""
+def installing(*extras: str) -> str:
+    """What the page on installing tells to do in a checkout, with further extras of the server."""
     (command,) = re.findall(r"`pip (install \. '\./server\[train\]')`;", page("how-to/install.md"))
+    command = command.replace("[train]", f"[{','.join(('train', *extras))}]")
     return f"python3 -m venv .venv && .venv/bin/pip {command}"
 
 
@@ -204,18 +205,20 @@ def walk_an_import(*, installed: bool, respondents: int = 200) -> float:
     """Return the seconds from a checkout to the records of a form of another tool."""
     # It reads files of SPSS, for which this module need not have the library.
     imported = importlib.import_module("import_walk").walk
-    return on_a_server(imported, installed=installed, respondents=respondents)
+    return on_a_server(imported, "labels", installed=installed, respondents=respondents)
 
 
 def walk_the_tasks(*, installed: bool, respondents: int = 3000) -> float:
     """Return the seconds from a checkout to the end of four tasks of users."""
-    return on_a_server(tasks_walk.walk, installed=installed, respondents=respondents)
+    return on_a_server(tasks_walk.walk, "pdf", installed=installed, respondents=respondents)
 
 
-def on_a_server(walked: Callable[..., list[str]], *, installed: bool, respondents: int) -> float:
-    """Return the seconds of a walk on a server whose user ada may do everything."""
+def on_a_server(
+    walked: Callable[..., list[str]], *extras: str, installed: bool, respondents: int
+) -> float:
+    """Return the seconds of a walk on a server, with these extras, whose user ada may do all."""
     port = free_port()
-    lines = [] if installed else [installing(), ACTIVATE]
+    lines = [] if installed else [installing(*extras), ACTIVATE]
     lines += [
         "hushpoll serve --admin-token-file admin-token &",
         "until [ -s admin-token ]; do sleep 0.1; done",

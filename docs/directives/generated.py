@@ -16,6 +16,7 @@ from directives import (
     protocols,
     public_names,
     routes,
+    settings,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ TEXTS: dict[str, Callable[..., str]] = {
     "hushpoll-protocols": protocols.table_of,
     "hushpoll-python": public_names.text,
     "hushpoll-routes": routes.text,
+    "hushpoll-settings": settings.text,
 }
 
 

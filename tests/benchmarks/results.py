@@ -113,15 +113,19 @@ def page(runs: dict[str, Any]) -> str:
         "for. Absolute times are those of the machine; under its benchmark's name stands how busy",
         "it was.",
     ]
+    named = ""
     for name, run in runs.items():
+        machine = (
+            f"Python {run['python']}, {run['machine']}, {run['processors']} processors; "
+            f"{', '.join(f'{name} {version}' for name, version in run['versions'].items())}."
+        )
+        shown, named = "the same versions." if machine == named else machine, machine
         size = "" if run["scale"] == 1 else f", at {run['scale']:g} of the full size"
         lines += [
             "",
             f"## {name}",
             "",
-            f"{run['day']}, load {run['load']:g}{size}; Python {run['python']}, {run['machine']}, "
-            f"{run['processors']} processors; "
-            f"{', '.join(f'{name} {version}' for name, version in run['versions'].items())}.",
+            f"{run['day']}, load {run['load']:g}{size}; {shown}",
             "",
             "| figure | ours | peer | peer is | ratio | goal | |",
             "|---|---|---|---|---|---|---|",

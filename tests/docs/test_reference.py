@@ -14,6 +14,7 @@ import pytest
 
 from hushpoll_client.cli.commands import COMMANDS
 from hushpoll_client.cli.help.examples import EXAMPLES
+from hushpoll_server.config.settings import SETTINGS
 
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS))
@@ -26,6 +27,7 @@ from directives import (  # noqa: E402
     problems,
     public_names,
     routes,
+    settings,
 )
 
 ALL = dict(commands.all_commands())
@@ -106,6 +108,14 @@ def test_every_operation_of_the_api_is_there() -> None:
 
 def test_every_refusal_is_there() -> None:
     assert problems.text().count("\n| ") >= 30
+
+
+def test_every_setting_is_on_the_operator_s_page() -> None:
+    assert "```{hushpoll-settings}\n" in (DOCS / "operate.md").read_text(encoding="utf-8")
+    page = settings.text()
+    for setting in SETTINGS.values():
+        assert f"| `{setting.name}` |" in page
+        assert setting.description in page
 
 
 @pytest.mark.parametrize("module", directives_of("hushpoll-python"))

@@ -163,6 +163,15 @@ def test_search_knows_words_of_every_part(site: Path) -> None:
         assert f'"{name}"' in index
 
 
+def test_titles_have_the_words_that_users_of_other_tools_look_for(site: Path) -> None:
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    document = json.loads(index[index.index("(") + 1 : index.rindex(")")])
+    titles = " ".join(document["alltitles"])
+    for words in ("Select all that apply", "Excel", "GDPR", "SPSS", "Stata", "consent", "epsilon"):
+        assert words.casefold() in titles.casefold(), words
+    assert "r" in document["titleterms"]
+
+
 def test_pages_are_accessible_in_both_themes_and_the_search_finds_offline(site: Path) -> None:
     """A theme changes colours and nothing else, so the dark one is asked about colours alone."""
     found = {}

@@ -188,24 +188,6 @@ def test_a_backup_of_postgresql_restores_to_the_same_counts(tmp_path, serve, pos
     again.kill()  # before its database is gone
 
 
-HEAD = "| key | default | allowed | |\n|---|---|---|---|\n"
-
-
-def settings_table():
-    """The rows that the page must have."""
-    for setting in SETTINGS.values():
-        default = "" if setting.default is None else f"`{json.dumps(setting.default)}`"
-        secret = " *Secret.*" if setting.secret else ""
-        allowed = setting.interval.replace("|", "\\|")
-        yield f"| `{setting.name}` | {default} | {allowed} | {setting.description}{secret} |"
-
-
-def test_the_table_of_settings_is_the_program_s():
-    shown = PAGE.partition(HEAD)[2].partition("\n\n")[0].splitlines()
-    expected = list(settings_table())
-    assert shown == expected, "the table should be:\n" + "\n".join(expected)
-
-
 def test_the_configuration_shown_can_be_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "metrics-token").write_text("x" * 43 + "\n")

@@ -7,6 +7,7 @@ intervals are those of paired differences.
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,13 +30,11 @@ GAPS = ("SPD", "EOD", "EODDS")
 SIZED = ("SPD", "EOD")
 """Gaps with a sign, which cancels in a mean over seeds."""
 
-HEADER = (
-    "| records | mitigation | accuracy | its change | balanced accuracy | "
-    + " | ".join(GAPS)
-    + "".join(f" | size of {name}" for name in SIZED)
-    + " |\n|---|---|---|---|---|"
-    + "---|" * (len(GAPS) + len(SIZED))
-)
+COLUMNS = [
+    *("experiment", "records", "mitigation", "accuracy", "its change", "balanced accuracy"),
+    *(*GAPS, *(f"size of {name}" for name in SIZED)),
+]
+HEADER = f"| {' | '.join(COLUMNS[1:])} |\n|{'---|' * len(COLUMNS[1:])}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,19 +101,24 @@ def rows(results: pd.DataFrame) -> Iterator[Row]:
             yield Row(shown, method, means, sizes, change)
 
 
+def cells(row: Row) -> list[str]:
+    """Return what a table shows of a row, with 95 % intervals of the means."""
+    change = "" if row.change is None else _signed(row.change)
+    return [
+        *(row.records, row.method, _shown(row.means["accuracy"]), change),
+        *(_shown(row.means[name]) for name in ("balanced_acc", *GAPS)),
+        *(f"{row.sizes[name]:.3f}" for name in SIZED),
+    ]
+
+
 def markdown(table: Sequence[Row]) -> str:
-    """Return the rows as a table in Markdown, with 95 % intervals of the means."""
-    lines = [HEADER]
-    for row in table:
-        change = "" if row.change is None else _signed(row.change)
-        cells = [row.records, row.method, _shown(row.means["accuracy"]), change]
-        cells += [_shown(row.means[name]) for name in ("balanced_acc", *GAPS)]
-        cells += [f"{row.sizes[name]:.3f}" for name in SIZED]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    """Return the rows in clear, and of each protocol those with its lowest epsilon, in Markdown."""
+    lowest = {row.records.partition(",")[0]: row.records for row in reversed(table)}
+    shown = [row for row in table if row.records in lowest.values()]
+    return "\n".join([HEADER, *(f"| {' | '.join(cells(row))} |" for row in shown)])
 
 
-def section(description: Mapping[str, Any], results: pd.DataFrame) -> str:
+def section(description: Mapping[str, Any], table: Sequence[Row]) -> str:
     """Return one experiment as a section: its data, and its table."""
     configuration, data = description["configuration"], description["data"]
     return "\n\n".join(
@@ -122,7 +126,7 @@ def section(description: Mapping[str, Any], results: pd.DataFrame) -> str:
             f"## {configuration['name']}",
             f"{data['rows']:,} rows, {len(configuration['seeds'])} seeds, "
             f"{configuration['test_size']:.0%} of the rows to test on.",
-            markdown(list(rows(results))),
+            markdown(table),
         ]
     )
 
@@ -145,10 +149,19 @@ def _signed(mean: Mean) -> str:
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path))
 @reports_errors
 def main(runs: tuple[Path, ...], head: Path | None, out: Path) -> None:
-    """Write the page of one or several RUNS, the --out of hushpoll experiment run, after a head."""
+    """Write the page of one or several RUNS, the --out of hushpoll experiment run, after a head.
+
+    All rows of the tables are written into a CSV file beside the page.
+    """
     parts = [] if head is None else [head.read_text(encoding="utf-8").rstrip()]
-    parts += [section(read_description(run), read_results(run, Trial)) for run in runs]
+    every = [COLUMNS]
+    for run in runs:
+        description, table = read_description(run), list(rows(read_results(run, Trial)))
+        parts.append(section(description, table))
+        every += [[description["configuration"]["name"], *cells(row)] for row in table]
     out.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    with out.with_suffix(".csv").open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, lineterminator="\n").writerows(every)
 
 
 if __name__ == "__main__":

@@ -400,8 +400,8 @@ class _Spread:
                     own = m * d + one.kinds[:, None]
                     found = _contracted(u[:, one.u], z, sums, own, rest[None, :])
                     # [kinds, columns of one, combinations, columns of z]
-                    rows = (m * p + one.columns).ravel()
-                    self.between[rows] += found.reshape(len(rows), -1)
+                    places = (m * p + one.columns).ravel()
+                    self.between[places] += found.reshape(len(places), -1)
         if of.r:
             low, high = kinds.upper
             self.mixing += kinds.mixed(groups, sums[:, free + low, free + high])
