@@ -403,8 +403,8 @@ class _Spread:
                     places = (m * p + one.columns).ravel()
                     self.between[places] += found.reshape(len(places), -1)
         if of.r:
-            low, high = kinds.upper
-            self.mixing += kinds.mixed(groups, sums[:, free + low, free + high])
+            first, second = kinds.upper
+            self.mixing += kinds.mixed(groups, sums[:, free + first, free + second])
 
     def join(self, other: _Spread) -> None:
         """Add the sums over other groups."""
