@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,6 +32,9 @@ from hushpoll_shared.tables.plans import comparison_table, verdicts_table
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from hushpoll_analysis.planning.asked_pairs import PairOutlook
+    from hushpoll_shared.survey.manifest import Manifest
 
 
 @click.command("plan")
@@ -137,8 +140,8 @@ def plan_command(
     questions, it says whether to put them together. --gap and --metric play no part then.
 
     Without --want: which questions the draft can tell with --n respondents, how far intervals reach
-    and which differences are found, what an audit would find, and which protocol and split are
-    recommended. Categories are taken as equally frequent.
+    and which differences are found, what the marked pairs of questions and an audit would tell, and
+    which protocol and split are recommended. Categories are taken as equally frequent.
 
     With --all, every protocol and split are shown. Per attribute: the mean width of a category's
     95 % interval and, after the slash, the smallest difference between two halves of the
@@ -175,7 +178,8 @@ def plan_command(
         emit(own, lambda: _verdict_text(draft.name, own, n), as_json=False)
         with waiting(f"plan of {draft.name}"):
             told = outlook(draft, n, given, metric=metric, delta=delta, crowd=crowd, drafted=own)
-        emit(told, lambda: _outlook_text(told, given), as_json=False)
+            pairs = () if "error" in own else _pairs(draft, n)
+        emit(told, lambda: _outlook_text(told, given, pairs), as_json=False)
         return
     with waiting(f"plan of {draft.name}"):
         document = plan(draft, n, given, metric=metric, delta=delta, crowd=crowd)
@@ -238,11 +242,11 @@ def _verdict_text(survey: str, own: DraftedOption, n: int) -> str:
     return f"{_wrapped(verdict)}\n\n{rendered(_precision(rows, noisy)).rstrip()}\n"
 
 
-def _outlook_text(document: Outlook, given: AuditAssumptions) -> str:
-    """Return what an audit finds, what the draft is warned of, and what is recommended."""
+def _outlook_text(document: Outlook, given: AuditAssumptions, pairs: Sequence[PairOutlook]) -> str:
+    """Return what pairs and an audit will tell, warnings of the draft, and what is recommended."""
     own, metric = document["own"], document["metric"]
     powers = own.get("audit_power") or {}
-    parts = []
+    parts = [_wrapped(f"{one.a} and {one.b}: {_pair_words(one)}") for one in pairs]
     if powers.get(metric) is not None:
         parts.append(
             _wrapped(
@@ -253,6 +257,21 @@ def _outlook_text(document: Outlook, given: AuditAssumptions) -> str:
     parts += [_wrapped(f"Note: {text}.") for text in own.get("warnings", ())]
     parts += map(_wrapped, _advice(document))
     return "\n".join(parts)
+
+
+def _pairs(draft: Manifest, n: int) -> Sequence[PairOutlook]:
+    """Return what can be said of the marked pairs; scipy, slow to import, is needed for them."""
+    if not draft.pairs:
+        return ()
+    from hushpoll_analysis.planning.asked_pairs import pair_outlooks
+
+    return pair_outlooks(draft.resolve(), draft.pairs, n)
+
+
+def _pair_words(pair: PairOutlook) -> str:
+    if pair.verdict is None:
+        return f"{pair.refusal}."
+    return f"{pair.verdict.says}. {pair.verdict.sentence}"
 
 
 MEAN_TELLS: Final = 0.25

@@ -1,7 +1,10 @@
 """Verdicts on the pairs that a draft marks: those with which their results begin."""
 
 import pytest
+import yaml
+from click.testing import CliRunner
 
+from hushpoll_analysis.cli.plan import plan_command
 from hushpoll_analysis.planning.asked_pairs import pair_outlooks
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.manifest import Manifest
@@ -64,3 +67,16 @@ def test_pairs_are_kept_with_the_draft_and_not_published():
     assert Manifest.from_dict(manifest.to_dict()) == manifest
     without = Manifest.from_dict({key: one for key, one in DRAFT.items() if key != "pairs"})
     assert manifest.resolve().to_dict() == without.resolve().to_dict()
+
+
+def test_plan_on_the_command_line_tells_each_marked_pair(tmp_path):
+    file = tmp_path / "pairs.yaml"
+    in_draw = {"answer": 1, "attributes": DRAFT["attributes"][:2], "pairs": [["smokes", "gender"]]}
+    for changes, words in (
+        ({}, "smokes and age: too noisy to tell. 1,000 reports"),
+        (in_draw, "smokes and gender: smokes and gender are in the draw draw"),
+    ):
+        file.write_text(yaml.safe_dump(DRAFT | changes), encoding="utf-8")
+        shown = CliRunner().invoke(plan_command, [str(file), "--n", "1000"], catch_exceptions=False)
+        assert shown.exit_code == 0, shown.output
+        assert words in " ".join(shown.output.split())
