@@ -20,7 +20,7 @@ from hushpoll_client import (
     TransportError,
 )
 from hushpoll_shared.spelling.canonical import canonical_json
-from hushpoll_shared.survey import published as module
+from hushpoll_shared.survey import published_attributes as module
 from hushpoll_shared.survey.manifest import Manifest
 
 SURVEY = "work-and-health"
