@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 import sys
 import zipfile
 from dataclasses import replace
 
 import pytest
 
-from hushpoll_server.jobs import kinds
+from hushpoll_server.jobs import apart, kinds
 from hushpoll_server.jobs.runner import MOST_ATTEMPTS, Runner
 from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, read_records
 from sample_survey import VERSION, make_draft, make_report
@@ -152,6 +153,8 @@ def test_a_worker_without_the_extra_says_so(site, monkeypatch, tmp_path):
     # What the job's process finds first, in place of the library.
     (tmp_path / "lightgbm.py").write_text("raise ImportError")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
+    # A process of its own, as the one that sites share may have the library already.
+    monkeypatch.setattr(apart, "subprocess", subprocess)
     run(site, job)
     assert site.job(job)["error"]["code"] == "missing-extra"
     assert site.problem(site.job_result(job))[:2] == (501, "missing-extra")

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.charts.drawing import Drawing
 from hushpoll_server.reports.choices import Choices
 from hushpoll_server.reports.report import Report
 from hushpoll_server.translations.speech import ENGLISH, LANGUAGES
@@ -84,13 +83,6 @@ AUDIT = {
         },
     },
 }
-
-
-@pytest.fixture(scope="module")
-def drawing():
-    running = Drawing()
-    yield running
-    running.stop()
 
 
 class Words(HTMLParser):

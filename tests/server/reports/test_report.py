@@ -21,7 +21,6 @@ from dashboard_server import HOSTILE, LARGE, MARKUP, ODD
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_client.cli.reporting.report import report as report_command
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.charts.drawing import Drawing
 from hushpoll_server.charts.figures import percent
 from hushpoll_server.reports import pdf
 from hushpoll_server.reports.basis import Basis
@@ -36,13 +35,6 @@ from sample_survey import VERSION
 pytestmark = pytest.mark.sqlite
 DAILY = {"release": "daily", "minimum_batch": 3}
 CROSS = "gender:age,income:country"
-
-
-@pytest.fixture(scope="module")
-def drawing():
-    running = Drawing()
-    yield running
-    running.stop()
 
 
 @pytest.fixture
