@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from hushpoll_server.store.withdrawals import is_record
+from hushpoll_shared.survey.terms import INVITED, OPEN
 from hushpoll_shared.wire import reports as wire
+from hushpoll_shared.wire.invitations import INPUT_SIZE, OUTPUT_SIZE, Token
 from hushpoll_shared.wire.withdrawals import id_of
 from soak.state import DELETED, STORED, Found, Sent, Survey, check
 
@@ -21,6 +23,7 @@ def sent(number, state=STORED):
 def survey():
     class Named:
         name = "survey"
+        submission = OPEN
 
     kept = [sent(number) for number in range(5)] + [sent(9, DELETED)]
     return Survey(Named(), "daily", 2, sent=kept)
@@ -40,6 +43,7 @@ def found(survey):
         withdrawn=1,
         ended=False,
         gone=False,
+        spent=set(),
     )
 
 
@@ -77,3 +81,17 @@ def test_withdrawn_report_that_waits_is_found(survey, found):
 
 def test_the_end_may_release_the_rest(survey, found):
     check(survey, replace(found, released=1, ended=True))
+
+
+def test_tokens_are_spent_once_and_kept_until_the_end(survey, found):
+    survey.published.submission = INVITED
+    for number, one in enumerate(survey.sent):
+        one.token = Token(bytes([number]) * INPUT_SIZE, bytes(OUTPUT_SIZE)).to_text()
+    spent = {spent_of(one) for one in survey.sent}
+    check(survey, replace(found, spent=spent))
+    check(survey, replace(found, spent=set(), ended=True))
+    with pytest.raises(AssertionError, match="1 spent tokens differ"):
+        check(survey, replace(found, spent=spent - {spent_of(survey.sent[0])}))
+    survey.sent[1].token = survey.sent[0].token
+    with pytest.raises(AssertionError, match="a token counts twice"):
+        check(survey, replace(found, spent=spent))

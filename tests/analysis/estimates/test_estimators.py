@@ -88,7 +88,7 @@ def test_a_stream_is_held_for_the_likelihood(records):
 
 
 def test_wrong_names_and_absent_records_are_refused(records):
-    with pytest.raises(InvalidParameter, match="one of unbiased, projected, likelihood, shrunk"):
+    with pytest.raises(InvalidParameter, match="unbiased or projected or likelihood or shrunk"):
         frequencies(records, estimator="best")
     with pytest.raises(InvalidParameter, match="needs the records themselves"):
         frequencies_from_counts(records.published, count(records), estimator="likelihood")
