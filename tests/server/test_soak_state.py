@@ -11,7 +11,7 @@ from hushpoll_shared.survey.terms import INVITED, OPEN
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.invitations import INPUT_SIZE, OUTPUT_SIZE, Token
 from hushpoll_shared.wire.withdrawals import id_of
-from soak.state import DELETED, STORED, Found, Sent, Survey, check
+from soak.state import DELETED, STORED, Found, Sent, Survey, check, spent_of
 
 
 def sent(number, state=STORED):
