@@ -11,6 +11,7 @@ import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -304,15 +305,20 @@ def committing() -> set[threading.Thread]:
 
 
 @pytest.fixture(scope="session")
-def make_whole(loop, applications, drawing):
-    """Return what starts a site on a database; the caller stops it.
+def site_maker(loop, drawing):
+    """Start a site with one of some applications, on a database; the caller stops it.
 
     With ``own`` the application and the process that draws are the site's own, for a test that
     changes or watches them.
     """
 
     def make(
-        database_url: str, *, clock: FixedClock | None = None, own: bool = False, **config: Any
+        applications: Applications,
+        database_url: str,
+        *,
+        clock: FixedClock | None = None,
+        own: bool = False,
+        **config: Any,
     ) -> Site:
         clock = clock or FixedClock(NOON)
         with pytest.MonkeyPatch.context() as patch:
@@ -323,6 +329,12 @@ def make_whole(loop, applications, drawing):
         return Site(whole, clock, loop, applications)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def make_whole(site_maker, applications):
+    """Start a site with the applications of all tests, as `site_maker` does."""
+    return partial(site_maker, applications)
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from lent_applications import Applications, ReadSettings
@@ -14,6 +16,12 @@ pytestmark = pytest.mark.sqlite
 def applications():
     """Applications of this test alone."""
     return Applications()
+
+
+@pytest.fixture
+def make_whole(site_maker, applications):
+    """Sites with the applications of this test."""
+    return partial(site_maker, applications)
 
 
 def test_the_next_site_has_the_application_and_nothing_of_the_last(
