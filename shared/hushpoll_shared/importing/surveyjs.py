@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from html.parser import HTMLParser
 from typing import Final
 
 from hushpoll_shared.importing.conditions import Condition, NotUnderstood, both, parse
@@ -19,60 +18,27 @@ from hushpoll_shared.importing.questionnaire import (
     Table,
     Words,
 )
+from hushpoll_shared.importing.surveyjs_left_out import (
+    DROPPED,
+    FREE_TEXT,
+    LEFT_OUT,
+    LOOKS,
+    OF_SURVEY,
+)
+from hushpoll_shared.importing.surveyjs_words import (
+    first_text,
+    joined,
+    without_tags,
+    words_of,
+)
 from hushpoll_shared.importing.workbook import refused
 from hushpoll_shared.spelling.text import show
 
 MOST_NESTED: Final = 25
 MOST_PARTS: Final = 5000
-_DEFAULT: Final = "default"
-_FREE_TEXT: Final = (
-    "It asks for free text, which cannot be randomised so that shares are left; "
-    "ask it as a choice, or elsewhere."
-)
-_DROPPED: Final[Mapping[str, str]] = {
-    "comment": _FREE_TEXT,
-    "html": "It asks nothing, and a survey here has questions alone.",
-    "image": "It asks nothing, and a survey here has questions alone.",
-    "expression": "It is computed; here nothing is sent that a respondent was not asked.",
-    "file": "It asks for a file, which cannot be randomised.",
-    "signaturepad": "It asks for a drawing, which cannot be randomised.",
-    "ranking": "It asks for an order of choices, which is no single answer; "
-    "ask for the first choice.",
-    "matrixdynamic": "It asks for any number of rows, and a respondent answers here once.",
-    "paneldynamic": "It repeats its questions, and a respondent answers here once.",
-}
 _CHOOSES_ONE: Final = ("radiogroup", "dropdown", "buttongroup")
 _CHOOSES_MANY: Final = ("checkbox", "tagbox")
 _PANELS: Final = ("panel", "flowpanel", "page")
-_LOOKS: Final = frozenset(
-    {"colCount", "width", "minWidth", "maxWidth", "startWithNewLine", "titleLocation", "size",
-     "descriptionLocation", "indent", "showNumber", "hideNumber", "state", "renderAs",
-     "placeholder",
-     "rateType", "displayMode", "autoGenerate", "errorLocation", "showImageInChoices", "imageFit",
-     "imageHeight", "imageWidth", "showLabel", "itemSize", "searchEnabled", "allowClear",
-     "optionsCaption", "showClearButton", "alternateRows", "columnMinWidth", "rowTitleWidth",
-     "useDisplayValuesInDynamicTexts",
-     "displayRateDescriptionsAsExtremeItems", "scaleColorMode", "rateColorMode", "valueName"}
-)  # fmt: skip
-"""Members that say how a question looks: they are named once for the whole survey."""
-_LEFT_OUT: Final[Mapping[str, str]] = {
-    "enableIf": "The condition under which it can be answered is left out.",
-    "requiredIf": "The condition under which it must be answered is left out.",
-    "choicesVisibleIf": "The condition on its choices is left out: everybody reads all of them.",
-    "choicesEnableIf": "The condition on its choices is left out: everybody may choose each.",
-    "defaultValue": "Its default is left out: nobody's answer is filled in.",
-    "defaultValueExpression": "Its default is left out: nobody's answer is filled in.",
-    "setValueExpression": "The expression that sets it is left out.",
-    "hasComment": "The comment beside it is left out, as free text.",
-    "showCommentArea": "The comment beside it is left out, as free text.",
-}
-_OF_SURVEY: Final[Mapping[str, str]] = {
-    "triggers": "Its triggers are left out.",
-    "calculatedValues": "Its calculated values are left out.",
-    "logo": "Its logo is left out: give the image itself with 'hushpoll draft image'.",
-    "completedHtmlOnCondition": "Other texts after the last question for some answers are left "
-    "out: everybody reads the same.",
-}
 
 
 @dataclass
@@ -85,8 +51,8 @@ class _Left:
     def named(self, given: Given) -> list[str]:
         """Return the names that nobody has read, without those of looks, which are noted."""
         names = given.unread()
-        self.looks.add(name for name in names if name in _LOOKS)
-        return [name for name in names if name not in _LOOKS]
+        self.looks.add(name for name in names if name in LOOKS)
+        return [name for name in names if name not in LOOKS]
 
     def of(self, what: str, given: Given) -> None:
         """Note what nobody has read of something around questions."""
@@ -140,15 +106,15 @@ def read_surveyjs(document: object, *, name: str) -> Questionnaire:
         if len(parts) > MOST_PARTS:
             raise refused(name, f"has more than {MOST_PARTS:,} questions", "divide it")
     locale = survey.text("locale")
-    notes = [note for key, note in _OF_SURVEY.items() if survey.get(key)]
-    thanks = _words(survey.get("completedHtml"))
-    plain = {language: _without_tags(text) for language, text in thanks.items()}
+    notes = [note for key, note in OF_SURVEY.items() if survey.get(key)]
+    thanks = words_of(survey.get("completedHtml"))
+    plain = {language: without_tags(text) for language, text in thanks.items()}
     if plain != thanks:
         notes.append("The page after the last question stands without its tags of HTML.")
     found = Questionnaire(
         name=name.rpartition(".")[0] or name,
-        title=_words(survey.get("title")),
-        description=_words(survey.get("description")),
+        title=words_of(survey.get("title")),
+        description=words_of(survey.get("description")),
         thanks={language: text for language, text in plain.items() if text},
         language=locale or None,
         parts=tuple(parts),
@@ -190,7 +156,7 @@ def _panel(
     given: Given, around: _Around, where: str, depth: int, name: str
 ) -> Iterator[Question | Dropped]:
     """Return what stands on a page or in a panel; of itself it has a title and a condition."""
-    title, described = _words(given.get("title")), _words(given.get("description"))
+    title, described = words_of(given.get("title")), words_of(given.get("description"))
     condition, lost = _condition(given)
     given.get("name")
     within = _Around(
@@ -205,15 +171,15 @@ def _panel(
         yield part
     if described:
         around.left.notes.append(
-            f"The description of {where} is left out: {show(_any(described))}. A section has a "
+            f"The description of {where} is left out: {show(first_text(described))}. A section has a "
             "heading alone."
         )
     if title and not questions:
         around.left.notes.append(f"The title of {where} is left out: no question stands there.")
     elif title and around.section:
         around.left.notes.append(
-            f"Questions of {where} stand under {show(_any(title))} alone; in the form "
-            f"{show(_any(around.section))} stands above it."
+            f"Questions of {where} stand under {show(first_text(title))} alone; in the form "
+            f"{show(first_text(around.section))} stands above it."
         )
     around.left.of(where, given)
 
@@ -242,7 +208,7 @@ def _questions(
         f"It is asked of everybody: its condition {text} is not understood."
         for text in (*around.lost, *lost)
     ]
-    words = _words(given.get("title")) or {UNNAMED: name}
+    words = words_of(given.get("title")) or {UNNAMED: name}
     if any("{" in text for text in words.values()):
         undecided.append("Its words take in another answer, as {...}; write them without it.")
     question = Question(
@@ -250,7 +216,7 @@ def _questions(
         where=where,
         kind=Kind.ONE,
         words=words,
-        help=_words(given.get("description")),
+        help=words_of(given.get("description")),
         required=_yes(given.get("isRequired")),
         section=around.section,
         condition=both([around.condition, condition]),
@@ -272,7 +238,7 @@ def _yes(given: object) -> bool:
 
 def _made(question: Question, given: Given, kind: str, left: _Left) -> Question | Dropped:
     """Return a question with all that is said of it; what no reader has read is named."""
-    notes = [note for key, note in _LEFT_OUT.items() if given.get(key)]
+    notes = [note for key, note in LEFT_OUT.items() if given.get(key)]
     made = _read(question, given, kind)
     if isinstance(made, Dropped):
         return made
@@ -345,7 +311,7 @@ def _read(question: Question, given: Given, kind: str) -> Question | Dropped:
         )
     if kind == "boolean":
         labels = {
-            code: _words(given.get(key)) or {UNNAMED: word}
+            code: words_of(given.get(key)) or {UNNAMED: word}
             for code, key, word in (
                 ("false", "labelFalse", "No"),
                 ("true", "labelTrue", "Yes"),
@@ -368,11 +334,11 @@ def _read(question: Question, given: Given, kind: str) -> Question | Dropped:
         if asked in ("date", "datetime-local", "month", "time", "week"):
             reason = "It asks for a date or a time; ask for a year or a period as a choice."
             return Dropped(question.name, question.where, reason)
-        return Dropped(question.name, question.where, _FREE_TEXT)
+        return Dropped(question.name, question.where, FREE_TEXT)
     if kind == "slider":
         reason = "It asks for two numbers at once; ask a question for each."
         return Dropped(question.name, question.where, reason)
-    reason = _DROPPED.get(kind, f"Its type {kind!r} has no form here.")
+    reason = DROPPED.get(kind, f"Its type {kind!r} has no form here.")
     return Dropped(question.name, question.where, reason)
 
 
@@ -401,7 +367,7 @@ def _choosing(question: Question, given: Given, *, pictures: bool = False) -> Qu
         flags = [given.get(key) for key in keys]
         if not any(flags):
             continue
-        text = _words(given.get(label))
+        text = words_of(given.get(label))
         if question.kind is Kind.MANY and code != "other":
             notes.append(f"{word!r} is left out: who names no choice has said so.")
             continue
@@ -424,7 +390,7 @@ def _choices(listed_: object, *, pictures: bool = False) -> tuple[list[Choice], 
     without, twice, others = 0, set[str](), list[str]()
     for one in listed_ if isinstance(listed_, list) else ():
         given = Given(one if isinstance(one, dict) else {"value": one})
-        value, text = given.get("value"), _words(given.get("text"))
+        value, text = given.get("value"), words_of(given.get("text"))
         if pictures:
             given.pass_over(("imageLink",))
         others += given.unread()
@@ -461,14 +427,14 @@ def _counted(given: Given) -> list[Choice]:
 
 
 def _rating(question: Question, given: Given) -> Question:
-    ends = [_words(given.get(key)) for key in ("minRateDescription", "maxRateDescription")]
+    ends = [words_of(given.get(key)) for key in ("minRateDescription", "maxRateDescription")]
     notes = list(question.notes)
     question = replace(question, ordered=True)
     if all(ends):
         question = replace(question, ends=(ends[0], ends[1]))
     elif any(ends):
         notes.append(
-            f"The words at one end of its scale are left out: {show(_any(max(ends, key=len)))}."
+            f"The words at one end of its scale are left out: {show(first_text(max(ends, key=len)))}."
         )
     numbers = [given.get(key) for key in ("rateMin", "rateMax", "rateStep", "rateCount")]
     choices, doubtful = _choices(given.get("rateValues"))
@@ -527,7 +493,7 @@ def _matrix(question: Question, given: Given, left: _Left) -> Iterator[Question 
             name=f"{question.name}_{row.code}",
             where=f"{question.where}, row {row.code!r}",
             kind=Kind.MANY if many else Kind.ONE,
-            words=_joined(question.words, row.words),
+            words=joined(question.words, row.words),
             required=question.required or required,
             choices=tuple(columns),
             ordered=True,
@@ -539,7 +505,7 @@ def _matrix(question: Question, given: Given, left: _Left) -> Iterator[Question 
 
 def _of_table(given: Given) -> list[str]:
     """Return what of a table is left out that a question alone would say of itself."""
-    return [note for key, note in _LEFT_OUT.items() if given.get(key)] + _checks(given)
+    return [note for key, note in LEFT_OUT.items() if given.get(key)] + _checks(given)
 
 
 def _cells(question: Question, given: Given, left: _Left) -> Iterator[Question | Dropped]:
@@ -563,7 +529,7 @@ def _cells(question: Question, given: Given, left: _Left) -> Iterator[Question |
     for column in columns:
         name = str(column.get("name"))
         kind = str(column.get("cellType") or kind_of_all or "dropdown")
-        title = _words(column.get("title")) or {UNNAMED: name}
+        title = words_of(column.get("title")) or {UNNAMED: name}
         condition, hidden = _condition(column)
         for place, row in enumerate(rows):
             members = {"choices": choices, **column.members()}
@@ -578,7 +544,7 @@ def _cells(question: Question, given: Given, left: _Left) -> Iterator[Question |
                     question,
                     name=f"{question.name}_{row.code}_{name}",
                     where=f"{question.where}, row {row.code!r}, column {name!r}",
-                    words=_joined(question.words, row.words, title),
+                    words=joined(question.words, row.words, title),
                     required=question.required or _yes(column.get("isRequired")),
                     condition=both([question.condition, condition]),
                     undecided=(*question.undecided, *undecided),
@@ -588,7 +554,7 @@ def _cells(question: Question, given: Given, left: _Left) -> Iterator[Question |
                 left if place == 0 else _Left(),
             )
             if isinstance(made, Question) and made.kind in (Kind.ONE, Kind.YES_NO):
-                table = Table(f"{question.name}_{name}", _joined(question.words, title))
+                table = Table(f"{question.name}_{name}", joined(question.words, title))
                 made = replace(made, table=table, row=row.words)
             yield made
     left.of(what, given)
@@ -599,19 +565,19 @@ def _items(question: Question, given: Given, left: _Left) -> Iterator[Question |
     items = given.objects("items")
     what = f"the question {show(question.name)} ({question.where})"
     if not items:
-        yield Dropped(question.name, question.where, _FREE_TEXT)
+        yield Dropped(question.name, question.where, FREE_TEXT)
         return
     note = f"It is a field of {question.name!r}, as a question of its own."
     left.notes += [f"Of {what}: {one}" for one in _of_table(given)]
     for item in items:
         name = str(item.get("name"))
-        title = _words(item.get("title")) or {UNNAMED: name}
+        title = words_of(item.get("title")) or {UNNAMED: name}
         yield _made(
             replace(
                 question,
                 name=f"{question.name}_{name}",
                 where=f"{question.where}, item {name!r}",
-                words=_joined(question.words, title),
+                words=joined(question.words, title),
                 required=question.required or _yes(item.get("isRequired")),
                 notes=(*question.notes, note),
             ),
@@ -620,76 +586,6 @@ def _items(question: Question, given: Given, left: _Left) -> Iterator[Question |
             left,
         )
     left.of(what, given)
-
-
-def _joined(*parts: Words) -> dict[str, str]:
-    """Return texts one after the other, in every language that one of them has."""
-    languages = dict.fromkeys(language for words in parts for language in words)
-    return {
-        language: ": ".join(words.get(language) or _any(words) for words in parts)
-        for language in languages
-    }
-
-
-def _any(words: Words) -> str:
-    return next(iter(words.values()), "")
-
-
-def _words(given: object) -> dict[str, str]:
-    """Return a text that SurveyJS may keep in several languages."""
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        given = str(given)
-    if isinstance(given, str):
-        return {UNNAMED: given} if given.strip() else {}
-    if not isinstance(given, dict):
-        return {}
-    return {
-        (UNNAMED if language == _DEFAULT else str(language)): text
-        for language, text in given.items()
-        if isinstance(text, str) and text.strip()
-    }
-
-
-class _Text(HTMLParser):
-    """Keeps the text of HTML, and begins a line where a block does."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.found: list[str] = []
-        self._hidden = 0
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        """Begin a line at a block."""
-        del attrs
-        self._hidden += tag in _HIDDEN
-        if tag in _BLOCKS:
-            self.found.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        """Begin a line after a block."""
-        self._hidden -= tag in _HIDDEN
-        if tag in _BLOCKS:
-            self.found.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        """Keep what is read."""
-        if self._hidden <= 0:
-            self.found.append(data)
-
-
-_BLOCKS: Final = ("p", "br", "div", "li", "h1", "h2", "h3", "h4", "h5", "h6", "tr")
-_HIDDEN: Final = ("script", "style")
-
-
-def _without_tags(text: str) -> str:
-    """Return what a browser would show of a text in HTML, as lines."""
-    if "<" not in text and "&" not in text:
-        return text
-    parser = _Text()
-    parser.feed(text)
-    parser.close()
-    lines = (" ".join(line.split()) for line in "".join(parser.found).splitlines())
-    return "\n".join(line for line in lines if line)
 
 
 def _whole(given: object) -> int | None:
