@@ -171,8 +171,8 @@ def _panel(
         yield part
     if described:
         around.left.notes.append(
-            f"The description of {where} is left out: {show(first_text(described))}. A section has a "
-            "heading alone."
+            f"The description of {where} is left out: {show(first_text(described))}. "
+            "A section has a heading alone."
         )
     if title and not questions:
         around.left.notes.append(f"The title of {where} is left out: no question stands there.")
@@ -434,7 +434,8 @@ def _rating(question: Question, given: Given) -> Question:
         question = replace(question, ends=(ends[0], ends[1]))
     elif any(ends):
         notes.append(
-            f"The words at one end of its scale are left out: {show(first_text(max(ends, key=len)))}."
+            "The words at one end of its scale are left out: "
+            f"{show(first_text(max(ends, key=len)))}."
         )
     numbers = [given.get(key) for key in ("rateMin", "rateMax", "rateStep", "rateCount")]
     choices, doubtful = _choices(given.get("rateValues"))
