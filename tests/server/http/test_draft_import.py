@@ -84,7 +84,9 @@ def test_real_forms_are_published_and_answered(site, data_dir, file):
     assert site.send_batch(published, reports).json["accepted"] == 12
     site.seal("form")
     version = "/api/v1/surveys/form/versions/1"
-    assert site.get(f"{version}/estimates").json["n"] == 12
+    estimates = site.get(f"{version}/estimates")
+    assert estimates.status_code == 200, estimates.text
+    assert estimates.json["n"] == 12
     for query in ({"format": "csv"}, {"format": "sav", "content": "debiased"}):
         assert site.get(f"{version}/records", query_string=query).status_code == 200
     book = site.get(f"{version}/codebook").json
