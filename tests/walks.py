@@ -186,7 +186,8 @@ def answer(page: Page, address: str) -> None:
         if boxes.count():
             boxes.first.check()
         elif radios.count():
-            radios.first.check()
+            # In the table of a matrix the answer's text lies over its button, and takes the click.
+            radios.first.check(force=True)
         elif menus.count():
             menus.first.select_option(index=1)
         elif numbers.count():

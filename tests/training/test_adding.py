@@ -29,12 +29,14 @@ def overlay(tmp_path_factory):
     package = folder / "hushpoll_training"
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(hushpoll_training.__file__).parent, package, ignore=ignored)
-    for room, name, kind, table in (
-        ("learners", "logistic", "Logistic", "BUILT_IN: Final[Mapping[str, type[Learner]]] = {\n"),
-        ("encodings", "halves", "Halves", "ENCODINGS: Final[Mapping[str, type[Encoding]]] = {\n"),
+    learners = "BUILT_IN: Final[Mapping[str, type[Learner]]] = {\n"
+    encodings = "ENCODINGS: Final[Mapping[str, type[Encoding]]] = {\n"
+    for room, name, kind, listed, table in (
+        ("learners", "logistic", "Logistic", "learner_registry.py", learners),
+        ("encodings", "halves", "Halves", "encodings/registry.py", encodings),
     ):
         shutil.copy(ADDED / f"{name}.py", package / room / f"{name}.py")
-        registry = package / room / "registry.py"
+        registry = package / listed
         text = registry.read_text(encoding="utf-8")
         assert text.count(table) == 1
         text = text.replace(table, f'{table}    "{name}": {kind},\n')
