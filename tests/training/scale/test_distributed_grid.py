@@ -105,8 +105,10 @@ def test_a_cell_that_kills_its_worker_is_recorded(cluster, experiment, tmp_path,
         runner=partial(run_on_cluster, address=cluster.scheduler_address),
     )
     killed = {task: error for task, error in found.failed.items() if "KilledWorker" in error}
-    assert list(killed) == [deadly]
-    assert len(found.failed) == 1 + 4
+    # What a worker had computed and not yet given goes with it; twice, and that cell is lost, too.
+    assert deadly in killed
+    assert len(killed) <= 2
+    assert len(found.failed) == len(killed) + 4
 
 
 def test_a_stopped_run_takes_back_what_has_not_begun(cluster, experiment, alone, tmp_path):
