@@ -17,7 +17,7 @@ from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.qualifying.domains import FORM, Where, read_where, spelled_where
 from hushpoll_shared.querying.documents import alternatives, words_of
 from hushpoll_shared.querying.result import Result
-from hushpoll_shared.reading.bounded_numbers import read_bounded
+from hushpoll_shared.reading.decimal_texts import read_bounded
 from hushpoll_shared.spelling.text import show
 
 R = TypeVar("R", bound=Result)

@@ -80,7 +80,7 @@ def test_real_forms_are_published_and_answered(site, data_dir, file):
     assert done.status_code == 201, done.text
     published = site.services.surveys.published(site.services.surveys.version("form", 1))
     answers = {one.name: one.domain[0] for one in published.attributes}
-    # Each device draws what it answers; of 300 somebody answers every option.
+    # Each device draws what it answers; of 300 some answer every option.
     reports = [encoded(published, answers) for _ in range(300)]
     assert site.send_batch(published, reports).json["accepted"] == 300
     site.seal("form")

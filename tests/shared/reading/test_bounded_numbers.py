@@ -3,7 +3,7 @@
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.reading.bounded_numbers import read_bounded
+from hushpoll_shared.reading.decimal_texts import read_bounded
 
 
 def test_ends_that_are_allowed_are_read():
