@@ -66,7 +66,8 @@ test("at phone size a select-all is answered within its limits, and sent in eith
   assert.match(await drugs.innerText(), /Select 1 to 2\./);
   assert.match(await drugs.innerText(), /These 4 answers are weakly protected/);
   await onward.click();
-  assert.match(await page.locator("#problem").innerText(), /Which of these have you taken\?: select 1 to 2/);
+  const problem = page.locator("#problem").filter({ hasText: "Which of these have you taken?: select 1 to 2" });
+  await problem.waitFor({ state: "visible" });
   for (const option of ["Cannabis", "Heroin", "Other"]) await drugs.getByLabel(option).check();
   await onward.click();
   assert.ok(await page.locator("#survey").isVisible());

@@ -239,7 +239,7 @@ FAULTS = (
         "one attempt too many",
         f"{DELIVERY}/timing.py",
         "if attempt >= config.attempts or", "if attempt > config.attempts or",
-        ("tests/client/delivery/test_timing.py",),
+        ("tests/client/delivery/test_timing.py", "-k", "attempts_are_limited"),
     ),
     Fault(
         "a server that asks for a longer wait gets the shorter one",
@@ -257,7 +257,7 @@ FAULTS = (
         "weights of a row take q once, whatever the size of the set",
         f"{ANALYSIS}/estimates/weight_law.py",
         "(supported - size * q) / gap", "(supported - q) / gap",
-        ("tests/analysis/estimates/test_weight_moments.py",),
+        ("tests/analysis/poisoning/test_audits.py",),
     ),
     Fault(
         "limits of a difference are taken from the wrong sides",
@@ -305,7 +305,7 @@ FAULTS = (
         "a job's process leaves out the refusal's reason",
         f"{SERVER}/jobs/apart.py",
         'if "code" in about:', 'if "codes" in about:',
-        (KINDS, "-k", "fewer_than_a_minimum"),
+        ("tests/server/jobs/test_runner.py", "-k", "worker_without_the_extra"),
     ),
     Fault(
         "a reader's regression has groups that are not shown to readers",
