@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from hushpoll_server.answering import (
     JSON_MEDIA_TYPE,
@@ -22,6 +21,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.ingest.group_commit import GroupCommit, unavailable
 from hushpoll_server.ingest.rates import Kind
 from hushpoll_server.ingest.requests import SMALL_BYTES, Bodies, Request
+from hushpoll_server.ingest.work import RedemptionGroups, Work
 from hushpoll_server.services.device_services import DeviceServices
 from hushpoll_server.services.readiness import NO_WORKER, Readiness
 from hushpoll_server.services.reports import BatchOutcome
@@ -32,14 +32,10 @@ from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
 
 READY_RETRY_SECONDS: Final = 5
-# Threads for work that may wait: the database, a compressed or large body, a batch's checks.
-WORK_THREADS: Final = 4
-MOST_WORK: Final = 1000
 LARGEST_VERSION: Final = 2**31 - 1
 # Of the body of a withdrawal, which has some 150.
 WITHDRAWAL_BYTES: Final = 4096
 
-_Result = TypeVar("_Result")
 _SURVEY: Final = re.compile(
     r"/api/v1/surveys/([^/]+)(?:/(reports|withdrawals|redemptions)|/versions/([0-9]+))?", re.DOTALL
 )
@@ -128,35 +124,6 @@ def match(path: str) -> Match | None:
     return Match(VERSION, name, int(version) if small else LARGEST_VERSION + 1)
 
 
-class Work:
-    """Runs functions that may wait on a few threads, with a bounded queue."""
-
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(WORK_THREADS, thread_name_prefix="hushpoll-work")
-        self._waiting = 0
-
-    async def run(self, function: Callable[..., _Result], *arguments: Any) -> _Result:
-        """Return what `function` returns.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: too much waits. Or what `function` raises.
-        """
-        if self._waiting >= MOST_WORK:
-            raise unavailable(f"{self._waiting} requests wait already")
-        self._waiting += 1
-        try:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._threads, function, *arguments)
-        finally:
-            self._waiting -= 1
-
-    def stop(self) -> None:
-        """End the threads."""
-        self._threads.shutdown(wait=True, cancel_futures=True)
-
-
 class DeviceRoutes:
     """Answers devices; `web_state` asks whether the web process answers."""
 
@@ -177,6 +144,7 @@ class DeviceRoutes:
         self._web_state = web_state
         self._asked: asyncio.Future[Answer] | None = None
         self.work = Work()
+        self._redemptions = RedemptionGroups(services.invitations.redeem, self.work)
 
     async def answer(self, request: Request, matched: Match) -> Answer:
         """Answer a request to a route; every refusal is an exception."""
@@ -247,12 +215,17 @@ class DeviceRoutes:
         coding = request.coding
         authorization = request.header(b"authorization")
         body = await request.body(most, self._bodies)
-        redeem = self._services.invitations.redeem
-
-        def redeemed() -> Answer:
-            return json_answer(redeem(name, _document(body, coding, most), authorization))
-
-        return await self.work.run(redeemed)
+        check = self._services.invitations.check
+        if coding is None and len(body) <= SMALL_BYTES:
+            document = _parsed(body)
+            try:
+                redemption = check(name, document, authorization, from_memory=True)
+            except NotRemembered:
+                redemption = await self.work.run(check, name, document, authorization)
+        else:
+            document = await self.work.run(_document, body, coding, most)
+            redemption = await self.work.run(check, name, document, authorization)
+        return json_answer(await self._redemptions.redeem(redemption))
 
     async def _batch(self, request: Request, name: str) -> Answer:
         most = self._settings.max_body_bytes

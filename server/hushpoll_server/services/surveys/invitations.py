@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-import threading
-from collections import deque
-from concurrent.futures import Future
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.surveys.access import bearer, respondent_hash
@@ -20,8 +19,30 @@ from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import INVITED
 from hushpoll_shared.wire import invitations as wire
 
-MOST_AT_ONCE: Final = 100
-"""Redemptions of one transaction."""
+if TYPE_CHECKING:
+    from hushpoll_shared.wire.voprf import KeyPair
+
+
+@dataclass(frozen=True, repr=False)
+class CheckedRedemption:
+    """A redemption that is well-formed, of a version that takes it, and not yet stored.
+
+    Parameters
+    ----------
+    row : VersionRow
+        The version.
+    key : KeyPair
+        Its key.
+    invitation : bytes
+        SHA-256 of the invitation; whether it is known is found out with the store.
+    blinded : bytes
+        An element of the group.
+    """
+
+    row: VersionRow
+    key: KeyPair
+    invitation: bytes
+    blinded: bytes
 
 
 class Invitations:
@@ -33,8 +54,6 @@ class Invitations:
         self._store = store
         self._surveys = surveys
         self._keys = keys
-        self._waiting: deque[tuple[Redemption, Future[Redeemed]]] = deque()
-        self._turn = threading.Lock()
 
     def check_invited(self, row: VersionRow) -> Published:
         """Return the survey of a version that takes invitations.
@@ -84,11 +103,10 @@ class Invitations:
         """Return how many invitations a version has, and how many of them are redeemed."""
         return self._store.counts(row.id)
 
-    def redeem(self, name: str, document: object, authorization: str | None) -> dict[str, str]:
-        """Evaluate a blinded element for an invitation; the answer's JSON.
-
-        The element is kept with the invitation before it is evaluated. The same one is evaluated
-        again, for a device that lost the answer.
+    def check(
+        self, name: str, document: object, authorization: str | None, *, from_memory: bool = False
+    ) -> CheckedRedemption:
+        """Check a redemption as far as its invitation need not be looked up.
 
         Parameters
         ----------
@@ -98,21 +116,23 @@ class Invitations:
             ``{"digest", "blinded"}``, parsed.
         authorization : str or None
             The ``Authorization`` header, with the invitation.
+        from_memory : bool
+            Whether not to ask the database: for a thread that must not wait.
 
         Raises
         ------
+        NotRemembered
+            The database would have to be asked.
         InvalidParameter
             The document has another form, or the element is none of the group.
         Refused
-            ``unauthorized``: no, or an unknown, invitation of this version.
-            ``invitation-redeemed``: with another element. ``survey-closed``, ``survey-not-open``,
+            ``unauthorized``: no invitation. ``survey-closed``, ``survey-not-open``,
             ``unknown-survey``, ``unknown-digest``, ``unavailable``.
         """
         digest, blinded = wire.parse_redemption(document)
-        row = self._surveys.by_digest(name, digest)
+        row = self._surveys.by_digest(name, digest, from_memory=from_memory)
         published = self.check_invited(row)
-        function = voprf()
-        function.check_element(blinded, field="blinded")
+        voprf().check_element(blinded, field="blinded")
         state = self._surveys.state(row)
         if state is State.SCHEDULED:
             raise Refused(
@@ -123,26 +143,27 @@ class Invitations:
         if state is State.CLOSED:
             raise _closed(row)
         key = self._keys.key(published)
-        code = respondent_hash(authorization)
-        outcome = Redeemed.UNKNOWN
-        if code is not None:
-            outcome = self._kept(Redemption(row.id, code, blinded))
-        if outcome is Redeemed.UNKNOWN:
-            raise Refused(
-                "unauthorized",
-                f"{row.name} version {row.version} takes an invitation, and this request has none "
-                "that it knows; open the link that you were given, whole",
-                field="Authorization",
-            )
-        if outcome is Redeemed.OTHER:
-            raise Refused(
-                "invitation-redeemed",
-                "this invitation was redeemed before, by another device or by one that has "
-                "forgotten it; answer where the link was first opened, or ask for another "
-                "invitation",
-                field="Authorization",
-            )
-        return wire.encode_evaluation(*function.BlindEvaluate(key, blinded))
+        invitation = respondent_hash(authorization)
+        if invitation is None:
+            raise _unknown(row)
+        return CheckedRedemption(row, key, invitation, blinded)
+
+    def redeem(self, group: Sequence[CheckedRedemption]) -> list[dict[str, str] | Refused]:
+        """Keep the blinded elements of a group in one transaction, then evaluate them.
+
+        The element is kept with the invitation before it is evaluated. The same one is evaluated
+        again, for a device that lost the answer.
+
+        Returns
+        -------
+        list
+            For each redemption the answer's JSON, or its refusal: ``unauthorized`` for an unknown
+            invitation of this version, ``invitation-redeemed`` with another element.
+        """
+        outcomes = self._store.redeem(
+            [Redemption(one.row.id, one.invitation, one.blinded) for one in group]
+        )
+        return [_answer(one, outcome) for one, outcome in zip(group, outcomes, strict=True)]
 
     def spent_by(self, published: Published, authorization: str | None) -> bytes | None:
         """Return what is kept of the token that a request carries; None if it is no token of it.
@@ -160,24 +181,28 @@ class Invitations:
             return None
         return hashlib.sha256(token.input).digest()
 
-    def _kept(self, redemption: Redemption) -> Redeemed:
-        """Keep a redemption; those that come while a transaction lasts share the next one."""
-        settled: Future[Redeemed] = Future()
-        self._waiting.append((redemption, settled))
-        with self._turn:
-            if not settled.done():
-                group = [
-                    self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))
-                ]
-                try:
-                    outcomes = self._store.redeem([one for one, _ in group])
-                except BaseException as error:
-                    for _, future in group:
-                        future.set_exception(error)
-                else:
-                    for (_, future), outcome in zip(group, outcomes, strict=True):
-                        future.set_result(outcome)
-        return settled.result()
+
+def _answer(redemption: CheckedRedemption, outcome: Redeemed) -> dict[str, str] | Refused:
+    if outcome is Redeemed.UNKNOWN:
+        return _unknown(redemption.row)
+    if outcome is Redeemed.OTHER:
+        return Refused(
+            "invitation-redeemed",
+            "this invitation was redeemed before, by another device or by one that has "
+            "forgotten it; answer where the link was first opened, or ask for another "
+            "invitation",
+            field="Authorization",
+        )
+    return wire.encode_evaluation(*voprf().BlindEvaluate(redemption.key, redemption.blinded))
+
+
+def _unknown(row: VersionRow) -> Refused:
+    return Refused(
+        "unauthorized",
+        f"{row.name} version {row.version} takes an invitation, and this request has none "
+        "that it knows; open the link that you were given, whole",
+        field="Authorization",
+    )
 
 
 def _hash(code: str) -> bytes:
