@@ -91,6 +91,7 @@ ROUTES = [
             ("GET", "/surveys/work/versions/1/qr-code.svg", "code"),
             ("POST", "/surveys/work/versions/1/origins", "replace_origins"),
             ("POST", "/surveys/work/versions/1/tokens", "issue_respondent_tokens"),
+            ("GET", "/surveys/work/versions/1/invitations", "invitations"),
             ("POST", "/surveys/work/versions/1/invitations", "issue_invitations"),
             ("POST", "/surveys/work/versions/1/invitations/mail", "invite_people"),
             ("POST", "/surveys/work/versions/1/invitations/reminders", "remind_people"),

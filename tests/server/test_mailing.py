@@ -8,6 +8,7 @@ import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.config.settings import Settings
+from hushpoll_server.jobs.mailing import REST_SECONDS
 from hushpoll_server.jobs.runner import Runner
 from hushpoll_server.services.surveys import mailing
 from hushpoll_server.services.surveys.mail_server import MailServer as Connection
@@ -19,6 +20,7 @@ from sample_survey import bearer
 INVITE = "/api/v1/surveys/work/versions/1/jobs/invite"
 REMIND = "/api/v1/surveys/work/versions/1/jobs/remind"
 KEY = "a7" * 32
+HOUR = REST_SECONDS
 PEOPLE = [
     {"address": "ada@example.org", "name": "Ada Lovelace"},
     {"address": "bob@example.org"},
@@ -113,6 +115,7 @@ def test_reminder_goes_to_those_alone_who_have_not_redeemed(invited):
     redeem(site, published, ada)
     first = {mail["To"]: mail for mail in kept.mails}
     kept.mails.clear()
+    site.clock.advance(HOUR + 1)
     assert ask(site, REMIND, {})["sent"] == 1
     (reminder,) = kept.mails
     assert reminder["To"] == "bob@example.org"
@@ -123,9 +126,35 @@ def test_reminder_goes_to_those_alone_who_have_not_redeemed(invited):
     assert (refused.status_code, refused.json["field"]) == (422, "survey")
 
 
+def test_second_reminder_within_an_hour_is_refused_also_while_the_first_is_sent(
+    invited, monkeypatch
+):
+    """Guards: half of the reminders of a job that was running were taken into a second one."""
+    site, _, kept = invited
+    ask(site, INVITE, people("ada", "bob"))
+    refused = site.post(REMIND, json={})
+    assert (refused.status_code, refused.json["field"]) == (422, "survey")
+    assert "within the last hour" in refused.json["detail"]
+    site.clock.advance(HOUR + 1)
+    given, statuses = Connection.give, []
+
+    def give(self, message, address):
+        answer = given(self, message, address)
+        statuses.append(site.post(REMIND, json={}).status_code)
+        return answer
+
+    monkeypatch.setattr(Connection, "give", give)
+    kept.addresses.clear()
+    assert ask(site, REMIND, {})["sent"] == 2
+    assert statuses == [422, 422]
+    assert site.post(REMIND, json={}).status_code == 422
+    assert sorted(kept.addresses) == ["ada@example.org", "bob@example.org"]
+
+
 def test_reminder_is_not_sent_to_a_person_who_redeems_after_it_was_asked_for(invited):
     site, published, kept = invited
     ask(site, INVITE, people("ada", "bob"))
+    site.clock.advance(HOUR + 1)
     answer = site.post(REMIND, json={})
     redeem(site, published, kept.mails[0])
     kept.mails.clear()
@@ -201,6 +230,7 @@ def test_refusals_are_counted_and_what_is_to_be_tried_later_is(invited):
     overview = site.get("/api/v1/surveys/work/versions/1/overview").json
     assert [overview[f"mail_{one}"] for one in ("waiting", "sent", "refused")] == [0, 1, 1]
     kept.answers = {"bob@example.org": ["450 busy"] * 9}
+    site.clock.advance(HOUR + 1)
     assert ask(site, REMIND, {})["later"] == 1
     assert ask(site, REMIND, {})["later"] == 1
     kept.answers = {}

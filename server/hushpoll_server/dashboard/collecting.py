@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from flask import Response, request, url_for
 
-from hushpoll_server.dashboard.forms.asking import ask_for
 from hushpoll_server.dashboard.forms.refusing import comes_back
 from hushpoll_server.dashboard.frame import dashboard, finished, member, private, see
 from hushpoll_server.dashboard.surveys import reached, survey
@@ -14,7 +13,6 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_shared.reading.people import read_people
 
 PAGE = "/surveys/<name>/versions/<int:version>"
 
@@ -40,7 +38,7 @@ def issue_respondent_tokens(name: str, version: int) -> Response:
     """Issue single-use tokens for respondents: a file with a link to the hosted page a line."""
     row = reached(name, version, Role.EDITOR)
     parts = services()
-    count = _count("tokens")
+    count = count_in_form("tokens")
     if parts.surveys.published(row).submission != "token":
         raise Refused(
             "invalid-request",
@@ -53,70 +51,10 @@ def issue_respondent_tokens(name: str, version: int) -> Response:
     parts.actions.record(
         member().actor, "issued-respondent-tokens", survey=row.name, subject=str(len(tokens))
     )
-    return _links(row, "token", tokens)
+    return links_file(row, "token", tokens)
 
 
-@dashboard.post(f"{PAGE}/invitations")
-@private
-@comes_back(survey)
-def issue_invitations(name: str, version: int) -> Response:
-    """Issue invitations to a version: a file with a link to the hosted page a line."""
-    row = reached(name, version, Role.EDITOR)
-    parts = services()
-    parts.invitations.check_invited(row)
-    codes = parts.invitations.issue(row, _count("invitations"))
-    parts.actions.record(
-        member().actor,
-        "issued-invitations",
-        survey=row.name,
-        version=row.version,
-        subject=str(len(codes)),
-    )
-    return _links(row, "invitation", codes)
-
-
-@dashboard.post(f"{PAGE}/invitations/mail")
-@private
-@comes_back(survey)
-def invite_people(name: str, version: int) -> Response:
-    """Ask for a job that invites the people of a table by mail."""
-    row = reached(name, version, Role.EDITOR)
-    parts = services()
-    parts.invitations.check_invited(row)
-    people = read_people(
-        _file("people"),
-        parts.surveys.published(row).languages,
-        most=parts.settings.max_tokens,
-        name="the table",
-        field="people",
-    )
-    ask_for(row, "invite", {"people": [dict(person.to_dict()) for person in people]})
-    return see(url_for("dashboard.survey_jobs", name=name, version=version))
-
-
-@dashboard.post(f"{PAGE}/invitations/reminders")
-@private
-@comes_back(survey)
-def remind_people(name: str, version: int) -> Response:
-    """Ask for a job that reminds by mail those whose invitation is not redeemed."""
-    row = reached(name, version, Role.EDITOR)
-    ask_for(row, "remind", {})
-    return see(url_for("dashboard.survey_jobs", name=name, version=version))
-
-
-def _file(field: str) -> bytes:
-    """Return the content of a file of a form."""
-    file = request.files.get(field)
-    if file is None or not file.filename:
-        raise Refused(
-            "invalid-request", "no file is chosen; choose the table of people", field=field
-        )
-    # A large one is a temporary file without a name, which is gone once it is closed.
-    with file.stream as stream:
-        return stream.read()
-
-
-def _count(what: str) -> int:
+def count_in_form(what: str) -> int:
     """Return the number that a form asks for."""
     most = services().settings.max_tokens
     text = request.form.get("count", "").strip()
@@ -130,7 +68,7 @@ def _count(what: str) -> int:
     return int(text)
 
 
-def _links(row: VersionRow, field: str, values: Sequence[str]) -> Response:
+def links_file(row: VersionRow, field: str, values: Sequence[str]) -> Response:
     """Return a file with a link to the hosted page a line, each with one of the values."""
     page = f"{request.host_url.rstrip('/')}{request.script_root}/s/{row.name}#sha256={row.digest}"
     lines = "".join(f"{page}&{field}={value}\n" for value in values)

@@ -119,7 +119,6 @@ def survey(name: str, version: int) -> Response:
         code=qr_code(_address(row), inline=True),
         days=_days(overview["released_by_day"]),
         origins=parts.origins.named(row.name),
-        mail_missing=parts.mailing.missing,
         records_deleted=parts.releases.records_deleted_at(row),
         goes_on=_look_again(overview),
     )

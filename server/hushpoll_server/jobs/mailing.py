@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
@@ -19,9 +19,12 @@ from hushpoll_server.jobs.result import Result, json_result
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.mail_texts import MailText
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_server.store.jobs import QUEUED, RUNNING
+from hushpoll_server.store.jobs import QUEUED, RUNNING, JobRow
 from hushpoll_shared.reading.people import Person, person
 from hushpoll_shared.spelling.json_values import JsonObject
+
+REST_SECONDS: Final = 3600
+"""After the end of the job that wrote to a person, within which none reminds that person."""
 
 
 def invite(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
@@ -81,14 +84,16 @@ def prepare_invite(parts: Services, row: VersionRow, parameters: InviteParameter
 
 def prepare_remind(parts: Services, row: VersionRow, parameters: RemindParameters) -> JsonObject:
     """Choose who is reminded, and return what the job keeps."""
-    active = [
-        job
-        for job in (*parts.jobs.newest_of(row, "invite"), *parts.jobs.newest_of(row, "remind"))
-        if job.state in (QUEUED, RUNNING)
-    ]
-    busy = [json.loads(job.parameters)["batch"] for job in active]
-    batch = parts.mailing.remind(row, parameters.own_texts(), busy)
+    jobs = (*parts.jobs.newest_of(row, "invite"), *parts.jobs.newest_of(row, "remind"))
+    since = parts.surveys.now() - REST_SECONDS
+    busy = [_batch_of(job) for job in jobs if job.state in (QUEUED, RUNNING)]
+    ended = [_batch_of(job) for job in jobs if (job.finished_at or 0) > since]
+    batch = parts.mailing.remind(row, parameters.own_texts(), busy=busy, recent=[*busy, *ended])
     return {"batch": batch, "texts": parameters.model_dump()["texts"]}
+
+
+def _batch_of(job: JobRow) -> str:
+    return str(json.loads(job.parameters)["batch"])
 
 
 def undo(parts: Services, kept: JsonObject) -> None:

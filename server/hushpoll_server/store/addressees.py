@@ -109,8 +109,12 @@ class AddresseeStore:
             connection.execute(delete(invitations).where(invitations.c.hash.in_(hashes)))
             connection.execute(delete(addressees).where(new))
 
-    def remind(self, version_id: int, batch: str, busy: Collection[str]) -> tuple[int, int]:
-        """Put into a batch all whose invitation is not redeemed, but not those of `busy` batches.
+    def remind(
+        self, version_id: int, batch: str, *, busy: Collection[str], recent: Collection[str]
+    ) -> tuple[int, int]:
+        """Put into a batch all whose invitation is not redeemed and to whom nobody else writes.
+
+        Left out are those whose mail waits in a batch of `busy`, or was sent in one of `recent`.
 
         Returns
         -------
@@ -129,7 +133,7 @@ class AddresseeStore:
             ).rowcount
             reminded = connection.execute(
                 update(addressees)
-                .where(*here, addressees.c.mail == Mail.SENT)
+                .where(*here, addressees.c.mail == Mail.SENT, addressees.c.batch.not_in(recent))
                 .values(batch=batch, mail=Mail.WAITING, reminders=addressees.c.reminders + 1)
             ).rowcount
         return reminded, unsent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 
@@ -10,6 +11,24 @@ from mail_server import MailServer
 
 pytestmark = pytest.mark.sqlite
 WORK = "/surveys/work/versions/1"
+PEOPLE = f"{WORK}/invitations"
+MAIL = {
+    "INVITATION_SEED": "5e" * 32,
+    "SMTP_HOST": "127.0.0.1",
+    "SMTP_SECURITY": "none",
+    "MAIL_SENDER": "team@example.com",
+    "MAIL_RATE": 100_000,
+    "PUBLIC_URL": "https://polls.example.com",
+    "ADDRESS_KEY": "a7" * 32,
+}
+IN_TWO_LANGUAGES = {
+    "protected": None,
+    "attributes": [{"name": "a", "role": "sensitive", "categories": ["no", "yes"]}],
+    "language": "en",
+    "translations": {
+        "de": {"title": "Arbeit", "attributes": {"a": {"categories": ["nein", "ja"]}}}
+    },
+}
 
 
 def test_editor_names_the_origins_whose_pages_may_answer(site, visit):
@@ -112,32 +131,93 @@ def test_count_of_an_immediate_survey_is_looked_at_again_and_of_a_daily_one_is_n
 
 def test_editor_invites_by_mail_and_sees_both_counts(make_site, visit):
     with MailServer() as post:
-        site = make_site(
-            INVITATION_SEED="5e" * 32,
-            SMTP_HOST="127.0.0.1",
-            SMTP_PORT=post.port,
-            SMTP_SECURITY="none",
-            MAIL_SENDER="team@example.com",
-            MAIL_RATE=100_000,
-            PUBLIC_URL="https://polls.example.com",
-            ADDRESS_KEY="a7" * 32,
-        )
-        site.publish(submission="invited")
+        site = make_site(**MAIL, SMTP_PORT=post.port)
+        site.publish(submission="invited", **IN_TWO_LANGUAGES)
         visitor = visit("ada", at=site, work="editor")
         people = (io.BytesIO(b"address,nme\na@example.org,A\n"), "people.csv")
-        refused = visitor.send(f"{WORK}/invitations/mail", on=WORK, people=people)
+        refused = visitor.send(
+            f"{PEOPLE}/mail",
+            on=PEOPLE,
+            what="send",
+            people=people,
+            **{"texts.en.subject": "Hi {name}", "texts.en.body": "Take part: {link}"},
+        )
         assert refused.status_code == 422
         assert "did you mean &#39;name&#39;?" in refused.text
+        assert 'value="Hi {name}"' in refused.text  # the form comes back as it was sent
         people = (io.BytesIO(b"address,name\na@example.org,A\nb@example.org,\n"), "people.csv")
-        asked = visitor.send(f"{WORK}/invitations/mail", on=WORK, people=people)
+        asked = visitor.send(f"{PEOPLE}/mail", on=PEOPLE, what="send", people=people)
         assert asked.status_code == 303, asked.text
         site.run_jobs()
         assert len(post.kept.mails) == 2
-        page = visitor.get(WORK).text
-        assert "2 invited, 0 redeemed. By mail: 2 sent, 0 not yet, 0 refused" in page
-        assert visitor.send(f"{WORK}/invitations/reminders", on=WORK).status_code == 303
+        for page in (visitor.get(WORK).text, visitor.get(PEOPLE).text):
+            assert re.search(r"2(</strong>)? invited, (<strong>)?0(</strong>)? redeemed", page)
+        assert "By mail: 2 sent, 0 not yet, 0 refused" in page
+        again = visitor.send(f"{PEOPLE}/reminders", on=PEOPLE, what="send")
+        assert (again.status_code, "within the last hour" in again.text) == (422, True)
+        site.clock.advance(3601)
+        assert visitor.send(f"{PEOPLE}/reminders", on=PEOPLE, what="send").status_code == 303
         site.run_jobs()
         assert len(post.kept.mails) == 4
     reader = visit("eve", at=site, work="analyst")
+    assert reader.get(PEOPLE).status_code == 403
     assert "Send invitations" not in reader.get(WORK).text
-    assert reader.send(f"{WORK}/invitations/reminders", on=WORK).status_code == 403
+    assert reader.send(f"{PEOPLE}/reminders", on=WORK).status_code == 403
+
+
+def test_own_texts_are_shown_as_mails_and_sent_as_they_were_shown(make_site, visit):
+    with MailServer() as post:
+        site = make_site(**MAIL, SMTP_PORT=post.port)
+        published = site.publish(submission="invited", operator="The team", **IN_TWO_LANGUAGES)
+        visitor = visit("ada", at=site, work="editor")
+        page = visitor.get(PEOPLE).text
+        assert "Invitation: {title}" in page  # ours, to be changed
+        assert "Erinnerung: {title}" in page
+        own = {
+            "texts.en.subject": "{name}, please",
+            "texts.en.body": "{greeting}\r\n\r\n<b>{link}</b>\r\n",
+            "texts.de.subject": "",
+            "texts.de.body": "",
+        }
+        shown = visitor.send(f"{PEOPLE}/mail", on=PEOPLE, what="preview", **own)
+        assert shown.status_code == 200
+        link = f"https://polls.example.com/s/work#sha256={published.digest}&amp;invitation=the-"
+        assert f"Hello Ada Lovelace,\n\n&lt;b&gt;{link}" in shown.text
+        assert "The team &lt;team@example.com&gt;" in shown.text
+        assert "Ada Lovelace, please" in shown.text
+        assert "Guten Tag Ada Lovelace" in shown.text  # ours, where the form is empty
+        assert 'value="{name}, please"' in shown.text
+        assert not site.scalars("SELECT count(*) FROM addressees")[0]
+        wrong = visitor.send(
+            f"{PEOPLE}/mail",
+            on=PEOPLE,
+            what="preview",
+            **{**own, "texts.en.body": "{greeting}"},
+        )
+        assert wrong.status_code == 422
+        beside = wrong.text.index('id="refused-fault"')
+        assert wrong.text.index('name="texts.en.body"') < beside
+        assert beside < wrong.text.index('name="texts.de.subject"')
+        people = (
+            io.BytesIO(b"address,name,language\na@example.org,A,\nb@example.org,B,de\n"),
+            "p.csv",
+        )
+        asked = visitor.send(f"{PEOPLE}/mail", on=PEOPLE, what="send", people=people, **own)
+        assert asked.status_code == 303, asked.text
+        site.run_jobs()
+        english, german = sorted(post.kept.mails, key=lambda mail: mail["To"])
+        assert english["Subject"] == "A, please"
+        assert english.get_content().startswith("Hello A,")
+        assert german["Subject"].startswith("Einladung: ")
+
+
+def test_server_without_mail_shows_the_texts_and_says_what_is_missing(make_site, visit):
+    site = make_site(INVITATION_SEED="5e" * 32)
+    site.publish(submission="invited")
+    visitor = visit("ada", at=site, work="editor")
+    page = visitor.get(PEOPLE).text
+    assert "smtp_host, mail_sender, public_url, address_key" in page
+    assert "Send invitations" not in page
+    assert "mail program" in page
+    shown = visitor.send(f"{PEOPLE}/reminders", on=PEOPLE, what="preview")
+    assert "Reminder: " in shown.text

@@ -265,16 +265,21 @@ def mail_text(
         The person's own.
     reminder : bool
         Whether the invitation was sent before.
+
+    Raises
+    ------
+    InvalidParameter
+        There is no text in the person's language.
     """
     language = language_of(person, published)
     ours = _ours(language) or _TEXTS["en"]
-    text = texts.get(language)
+    text = texts.get(language) or our_text(language, published, reminder=reminder)
     if text is None:
-        text = ours.reminder if reminder else ours.invitation
-        more = [ours.operator] if published.operator is not None else []
-        more += [ours.closes] if published.closes_at is not None else []
-        if more:
-            text = MailText(text.subject, f"{text.body}\n\n{' '.join(more)}")
+        raise InvalidParameter(
+            f"there is no text in {show(language)}; give one in texts: ours are in "
+            f"{', '.join(OUR_LANGUAGES)}",
+            field="texts",
+        )
     stated = language if language in published.languages else None
     greeting = ours.greeting
     if person.name is not None:
@@ -290,6 +295,17 @@ def mail_text(
             "operator": published.operator or "",
         }
     )
+
+
+def our_text(language: str, published: Published, *, reminder: bool) -> MailText | None:
+    """Return our text in a language, with its placeholders; None if there is none in it."""
+    ours = _ours(language)
+    if ours is None:
+        return None
+    text = ours.reminder if reminder else ours.invitation
+    more = [ours.operator] if published.operator is not None else []
+    more += [ours.closes] if published.closes_at is not None else []
+    return MailText(text.subject, f"{text.body}\n\n{' '.join(more)}") if more else text
 
 
 def _ours(language: str) -> _Words | None:

@@ -29,6 +29,7 @@ from hushpoll_server.services.surveys.mail_texts import (
     check_people,
     check_texts,
     mail_text,
+    our_text,
 )
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store.addressees import AddresseeRow, AddresseeStore, Due, Mail
@@ -44,6 +45,11 @@ PAUSES: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 LOOK_SECONDS: Final = 0.5
 # A job that would take longer than it may is refused before it begins.
 SHARE_OF_JOB: Final = 0.8
+
+SAMPLE_PERSON: Final = ("ada@example.org", "Ada Lovelace")
+SAMPLE_INVITATION: Final = "the-invitation-of-this-person"
+SAMPLE_LANGUAGE: Final = "en"
+"""Of a survey that states none."""
 
 Texts = Mapping[str, MailText]
 OnMail = Callable[[int, int], object]
@@ -70,6 +76,27 @@ class Sent:
     refused: int
     later: int
     redeemed: int
+
+
+@dataclass(frozen=True)
+class MailPreview:
+    """A mail as a person would get it, with a link that is none.
+
+    Parameters
+    ----------
+    language : str
+        Its language.
+    sender, recipient : str
+        As its head has them; the sender is empty while ``mail_sender`` is not set.
+    subject, body : str
+        With the placeholders filled.
+    """
+
+    language: str
+    sender: str
+    recipient: str
+    subject: str
+    body: str
 
 
 class Mailing:
@@ -176,11 +203,13 @@ class Mailing:
             )
         return batch
 
-    def remind(self, row: VersionRow, texts: Texts, busy: Collection[str]) -> str:
+    def remind(
+        self, row: VersionRow, texts: Texts, *, busy: Collection[str], recent: Collection[str]
+    ) -> str:
         """Let all who have not redeemed their invitation get a mail; return its batch.
 
-        Those to whom the invitation was never sent get it now. People whose mail belongs to a
-        batch of `busy` are left to it.
+        Those to whom the invitation was never sent get it now. People whose mail waits in a batch
+        of `busy` are left to it, and those who got one in a batch of `recent` get none.
 
         Raises
         ------
@@ -194,14 +223,48 @@ class Mailing:
         people = [seal.opened(one.sealed, one.invitation)[0] for one in rows]
         check_people([("a person who is reminded", one) for one in people], texts, published)
         batch = secrets.token_hex(16)
-        if not any(self._store.remind(row.id, batch, busy)):
+        if not any(self._store.remind(row.id, batch, busy=busy, recent=recent)):
             raise Refused(
                 "invalid-request",
                 f"nobody is to be reminded of {row.name} version {row.version}: nobody was "
-                "invited by mail, all have redeemed their invitation, or a job writes to them now",
+                "invited by mail, all have redeemed their invitation, a job writes to them now, or "
+                "they got a mail within the last hour; wait until it is over",
                 field="survey",
             )
         return batch
+
+    def our_texts(self, row: VersionRow, *, reminder: bool) -> dict[str, MailText | None]:
+        """Return our text in each of the survey's languages; None where there is none of ours."""
+        published = self._invitations.check_invited(row)
+        return {
+            tag: our_text(tag, published, reminder=reminder)
+            for tag in published.languages or (SAMPLE_LANGUAGE,)
+        }
+
+    def preview(self, row: VersionRow, texts: Texts, *, reminder: bool) -> list[MailPreview]:
+        """Return what a person would get, in each language that there is a text in.
+
+        Raises
+        ------
+        Refused
+            ``invalid-request``: the version takes no invitations.
+        InvalidParameter
+            A text is none.
+        """
+        published = self._invitations.check_invited(row)
+        check_texts(texts, published)
+        previews = []
+        for tag, ours in self.our_texts(row, reminder=reminder).items():
+            if tag not in texts and ours is None:
+                continue
+            sample = Person(*SAMPLE_PERSON, tag)
+            mail = self._composed(
+                sample, row, published, texts, SAMPLE_INVITATION, reminder=reminder
+            )
+            body = mail.get_content().replace("\r\n", "\n")
+            head = [str(mail[name] or "") for name in ("From", "To", "Subject")]
+            previews.append(MailPreview(tag, *head, body))
+        return previews
 
     def take_back(self, batch: str) -> None:
         """Undo a batch that nothing was sent of."""
@@ -284,28 +347,44 @@ class Mailing:
         if due.addressee.key_id != seal.key_id:
             raise _other_key(row, due.addressee.key_id, seal)
         person, code = seal.opened(due.addressee.sealed, invitation)
-        page = f"{settings.public_url}/s/{row.name}"
-        text = mail_text(
-            person,
-            published,
-            texts,
-            link=f"{page}#sha256={row.digest}&invitation={code}",
-            reminder=due.reminders > 0,
-        )
+        message = self._composed(person, row, published, texts, code, reminder=due.reminders > 0)
         sender = str(settings.mail_sender)
-        message = EmailMessage(policy=SMTP)
-        message["From"] = Address(published.operator or "", addr_spec=sender)
-        message["To"] = Address(person.name or "", addr_spec=person.address)
-        if settings.mail_reply_to is not None:
-            message["Reply-To"] = settings.mail_reply_to
-        message["Subject"] = text.subject
         message["Date"] = format_datetime(settings.clock.now())
         # The same if this mail is sent again, so that a mail program can show it once.
         mark = hashlib.sha256(invitation + due.reminders.to_bytes(4, "big")).hexdigest()[:32]
         message["Message-ID"] = f"<{mark}@{sender.rpartition('@')[2]}>"
         message["Auto-Submitted"] = "auto-generated"
-        message.set_content(text.body.rstrip("\n") + "\n", cte="quoted-printable")
         return message, person.address
+
+    def _composed(
+        self,
+        person: Person,
+        row: VersionRow,
+        published: Published,
+        texts: Texts,
+        code: str,
+        *,
+        reminder: bool,
+    ) -> EmailMessage:
+        """Return a person's mail but for what tells one sending of it from another."""
+        settings = self._settings
+        page = f"{settings.public_url or ''}/s/{row.name}"
+        text = mail_text(
+            person,
+            published,
+            texts,
+            link=f"{page}#sha256={row.digest}&invitation={code}",
+            reminder=reminder,
+        )
+        message = EmailMessage(policy=SMTP)
+        if settings.mail_sender is not None:
+            message["From"] = Address(published.operator or "", addr_spec=settings.mail_sender)
+        message["To"] = Address(person.name or "", addr_spec=person.address)
+        if settings.mail_reply_to is not None:
+            message["Reply-To"] = settings.mail_reply_to
+        message["Subject"] = text.subject
+        message.set_content(text.body.rstrip("\n") + "\n", cte="quoted-printable")
+        return message
 
     def _wait(self, seconds: float, look: Callable[[], object]) -> None:
         while seconds > 0:
