@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from email import message_from_bytes
 from email.message import EmailMessage
@@ -15,25 +16,36 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 class Kept:
     """What was given to the server.
 
-    `answers` has replies to ``RCPT`` by address, each for one time, before it is taken.
+    `answers` has replies to ``RCPT`` by address, each for one time, before it is taken;
+    `encrypted` says of each mail whether it came by TLS. At an address of `hangs_up` the
+    connection ends, once for each time that it is there. A mail is taken after `delay` seconds.
     """
 
     def __init__(self) -> None:
         self.mails: list[EmailMessage] = []
         self.addresses: list[str] = []
+        self.encrypted: list[bool] = []
         self.answers: dict[str, list[str]] = {}
+        self.hangs_up: list[str] = []
+        self.delay = 0.0
 
     async def handle_RCPT(  # noqa: N802  # aiosmtpd's name
-        self, _server: SMTP, _session: Session, envelope: Envelope, address: str, _options: Any
+        self, server: SMTP, _session: Session, envelope: Envelope, address: str, _options: Any
     ) -> str:
+        if address in self.hangs_up:
+            self.hangs_up.remove(address)
+            server.transport.abort()
+            return "421 gone"
         if self.answers.get(address):
             return self.answers[address].pop(0)
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
     async def handle_DATA(  # noqa: N802  # aiosmtpd's name
-        self, _server: SMTP, _session: Session, envelope: Envelope
+        self, server: SMTP, _session: Session, envelope: Envelope
     ) -> str:
+        await asyncio.sleep(self.delay)
+        self.encrypted.append(server.transport.get_extra_info("sslcontext") is not None)
         message = message_from_bytes(bytes(envelope.content or b""), policy=default)
         assert isinstance(message, EmailMessage)
         self.mails.append(message)

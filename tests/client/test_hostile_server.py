@@ -41,6 +41,7 @@ COMMANDS = {
     "survey issue-tokens": (NAME, "--count", "2"),
     "survey tokens": (NAME,),
     "survey invite": (NAME, "--count", "2"),
+    "survey invite --from": (NAME, "people.csv"),
     "survey invitations": (NAME,),
     "survey remind": (NAME,),
     "token issue": ("--scope", "read"),
@@ -114,6 +115,7 @@ def call(monkeypatch, capsys, tmp_path, draft):
     monkeypatch.setenv("HUSHPOLL_LEDGER", str(tmp_path / "ledger.sqlite"))
     (tmp_path / "draft.json").write_text(json.dumps(draft))
     (tmp_path / "two.csv").write_text("one\nb\nb\n")
+    (tmp_path / "people.csv").write_text("address,name\na@example.org,Ada\n")
     (tmp_path / "form.json").write_text(
         json.dumps({"elements": [{"type": "boolean", "name": "q"}]})
     )
@@ -142,6 +144,9 @@ def check(*texts: str, wrapped: bool = False) -> None:
 def arguments(command: str, url: str) -> list[str]:
     if command == "page-digest":
         return [command, f"{url}/s/{NAME}"]
+    if command == "survey invite --from":
+        name, people = COMMANDS[command]
+        return ["survey", "invite", name, "--from", people, "--url", url]
     return [*command.split(), *COMMANDS[command], "--url", url]
 
 
@@ -252,4 +257,4 @@ def _asking(group: click.Group, path: str = "") -> set[str]:
 
 def test_every_command_that_asks_a_server_is_tested_here():
     # What hushpoll data downloads is held to a digest, and nothing of it is shown.
-    assert _asking(hushpoll) - {"data"} == set(COMMANDS)
+    assert _asking(hushpoll) - {"data"} == {one.partition(" --")[0] for one in COMMANDS}

@@ -167,6 +167,29 @@ def test_server_with_another_seed_asks_to_come_back(make_site, monkeypatch):
     assert send(site, published, token).status_code == 201
 
 
+def test_rotated_seed_makes_new_keys_and_its_former_one_stays_valid_for_its_versions(
+    make_site, monkeypatch
+):
+    site = make_site(INVITATION_SEED=SEED)
+    old = site.publish(submission="invited")
+    first, second = issue(site, old, 2)
+    token = token_of(site, old, first)
+    stolen = voprf.DeriveKeyPair(bytes.fromhex(SEED), wire.key_info("work", 2))
+    rotated = make_site(INVITATION_SEED="77" * 32, FORMER_INVITATION_SEEDS=f"{'11' * 32},{SEED}")
+    assert send(rotated, old, token).status_code == 201
+    assert send(rotated, old, token_of(rotated, old, second, b"2" * 32)).status_code == 201
+    new = rotated.publish(submission="invited", version=2)
+    fresh = voprf.DeriveKeyPair(bytes.fromhex("77" * 32), wire.key_info("work", 2))
+    assert new.invitation_key == b64encode(fresh.pkS)
+    # A thief of the former seed makes no token of a new version.
+    forged = wire.Token(INPUT, voprf.Evaluate(stolen, INPUT)).to_text()
+    assert send(rotated, new, forged).status_code == 401
+    assert send(rotated, new, token_of(rotated, new, *issue(rotated, new))).status_code == 201
+    # Published again, the old version has the key that it had.
+    again = rotated.post("/api/v1/surveys", json=make_draft(submission="invited"))
+    assert (again.status_code, again.json["digest"]) == (200, old.digest)
+
+
 def test_publishing_without_a_seed_names_the_setting(site):
     refused = site.post("/api/v1/surveys", json=make_draft(submission="invited"))
     assert (refused.status_code, refused.json["field"]) == (422, "submission")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import ssl
 
 import pytest
+import trustme
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.jobs.mailing import REST_SECONDS
 from hushpoll_server.jobs.runner import Runner
-from hushpoll_server.services.surveys import mailing
+from hushpoll_server.services.surveys import mail_server, mailing
 from hushpoll_server.services.surveys.mail_server import MailServer as Connection
 from hushpoll_shared.wire import invitations as wire
 from hushpoll_shared.wire import voprf
@@ -248,6 +250,55 @@ def test_person_who_never_got_the_invitation_gets_it_by_remind(invited, monkeypa
     assert kept.mails[0]["Subject"].startswith("Invitation: ")
 
 
+def crowd(count):
+    return {"people": [{"address": f"p{number}@example.org"} for number in range(count)]}
+
+
+@pytest.mark.sqlite
+def test_mail_server_that_hangs_up_and_comes_back_gets_each_mail_once(invited):
+    site, _, kept = invited
+    kept.hangs_up = ["p2@example.org", "p5@example.org"]
+    kept.answers = {"p7@example.org": ["421 restarts"]}
+    assert ask(site, INVITE, crowd(9))["sent"] == 9
+    assert sorted(kept.addresses) == [f"p{number}@example.org" for number in range(9)]
+
+
+@pytest.mark.sqlite
+def test_mail_server_that_dies_in_the_middle_loses_nobody_and_writes_to_none_twice(
+    invited, monkeypatch
+):
+    site, _, kept = invited
+    address = "p4@example.org"
+    kept.hangs_up = [address] * len(mailing.PAUSES)
+    answer = site.post(INVITE, json=crowd(9))
+    Runner(site.services).run_waiting()
+    assert site.get(f"/api/v1/jobs/{answer.json['id']}").json["state"] == "failed"
+    overview = site.get("/api/v1/surveys/work/versions/1/overview").json
+    assert overview["mail_sent"] == len(kept.addresses) < 9
+    assert overview["mail_waiting"] == 9 - len(kept.addresses)
+    # Soon afterwards, as the job's error says: those who got theirs get no reminder yet.
+    assert ask(site, REMIND, {})["sent"] == overview["mail_waiting"]
+    assert sorted(kept.addresses) == [f"p{number}@example.org" for number in range(9)]
+    assert all(mail["Subject"].startswith("Invitation: ") for mail in kept.mails)
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("way", ["none", "tls"])
+def test_slow_mail_server_is_waited_for_where_giving_up_would_send_a_mail_twice(
+    make_site, monkeypatch, tmp_path, way
+):
+    options = {}
+    if way == "tls":
+        options = WAYS[way](secured(monkeypatch, tmp_path, host="127.0.0.1"))
+    monkeypatch.setattr(mail_server, "TIMEOUT_SECONDS", 0.25)
+    with MailServer(**options) as slow:
+        slow.kept.delay = 0.4
+        site = make_site(**settings_of(slow, SMTP_SECURITY=way))
+        site.publish(submission="invited")
+        assert ask(site, INVITE, people("ada", "bob"))["sent"] == 2
+    assert sorted(slow.kept.addresses) == ["ada@example.org", "bob@example.org"]
+
+
 def test_mail_server_that_stays_away_ends_the_job_with_the_remedy(make_site, monkeypatch):
     monkeypatch.setattr(mailing, "PAUSES", (0.0,))
     with MailServer() as away:
@@ -345,6 +396,80 @@ def test_another_key_is_refused_with_both_ids(invited, monkeypatch):
     refused = site.post(REMIND, json={})
     assert refused.status_code == 503
     assert "address_key" in refused.json["detail"]
+
+
+def test_rotated_key_encrypts_new_versions_and_the_former_one_goes_on_with_its_own(
+    make_site, post, monkeypatch
+):
+    site = make_site(**settings_of(post))
+    site.publish(submission="invited")
+    ask(site, INVITE, people("ada"))
+    (former,) = set(site.scalars("SELECT key_id FROM addressees"))
+    rotated = make_site(**settings_of(post, ADDRESS_KEY="b8" * 32, FORMER_ADDRESS_KEYS=KEY))
+    # One address is one address in a version, also after the key was changed.
+    twice = rotated.post(INVITE, json=people("ada"))
+    assert (twice.status_code, twice.json["field"]) == (422, "address")
+    ask(rotated, INVITE, people("bob"))
+    assert set(rotated.scalars("SELECT key_id FROM addressees")) == {former}
+    rotated.clock.advance(HOUR + 1)
+    assert ask(rotated, REMIND, {})["sent"] == 2
+    rotated.publish(submission="invited", name="second")
+    ask(rotated, INVITE, people("ada"), name="second")
+    assert len(set(rotated.scalars("SELECT key_id FROM addressees"))) == 2
+    rotated.post("/api/v1/surveys/work/versions/1/close", json={"grace_seconds": 0})
+    (newest,) = set(rotated.scalars("SELECT key_id FROM addressees"))
+    assert newest != former
+
+
+def secured(monkeypatch, tmp_path, *, host):
+    """A context of a mail server whose certificate holds for `host`, and is trusted."""
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(host).configure_cert(context)
+    authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    return context
+
+
+WAYS = {
+    "starttls": lambda context: {"tls_context": context, "require_starttls": True},
+    "tls": lambda context: {"ssl_context": context},
+}
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("way", WAYS)
+def test_mail_goes_encrypted_to_a_server_whose_certificate_holds(
+    make_site, monkeypatch, tmp_path, way
+):
+    options = WAYS[way](secured(monkeypatch, tmp_path, host="127.0.0.1"))
+    with MailServer(**options) as secure:
+        site = make_site(**settings_of(secure, SMTP_SECURITY=way))
+        site.publish(submission="invited")
+        assert ask(site, INVITE, people("ada", "bob"))["sent"] == 2
+    assert sorted(secure.kept.addresses) == ["ada@example.org", "bob@example.org"]
+    assert secure.kept.encrypted == [True, True]
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("fault", ["another host", "another authority"])
+def test_wrong_certificate_is_refused_and_nothing_is_sent(
+    make_site, monkeypatch, tmp_path, way, fault
+):
+    host = "mail.example.org" if fault == "another host" else "127.0.0.1"
+    context = secured(monkeypatch, tmp_path, host=host)
+    if fault == "another authority":
+        trustme.CA().cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    with MailServer(**WAYS[way](context)) as secure:
+        site = make_site(**settings_of(secure, SMTP_SECURITY=way))
+        site.publish(submission="invited")
+        answer = site.post(INVITE, json=people("ada"))
+        Runner(site.services).run_waiting()
+    job = site.get(f"/api/v1/jobs/{answer.json['id']}").json
+    assert job["state"] == "failed"
+    assert "the mail server's certificate does not hold for smtp_host" in job["error"]["detail"]
+    assert not secure.kept.addresses
 
 
 def test_server_without_the_settings_names_them(make_site):

@@ -73,10 +73,12 @@ def start(
     """Start a job of KIND for the survey NAME and wait for it.
 
     KIND is seal (shuffle the reports that wait into a segment), export, train, tune, fairness,
-    shape, table, weight or report. A worker of the server does it. The token needs the scope
-    publish for seal, read for export and shape, train for train and fairness; looking at a job
-    needs read. What hushpoll fairness survey and hushpoll estimate --check-shape show are the jobs
-    fairness and shape.
+    shape, table, weight, dependencies, regress, report, invite or remind. A worker of the server
+    does it. The token needs the scope publish for seal, invite and remind, train for train, tune
+    and fairness, read for the others; looking at a job needs read. What hushpoll fairness survey
+    and hushpoll estimate --check-shape show are the jobs fairness and shape. The mails of invite
+    and remind are easier asked for by hushpoll survey invite --from and hushpoll survey remind,
+    which read a table of people.
     """
     if out is not None and not timeout:
         raise InvalidParameter(

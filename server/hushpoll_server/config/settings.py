@@ -24,6 +24,7 @@ OWN_PATHS: Final = frozenset(
     {"api", "s", "page", "image", "dashboard", "results", "docs", "ready", "health", "metrics"}
 )
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]
+FORMER_KEYS: Final = r"^[0-9a-f]{64}(,[0-9a-f]{64})*$"
 
 
 class Settings(BaseModel):
@@ -199,6 +200,13 @@ class Settings(BaseModel):
         "can make tokens for any number of reports. Keep a copy apart from the database.",
         json_schema_extra={"secret": True, "form": "64 hexadecimal digits"},
     )
+    former_invitation_seeds: Text | None = Field(
+        None,
+        pattern=FORMER_KEYS,
+        description="Seeds that `invitation_seed` was before: versions that were published with "
+        "one go on. A person who reads it can make tokens for those versions.",
+        json_schema_extra={"secret": True, "form": "64 hexadecimal digits each, by commas"},
+    )
 
     # mail to invited people
     smtp_host: Text | None = Field(
@@ -252,6 +260,13 @@ class Settings(BaseModel):
         description="Secret by which addresses of invited people are encrypted in the database; a "
         "person who reads both reads the addresses. Keep it apart from the database.",
         json_schema_extra={"secret": True, "form": "64 hexadecimal digits"},
+    )
+    former_address_keys: Text | None = Field(
+        None,
+        pattern=FORMER_KEYS,
+        description="Keys that `address_key` was before: versions whose people were encrypted by "
+        "one go on with it.",
+        json_schema_extra={"secret": True, "form": "64 hexadecimal digits each, by commas"},
     )
 
     # commits

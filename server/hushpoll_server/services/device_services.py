@@ -56,7 +56,7 @@ class DeviceServices:
         )
         self.access = Access(self.tokens, settings.clock)
         self.origins = Origins(OriginStore(self.database))
-        keys = InvitationKeys(settings.invitation_seed)
+        keys = InvitationKeys(settings.invitation_seed, settings.former_invitation_seeds)
         images = ImageStore(self.database)
         self.surveys = SurveyService(
             SurveyStore(self.database), settings, keys, has_image=images.has

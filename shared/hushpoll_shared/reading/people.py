@@ -162,6 +162,12 @@ def read_people(
 
 
 def _check_columns(table: TableReader) -> None:
+    if COLUMNS[0] not in table.header:
+        raise InvalidParameter(
+            f"{table.name} has no column {show(COLUMNS[0])}, and its columns are "
+            f"{', '.join(table.header)}; name the one with the addresses so",
+            field=table.field,
+        )
     for column in table.header:
         if column not in COLUMNS:
             raise InvalidParameter(
@@ -169,12 +175,6 @@ def _check_columns(table: TableReader) -> None:
                 f"{', '.join(COLUMNS)}{remedy_for(column, COLUMNS)}; rename or remove it",
                 field=table.field,
             )
-    if COLUMNS[0] not in table.header:
-        raise InvalidParameter(
-            f"{table.name} has no column {show(COLUMNS[0])}, and its columns are "
-            f"{', '.join(table.header)}; name the one with the addresses so",
-            field=table.field,
-        )
 
 
 def _person_of(table: TableReader, row: Row, languages: Sequence[str]) -> Person:

@@ -26,7 +26,11 @@ def test_columns_come_in_any_order_and_two_may_be_left_out() -> None:
     [
         ("address,nme\na@example.org,A\n", "did you mean 'name'?"),
         ("name\nA\n", "no column 'address'"),
+        ("email,name\na@example.org,A\n", "name the one with the addresses so"),
+        ("Address\na@example.org\n", "no column 'address'"),
         ("address\n", "no row"),
+        ("address\n\na@example.org\n", "row 1 (line 2), column address"),
+        ("address,name\na@example.org,A\n,\n", "remove the row"),
         ("", "empty"),
         ("address;name\na@example.org;A\n", "semicolons"),
         ("address,name\na@example.org\n", "row 1 (line 2) has 1 value"),
@@ -53,6 +57,10 @@ def test_what_is_wrong_is_named(table: str | bytes, words: str) -> None:
     with pytest.raises(InvalidParameter) as refused:
         read(table, "en", "de")
     assert words in str(refused.value), str(refused.value)
+
+
+def test_mark_of_an_editor_is_no_part_of_the_first_column() -> None:
+    assert read(b"\xef\xbb\xbfaddress\r\na@example.org\r\n") == [Person("a@example.org")]
 
 
 def test_language_of_a_survey_that_states_none_stays_empty() -> None:

@@ -6,6 +6,7 @@ tokens, and cannot tell whose token a report carries: that no key tells.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -45,14 +46,31 @@ def voprf() -> ModuleType:
 
 
 class InvitationKeys:
-    """Derives the keys of versions; `seed` is the setting ``invitation_seed``."""
+    """Derives the keys of versions: new ones of one seed, and each of the one it was made of.
 
-    def __init__(self, seed: str | None) -> None:
+    Parameters
+    ----------
+    seed : str or None
+        The setting ``invitation_seed``.
+    former : str or None
+        The setting ``former_invitation_seeds``.
+    """
+
+    def __init__(self, seed: str | None, former: str | None = None) -> None:
         self._seed = None if seed is None else bytes.fromhex(seed)
+        self._former = [] if former is None else list(map(bytes.fromhex, former.split(",")))
         self._derived = lru_cache(maxsize=CACHED_KEYS)(self._derive)
 
-    def with_key(self, published: Published) -> Published:
+    def with_key(self, published: Published, stored: Collection[str] = ()) -> Published:
         """Return a survey as it is published: an invited one with the public key of its version.
+
+        Parameters
+        ----------
+        published : Published
+            The survey, without its key.
+        stored : collection of str
+            Digests that are published already. A survey of which a former seed makes one of them
+            keeps the key that it had.
 
         Raises
         ------
@@ -69,8 +87,9 @@ class InvitationKeys:
                 "digits, as openssl rand -hex 32 prints them), or choose open or token",
                 field="submission",
             )
-        key = self._derived(published.name, published.version)
-        return replace(published, invitation_key=b64encode(key.pkS))
+        newest = self._keyed(self._seed, published)
+        keyed = (self._keyed(seed, published) for seed in self._former if stored)
+        return next((one for one in (newest, *keyed) if one.digest in stored), newest)
 
     def key(self, published: Published) -> KeyPair:
         """Return the key of a published version.
@@ -78,23 +97,26 @@ class InvitationKeys:
         Raises
         ------
         Refused
-            ``unavailable``: the seed is another one than when the version was published, or is not
-            set. ``missing-extra``.
+            ``unavailable``: the version was published with a seed that is not set. ``missing-extra``.
         """
-        if self._seed is not None:
-            key = self._derived(published.name, published.version)
+        newest = [] if self._seed is None else [self._seed]
+        for seed in (*newest, *self._former):
+            key = self._derived(seed, published.name, published.version)
             if b64encode(key.pkS) == published.invitation_key:
                 return key
         log.error("invitation-key-missing", survey=published.name, version=published.version)
         raise Refused(
             "unavailable",
             f"this server lacks the key of {published.name} version {published.version}: its "
-            "invitation_seed is not the one with which the version was published; its operator "
-            "has to set that one, and what is sent then is taken",
+            "invitation_seed and former_invitation_seeds are not the one with which the version was "
+            "published; its operator has to set that one, and what is sent then is taken",
             retry_after=WRONG_KEY_RETRY_SECONDS,
         )
 
-    def _derive(self, survey: str, version: int) -> KeyPair:
-        assert self._seed is not None  # noqa: S101  # both callers have looked
-        key: KeyPair = voprf().DeriveKeyPair(self._seed, key_info(survey, version))
+    def _keyed(self, seed: bytes, published: Published) -> Published:
+        key = self._derived(seed, published.name, published.version)
+        return replace(published, invitation_key=b64encode(key.pkS))
+
+    def _derive(self, seed: bytes, survey: str, version: int) -> KeyPair:
+        key: KeyPair = voprf().DeriveKeyPair(seed, key_info(survey, version))
         return key

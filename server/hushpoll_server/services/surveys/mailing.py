@@ -181,8 +181,7 @@ class Mailing:
             the language. Nobody was added.
         """
         self.check_invited(row, people, texts)
-        seal = self._seal()
-        self._check_key(row, seal)
+        seal = self._seal_of(row)
         rows, places = [], dict[bytes, int]()
         for number, person in enumerate(people, 1):
             code = secrets.token_urlsafe(32)
@@ -218,8 +217,7 @@ class Mailing:
         """
         rows = [] if self.missing else self._store.unredeemed(row.id)
         published = self.check(row, texts, len(rows))
-        seal = self._seal()
-        self._check_key(row, seal)
+        seal = self._seal_of(row)
         people = [seal.opened(one.sealed, one.invitation)[0] for one in rows]
         check_people([("a person who is reminded", one) for one in people], texts, published)
         batch = secrets.token_hex(16)
@@ -293,7 +291,7 @@ class Mailing:
                 f"this worker sends no mail, because it has no {', '.join(self.missing)}; give it "
                 "the server's settings",
             )
-        seal = self._seal()
+        seal = self._seal_of(row)
         waiting = self._store.waiting(batch)
         done = dict.fromkeys(Given, 0)
         later = list[bytes]()
@@ -392,12 +390,24 @@ class Mailing:
             seconds -= LOOK_SECONDS
             look()
 
-    def _seal(self) -> AddressSeal:
-        return AddressSeal(str(self._settings.address_key))
+    def _seal_of(self, row: VersionRow) -> AddressSeal:
+        """Return the seal of a version: that of its people, so that an address stays one address.
 
-    def _check_key(self, row: VersionRow, seal: AddressSeal) -> None:
-        for key_id in sorted(self._store.key_ids(row.id) - {seal.key_id}):
-            raise _other_key(row, key_id, seal)
+        Raises
+        ------
+        Refused
+            ``unavailable``: they were encrypted by a key that is not set. ``missing-extra``.
+        """
+        newest = AddressSeal(str(self._settings.address_key))
+        used = self._store.key_ids(row.id)
+        former = self._settings.former_address_keys
+        keys = {newest.key_id: newest}
+        for key in [] if former is None or used <= set(keys) else former.split(","):
+            seal = AddressSeal(key)
+            keys[seal.key_id] = seal
+        for key_id in sorted(used - set(keys)):
+            raise _other_key(row, key_id, newest)
+        return keys[min(used)] if used else newest
 
 
 def _settled(done: Mapping[Given, int]) -> int:
@@ -409,7 +419,7 @@ def _other_key(row: VersionRow, key_id: str, seal: AddressSeal) -> Refused:
     return Refused(
         "unavailable",
         f"people are invited to {row.name} version {row.version} under the address_key with the id "
-        f"{key_id}, and this server's has the id {seal.key_id}; its operator sets the former key "
-        "until the version is closed",
+        f"{key_id}, and this server's has the id {seal.key_id}; its operator adds the former key "
+        "to former_address_keys until the version is closed",
         retry_after=60,
     )

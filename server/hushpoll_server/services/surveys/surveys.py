@@ -24,6 +24,7 @@ from hushpoll_shared.spelling.text import is_name
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.protection import Level, weak_protection
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.terms import INVITED
 
 if TYPE_CHECKING:
     from hushpoll_server.services.surveys.warnings import PublishingWarning
@@ -124,7 +125,7 @@ class SurveyService:
             published = Manifest.from_dict(draft).resolve()
         except InvalidParameter as error:
             raise ManifestRefused(str(error), field=error.field) from error
-        published = self._keys.with_key(published)
+        published = self._keyed(published)
         if not allow_weak and (refusal := refusal_of_weak(published)) is not None:
             raise refusal
         if (missing := self.refusal_of_logo(published)) is not None:
@@ -162,13 +163,22 @@ class SurveyService:
     def refusal_of_version(self, published: Published) -> Refused | None:
         """Return why a survey could not be published under its version; None if it could."""
         try:
-            published = self._keys.with_key(published)
+            published = self._keyed(published)
         except Refused as refusal:
             return refusal
         for row in self._store.named(published.name):
             if row.version == published.version and row.digest != published.digest:
                 return _version_exists(row)
         return None
+
+    def _keyed(self, published: Published) -> Published:
+        """Return a survey with the key that its version has, or gets."""
+        stored = {
+            row.digest
+            for row in (self._store.named(published.name) if published.submission == INVITED else ())
+            if row.version == published.version
+        }
+        return self._keys.with_key(published, stored)
 
     def next_version(self, name: str) -> int:
         """Return the version after the highest that is published of a survey; 1 if none is."""
