@@ -255,6 +255,17 @@ def crowd(count):
 
 
 @pytest.mark.sqlite
+def test_table_of_five_thousand_people_is_taken_by_one_request(invited):
+    """Guards: the body of a request for a job had 64 KiB, some 1,300 addresses."""
+    site, _, _ = invited
+    assert site.post(INVITE, json=crowd(5000)).status_code == 202
+    assert site.scalars("SELECT count(*) FROM addressees") == [5000]
+    known = site.post(INVITE, json=crowd(5000))
+    assert (known.status_code, known.json["field"]) == (422, "address")
+    assert "as 5000 of these 5000 are" in known.json["detail"]
+
+
+@pytest.mark.sqlite
 def test_mail_server_that_hangs_up_and_comes_back_gets_each_mail_once(invited):
     site, _, kept = invited
     kept.hangs_up = ["p2@example.org", "p5@example.org"]

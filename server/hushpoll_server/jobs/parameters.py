@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from hushpoll_analysis.poisoning.report_shape import ALPHA
+from hushpoll_server.body_size import BodySize
 from hushpoll_server.reports.choices import MOST_CROSS_TABLES, MOST_REGRESSIONS, MOST_RESULTS
 from hushpoll_server.services.surveys.mail_texts import MailText
 from hushpoll_shared.estimators import CONFIDENCES
@@ -81,6 +82,8 @@ class MailTextParameters(Parameters):
 
 class RemindParameters(Parameters):
     """Texts of the mails."""
+
+    BODY: ClassVar = BodySize.PEOPLE
 
     texts: dict[str, MailTextParameters] = Field(
         default_factory=dict,
