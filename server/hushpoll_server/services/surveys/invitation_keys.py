@@ -97,7 +97,7 @@ class InvitationKeys:
         Raises
         ------
         Refused
-            ``unavailable``: the version was published with a seed that is not set. ``missing-extra``.
+            ``unavailable``: it was published with a seed that is not set. ``missing-extra``.
         """
         newest = [] if self._seed is None else [self._seed]
         for seed in (*newest, *self._former):
@@ -108,8 +108,8 @@ class InvitationKeys:
         raise Refused(
             "unavailable",
             f"this server lacks the key of {published.name} version {published.version}: its "
-            "invitation_seed and former_invitation_seeds are not the one with which the version was "
-            "published; its operator has to set that one, and what is sent then is taken",
+            "invitation_seed and former_invitation_seeds are not the one with which the version "
+            "was published; its operator has to set that one, and what is sent then is taken",
             retry_after=WRONG_KEY_RETRY_SECONDS,
         )
 

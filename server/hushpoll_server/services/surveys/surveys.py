@@ -173,11 +173,8 @@ class SurveyService:
 
     def _keyed(self, published: Published) -> Published:
         """Return a survey with the key that its version has, or gets."""
-        stored = {
-            row.digest
-            for row in (self._store.named(published.name) if published.submission == INVITED else ())
-            if row.version == published.version
-        }
+        rows = self._store.named(published.name) if published.submission == INVITED else []
+        stored = {row.digest for row in rows if row.version == published.version}
         return self._keys.with_key(published, stored)
 
     def next_version(self, name: str) -> int:
