@@ -40,10 +40,10 @@ def results_of(basis: Basis) -> dict[str, Any]:
     -------
     dict
         ``estimates`` of the questions, as the API's route of that name has them; ``ordered``,
-        ``bins`` of neighbouring numbers, and ``answered`` by question, where its labels are numbers and where not everybody answers, of
-        the unbiased estimator alone; ``cross_tables``; ``audits`` as their jobs gave them; where
-        there are some, ``results``, each with the address of its ``query``, and ``regressions`` as
-        their jobs gave them.
+        ``bins`` of neighbouring numbers, and ``answered`` by question, where its labels are numbers
+        and where not everybody answers, of the unbiased estimator alone; ``cross_tables``;
+        ``audits`` as their jobs gave them; where there are some, ``results``, each with the address
+        of its ``query``, and ``regressions`` as their jobs gave them.
     """
     published, choices = basis.shown, basis.choices
     confidence = choices.confidence

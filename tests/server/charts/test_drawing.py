@@ -174,16 +174,11 @@ def test_sentence_of_differences_counts_equal_ones():
     names = ("label", "value", "lower", "upper")
     differences = [dict(zip(names, row, strict=True)) for row in ends]
     both = differences_chart(differences, minuend="old", subtrahend="new", confidence=0.99).sentence
-    assert (
-        "the intervals show 2 of 2 differences to be above or below zero. 2 estimated differences are equally large"
-        in both
-    )
+    assert "the intervals show 2 of 2 differences to be above or below zero. 2 estimated" in both
+    assert "differences are equally large" in both
     differences[1] |= {"value": -0.01, "upper": 0.1}
     single = differences_chart(differences, minuend="old", subtrahend="new", confidence=0.99)
-    assert (
-        "show 1 of 2 differences to be above or below zero. The largest estimated"
-        in single.sentence
-    )
+    assert "show 1 of 2 differences to be above or below zero. The largest" in single.sentence
 
 
 def test_sentence_says_that_its_cell_is_outside_the_picture():
