@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from dashboard_browser import violations
 from dashboard_server import LOAN as LOAN_DRAFT
 from dashboard_server import PASSWORD, WORK, DashboardServer, dashboard_server
 from hushpoll_shared.survey.published import Published
@@ -50,6 +51,28 @@ PICTURES = {
     "account": ("/dashboard/account", "light"),
     "sign-in": ("/dashboard/sign-in", "dark"),
 }
+_SENSITIVE = {"role": "sensitive", "protocol": "OUE"}
+KINDS_PAGE = "/dashboard/surveys/kinds/versions/1"
+LONG = "Which of these comes closest to what you thought of the last time that you were there"
+KINDS = {
+    "name": "kinds",
+    "title": "Questions of every kind, and many of them",
+    "epsilon": "60",
+    "release": "immediate",
+    "attributes": [
+        {**_SENSITIVE, "name": "age", "question": "How old are you?",
+         "categories": [str(year) for year in range(18, 92)]},
+        {**_SENSITIVE, "name": "pay", "question": "What do you earn in a month?",
+         "number": {"low": 0, "high": 5000, "unit": "euros"}, "protocol": "GRR"},
+        {**_SENSITIVE, "name": "long", "question": f"{LONG}, all things considered, or before?",
+         "categories": [f"{LONG}, number {one}, and nothing else" for one in range(4)]},
+        *(
+            {**_SENSITIVE, "name": f"answer-{one}", "question": f"Do you agree with the {one}th?",
+             "categories": ["No", "Perhaps", "Yes"]}
+            for one in range(3, 40)
+        ),
+    ],
+}  # fmt: skip
 # Further pages that are looked at: of the dashboard, of respondents, of everybody.
 LOOKED_AT = {
     "overview-empty": "/dashboard/surveys/daily/versions/1",
@@ -69,7 +92,20 @@ LOOKED_AT = {
     "respondent-german": "/s/work-and-health?lang=de",
     "not-found": "/s/nothing",
     "api": "/docs",
+    "kinds": f"{KINDS_PAGE}",
+    "kinds-estimates": f"{KINDS_PAGE}/estimates",
+    "kinds-crossed": f"{KINDS_PAGE}/cross-tables?a=age&b=answer-3",
+    "kinds-regressions": f"{KINDS_PAGE}/regressions",
+    "kinds-report": f"{KINDS_PAGE}/report",
+    "kinds-report-file": f"{KINDS_PAGE}/report-file?attribute=age&attribute=pay&attribute=long"
+    "&attribute=answer-3&rows=answer-3&columns=answer-4",
+    "kinds-german": f"{KINDS_PAGE}/report-file?attribute=age&attribute=pay&attribute=long"
+    "&rows=answer-3&columns=answer-4&language=de",
 }
+# What is wider than its place: the page itself, and tables of the dashboard and of reports.
+SIDEWAYS = """() => [document.documentElement, ...document.querySelectorAll(".wide, .chart")]
+  .filter((one) => one.scrollWidth > one.clientWidth + 1 && one.offsetParent !== null)
+  .map((one) => `scrolls sideways: ${one.getAttribute("aria-label") ?? one.tagName}`)"""
 WINDOW = {"width": 1280, "height": 860}
 # To look at each page as its readers may see it.
 WINDOWS = {360: {"width": 360, "height": 780}, 1440: {"width": 1440, "height": 900}}
@@ -117,12 +153,18 @@ def main() -> None:
                     page.goto(address)
                     page.screenshot(path=picture)
         else:
+            wrong: dict[str, list[str]] = {}
             look.mkdir(parents=True, exist_ok=True)
             pages = {name: address for name, (address, _) in documented.items()}
             pages |= {name: server.url + path.format(*ids) for name, path in LOOKED_AT.items()}
             for width, size in WINDOWS.items():
                 for theme in ("light", "dark"):
-                    look_at(pages, look, Looking(browser, server.url, theme, width, size))
+                    looking = Looking(browser, server.url, theme, width, size)
+                    wrong |= look_at(pages, look, looking)
+            browser.close()
+            for name, found in wrong.items():
+                print(f"{name}: {'; '.join(found)}", file=sys.stderr)
+            sys.exit(f"{len(wrong)} pictures have something wrong" if wrong else 0)
         browser.close()
 
 
@@ -137,9 +179,14 @@ class Looking:
     size: dict[str, int]
 
 
-def look_at(pages: dict[str, str], folder: Path, looking: Looking) -> None:
-    """Write each page as a whole into a folder, and one sheet with all of them, side by side."""
+def look_at(pages: dict[str, str], folder: Path, looking: Looking) -> dict[str, list[str]]:
+    """Write each page as a whole into a folder, and one sheet with all of them, side by side.
+
+    Return by picture what is wrong with it: what axe-core finds, a page or a table that scrolls
+    sideways in a narrow window.
+    """
     pictures = []
+    wrong: dict[str, list[str]] = {}
     for out in (False, True):
         with window(looking.browser, looking.url, looking.theme, looking.size, out=out) as page:
             page.set_default_timeout(LONGEST_SECONDS * 1000)
@@ -150,6 +197,11 @@ def look_at(pages: dict[str, str], folder: Path, looking: Looking) -> None:
                 page.goto(address)
                 page.screenshot(path=picture, full_page=True)
                 pictures.append(picture)
+                # The reference of the API, 100 screens of another tool's tables, is looked at only.
+                found = [] if name == "api" else violations(page)
+                found += page.evaluate(SIDEWAYS)
+                if found:
+                    wrong[picture.stem] = found
     sheet = folder / f"sheet-{looking.theme}-{looking.width}.html"
     sheet.write_text(
         "<style>body{display:flex;flex-wrap:wrap;gap:12px;align-items:start}figure{margin:0}"
@@ -161,6 +213,7 @@ def look_at(pages: dict[str, str], folder: Path, looking: Looking) -> None:
         encoding="utf-8",
     )
     print(f"{looking.theme}, {looking.width} pixels: {len(pictures)} pages, {sheet}", flush=True)
+    return wrong
 
 
 def with_results(server: DashboardServer) -> list[str]:
@@ -173,6 +226,7 @@ def with_results(server: DashboardServer) -> list[str]:
     audit = server.ask("fairness", "hiring", parameters={"n_estimators": 40})
     table = server.ask("table", "hiring", attributes=["gender", "given", "education"])
     server.ask("shape", "hiring")
+    server.fill(server.publish(KINDS), 1_500)
     server.work()
     server.publish_results("over", cross_tables=[["health", "region"]])
     draft = server.begin_draft({**WORK, "name": "work-2027", "title": "Work and health 2027"})

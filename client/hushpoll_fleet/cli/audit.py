@@ -153,7 +153,7 @@ def certificate(findings: list[Finding], draws: int, alpha: float, kind: str) ->
             f"{finding.epsilon:g}",
             f"{finding.realized_epsilon:.4f}",
             f"{finding.lower_bound:.4f}",
-            f"{finding.share:.1%}",
+            f"{100 * finding.share:.1f} %",
             verdict(finding),
         )
     over = sum(finding.overspends for finding in findings)

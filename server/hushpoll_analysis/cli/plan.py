@@ -330,7 +330,7 @@ def _advice(document: Outlook) -> list[str]:
 def _gains(gains: dict[str, float]) -> list[str]:
     if not gains:
         return []
-    less = ", ".join(f"{gain:.0%} less than {name}" for name, gain in gains.items())
+    less = ", ".join(f"{100 * gain:.0f} % less than {name}" for name, gain in gains.items())
     return [f"With the draft's protocols the split optimal has a total variance {less}."]
 
 

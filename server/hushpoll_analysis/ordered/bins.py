@@ -46,10 +46,14 @@ class Bin:
         Such as ``20 to 29``, or one number.
     share : Bounded
         With its set.
+    low, high : int
+        Its ends, both in it.
     """
 
     label: str
     share: Bounded
+    low: int
+    high: int
 
     @property
     def known(self) -> bool:
@@ -100,7 +104,7 @@ def binned(source: Source, attribute: str, *, confidence: float) -> Bins:
     half = (ahead.upper - ahead.lower) / 2
     named = zip(places, shares, strict=True)
     return Bins(
-        tuple(Bin(_label(scale, chosen), share) for chosen, share in named),
+        tuple(_bin(scale, chosen, share) for chosen, share in named),
         # a half-width that is no number tells nothing
         noisy=not half <= share_tells(len(places)),
     )
@@ -131,7 +135,7 @@ def _places(scale: Scale) -> list[Mask]:
     return [numbers == one for one in np.unique(numbers)]
 
 
-def _label(scale: Scale, chosen: Mask) -> str:
+def _bin(scale: Scale, chosen: Mask, share: Bounded) -> Bin:
     numbers = scale.low[chosen]
     low, high = int(numbers.min()), int(numbers.max())
-    return f"{low}" if low == high else f"{low} to {high}"
+    return Bin(f"{low}" if low == high else f"{low} to {high}", share, low, high)

@@ -16,11 +16,14 @@ from hushpoll_server.charts.figures import (
     points,
     points_figure,
     points_limits,
+    scale_figure,
+    scale_limits,
     share_figure,
     share_limits,
+    with_minus,
 )
 from hushpoll_server.charts.rows import Share, Unknown
-from hushpoll_server.translations.speech import say
+from hushpoll_server.translations.speech import in_marks, say
 from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES, Possible, cut_ends
 
 _STEPS: Final = (0.01, 0.02, 0.04, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
@@ -134,6 +137,39 @@ def bands_of(
         shown.append(band)
     zero = place(0.0) if low < 0 < high else None
     return Bands(title, tuple(shown), _ticks(low, high, place, possible), zero)
+
+
+def bands_on_scale(
+    label: str, value: float, lower: float, upper: float, ends: tuple[float, float]
+) -> Bands:
+    """Return the band of one number on its whole scale, such as that of a mean.
+
+    Parameters
+    ----------
+    label : str
+        What it is of.
+    value, lower, upper : float
+        The estimate and its interval, which are cut to the scale.
+    ends : (float, float)
+        Of the scale, the lower first.
+    """
+    low, high = ends
+
+    def place(number: float) -> float:
+        return round(min(max(100 * (number - low) / (high - low), 0.0), 100.0), 2)
+
+    start, end = place(lower), place(upper)
+    band = Band(
+        label=label,
+        figure=scale_figure(value, lower, upper, ends),
+        limits=scale_limits(lower, upper, ends),
+        start=start,
+        width=round(end - start, 2),
+        dot=place(value),
+        main=True,
+    )
+    ticks = tuple((place(one), in_marks(with_minus(f"{one:,g}"))) for one in ends)
+    return Bands("", (band,), ticks)
 
 
 def axis_of(

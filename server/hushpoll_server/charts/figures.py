@@ -131,8 +131,8 @@ def cell_of_shares(text: str, possible: Possible | None) -> str:
 
     def shown(found: re.Match[str]) -> str:
         number = float(found[1] + found[2])
-        # All of its digits: rounded once more, it could differ from the same number elsewhere.
-        return fixed(100 * number, 2, plus=found[1] == "+")
+        # Three digits at most, as everywhere; the files have all of them.
+        return fixed(100 * number, 1 if abs(number) >= 0.01 else 2, plus=found[1] == "+")
 
     told, changed = _DECIMAL.subn(shown, text)
     if not changed or possible == DIFFERENCES:

@@ -166,9 +166,12 @@ def of_differences(
     largest = "The largest estimated difference is that of"
     if len(tied) > 1:
         largest = f"{len(tied)} estimated differences are equally large, among them that of"
+    which = "this difference" if len(rows) == 1 else f"{apart or 'none'} of {len(rows)} differences"
+    told = f"the intervals show {which} to be above or below zero"
+    if len(rows) == 1 and not apart:
+        told = "the interval does not show whether this difference is above or below zero"
     return (
-        f"{isolated(minuend)} minus {isolated(subtrahend)}: {apart} of {len(rows)} intervals "
-        f"{'does' if apart == 1 else 'do'} not contain zero. {largest} {name}: "
+        f"{isolated(minuend)} minus {isolated(subtrahend)}: {told}. {largest} {name}: "
         f"{points(top['frequency'])} percentage points, with a {level(confidence)} interval from "
         f"{points(lower)} to {points(upper)}."
     )

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from hushpoll_server.charts.bands import Bands, axis_of, bands_of
+from hushpoll_server.charts.bands import Bands, axis_of, bands_of, bands_on_scale
+from hushpoll_server.charts.figures import level
 from hushpoll_server.charts.labels import short_labels
 from hushpoll_server.charts.rows import (
     BoundedCell,
@@ -139,6 +140,36 @@ def estimates_chart(
     specification = base(values) | bands_layers(bands, values, WIDTH)
     sentence = of_estimates(attribute, rows, confidence)
     return Chart(specification, sentence, len(drawn), total, _full(labels), (bands,))
+
+
+def mean_chart(
+    value: float, lower: float, upper: float, ends: tuple[float, float], confidence: float
+) -> Chart:
+    """Return the chart of a mean on its whole scale.
+
+    Parameters
+    ----------
+    value, lower, upper : float
+        The mean and its interval.
+    ends : (float, float)
+        Of the scale, the lower first.
+    confidence : float
+        Of the interval, in (0, 1).
+    """
+    label = say("Mean")
+    bands = bands_on_scale(label, value, lower, upper, ends)
+    values = values_of(bands, {label: label})
+    (band,) = bands.rows
+    sentence = say(
+        "The mean is {figure}, with a {level} interval of {limits}, on a scale from {low} to "
+        "{high}.",
+        figure=band.figure,
+        level=level(confidence),
+        limits=band.limits,
+        low=bands.ticks[0][1],
+        high=bands.ticks[1][1],
+    )
+    return Chart(base(values) | bands_layers(bands, values, WIDTH), sentence, 1, 1, {}, (bands,))
 
 
 @dataclass(frozen=True, kw_only=True)

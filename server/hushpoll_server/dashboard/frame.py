@@ -32,6 +32,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.logs import get_logger, where
 from hushpoll_server.pages.assets import assets
+from hushpoll_server.reports.narrow_tables import with_columns
 from hushpoll_server.services.people.sign_in import SignedIn
 from hushpoll_server.services.people.users import Member
 from hushpoll_server.services.readiness import NO_WORKER
@@ -179,7 +180,7 @@ def page(template: str, status: int = 200, **context: Any) -> Response:
         form_token="" if session is None else session.form_token,
         **context,
     )
-    answer = finished(Response(html, status=status, mimetype="text/html"))
+    answer = finished(Response(with_columns(html), status=status, mimetype="text/html"))
     if context.get("goes_on"):
         answer.headers["Content-Security-Policy"] = LIVE_POLICY
     return answer

@@ -10,7 +10,8 @@ from flask import Response, request, url_for
 from hushpoll_server.dashboard.forms.asking import ask_for
 from hushpoll_server.dashboard.forms.refusing import comes_back
 from hushpoll_server.dashboard.frame import choice, dashboard, finished, member, page, private, see
-from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.dashboard.select_alls import labels_of, named_by
+from hushpoll_server.dashboard.surveys import of_survey, reached, seen
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.jobs.kinds import KINDS
@@ -92,7 +93,8 @@ def ask_for_table(name: str, version: int) -> Response:
     """Ask for the joint table of three questions."""
     row = reached(name, version, Role.ANALYST)
     form = request.form
-    attributes = [form.get(key, "") for key in ("a", "b", "c")]
+    questions = labels_of(seen(row))
+    attributes = [named_by(form.get(key, ""), questions) for key in ("a", "b", "c")]
     confidence = form.get("confidence", "0.95")
     ask_for(row, "table", {"attributes": attributes, "confidence": confidence})
     return see(url_for("dashboard.survey_jobs", name=name, version=version))

@@ -8,7 +8,7 @@ from typing import Any, Final, TypedDict
 
 from flask import Response, request, url_for
 
-from hushpoll_server.charts.figures import percent
+from hushpoll_server.charts.figures import level, percent
 from hushpoll_server.charts.rows import BoundedShare, Share
 from hushpoll_server.charts.specifications import Chart, estimates_chart
 from hushpoll_server.dashboard.figures import download, inline
@@ -345,8 +345,8 @@ def _accuracy_chart(rows: Sequence[_MetricRow]) -> Chart | None:
     apart = all(best["lower"] > row["upper"] for row in drawn if row is not best)
     sentence = (
         f"Model {best['category']} has the largest accuracy on perturbed records: "
-        f"{percent(best['frequency'])}, with a 0.95 interval from {percent(best['lower'])} to "
-        f"{percent(best['upper'])}. "
+        f"{percent(best['frequency'])}, with a {level(0.95)} interval from "
+        f"{percent(best['lower'])} to {percent(best['upper'])}. "
         + (
             "No other model's interval reaches into it."
             if apart

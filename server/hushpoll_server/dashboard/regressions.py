@@ -23,7 +23,7 @@ from hushpoll_server.dashboard.frame import (
     private,
     see,
 )
-from hushpoll_server.dashboard.select_alls import labels_of
+from hushpoll_server.dashboard.select_alls import labels_of, named_by
 from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -200,6 +200,7 @@ def _form(row: VersionRow) -> dict[str, Any]:
     labels = labels_of(published)
     return {
         "small_groups": () if groups is None else groups.sentences(),
+        "labels": labels,
         "questions": [_question(one, labels[one.name]) for one in published.attributes],
         "target": "" if published.target is None else published.target.name,
         "families": FAMILIES,
@@ -238,13 +239,18 @@ def _written(row: VersionRow, family: str | None) -> str:
     """Return the formula of what was chosen; a refusal names the field of the choice."""
     form, groups = request.form, services().analysis.seen(row, may_export=may_export(row))
     published = services().surveys.published(row) if groups is None else groups.shown
-    outcome, predictors = form.get("outcome", ""), form.getlist("predictors")
+    questions = labels_of(published)
+    outcome = named_by(form.get("outcome", ""), questions)
+    predictors = form.getlist("predictors")
     references = {
         name: reference
         for name in predictors
         if (reference := form.get(f"reference-{name}")) is not None and reference != ""
     }
-    both = form.get("interaction", ""), form.get("interacts_with", "")
+    both = (
+        named_by(form.get("interaction", ""), questions),
+        named_by(form.get("interacts_with", ""), questions),
+    )
     for name in (outcome, *predictors):
         if groups is not None:
             groups.require(name, field="outcome" if name == outcome else "predictors")

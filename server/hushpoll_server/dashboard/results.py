@@ -57,6 +57,7 @@ from hushpoll_server.reports.headlines import (
     headline_of,
     of_share,
 )
+from hushpoll_server.reports.numbers import bins_chart, chart_of_mean, rows_of_bins
 from hushpoll_server.reports.summaries import UNKNOWN, beside_shares
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
@@ -118,9 +119,8 @@ def estimates(name: str, version: int) -> Response:
         if chosen["attribute"] in ("", attribute["name"]) and attribute["name"] in found
     ]
     figures = [_figure(attribute, answer, chosen, published) for attribute in wanted]
-    if chosen["detail"] == "bins" and _has_means(chosen):
-        for figure in figures[:MOST_CHARTS]:
-            _put_into_bins(figure, row, published, answer["n"], chosen)
+    for figure in figures[:MOST_CHARTS]:
+        _show_as_numbers(figure, row, published, answer["n"], chosen)
     for place, figure in enumerate(figures):
         if place < MOST_CHARTS and figure["chart"] is not None:
             figure["svg"] = inline(figure["chart"], f"shows-{place}")
@@ -183,6 +183,7 @@ def estimates_file(name: str, version: int, attribute: str, form: str) -> Respon
                 name = f"{name}-among-{chosen['among']}"
                 table = table_among(document)
             else:
+                _show_as_numbers(figure, row, published, answer["n"], chosen)
                 shown = {**answer, "attributes": [{**entry, "categories": figure["rows"]}]}
                 table = table_of("estimates", shown)
             return download(form, name, figure["chart"], table, published)
@@ -330,37 +331,50 @@ def _figure(
     return {**found, "title": title or CANNOT_TELL, **beside_shares(None, None)}
 
 
-def _put_into_bins(
+def _show_as_numbers(
     figure: dict[str, Any],
     row: VersionRow,
     published: Published,
     n: int,
     chosen: Mapping[str, str],
 ) -> None:
-    """Show many numbers in a few bins, whose shares are among those who answered."""
+    """Show many numbers in a few bins of those who answered, and an amount by its mean.
+
+    Shares of an amount are of the anchors that devices send, and not of answers.
+    """
     name = figure["attribute"]["name"]
     asked = {one.name: one for one in published.attributes}.get(name)
-    if asked is None or not has_bins(asked):
-        return
-    source = services().analysis.source(row, may_export=may_export(row))
     confidence = float(chosen["confidence"])
-    found = binned(source, name, confidence=confidence)
-    rows = [
-        Share(category=one.label, frequency=one.share.value, lower=one.share.lower,
-              upper=one.share.upper)
-        for one in found.bins
-    ]  # fmt: skip
-    if not all(one.known for one in found.bins):
+    if asked is None or chosen["detail"] != "bins" or not _has_means(chosen):
         return
-    first = headline_row(None, rows)
-    title = of_share(first["category"], first["frequency"], first["lower"], first["upper"])
+    export = may_export(row)
+    about = {"confidence": confidence, "foot": foot_of(published, n, confidence)}
     question = questions_of(published)[name]
-    chart = estimates_chart(
-        question, rows, confidence=confidence, total=len(rows), main=first["category"]
-    )
-    chart = as_too_noisy(chart) if found.noisy else chart
-    chart = told(chart, title, question, *foot_of(published, n, confidence))
-    figure |= {"chart": chart, "title": chart.words.title, "noisy": found.noisy, "bins": rows}
+    if asked.number is not None:
+        query = Ordered(attribute=name, confidence=confidence)
+        summary = services().analysis.result(row, query, may_export=export)
+        chart = chart_of_mean(question, summary.to_dict(), **about)
+        if chart is not None:
+            noisy = summary.too_noisy("groups")
+            figure |= {"chart": chart, "title": chart.words.title, "noisy": noisy}
+    elif has_bins(asked):
+        source = services().analysis.source(row, may_export=export)
+        found = binned(source, name, confidence=confidence)
+        if all(one.known for one in found.bins):
+            rows = rows_of_bins(
+                [
+                    {"low": one.low, "high": one.high, "frequency": one.share.value,
+                     "lower": one.share.lower, "upper": one.share.upper}
+                    for one in found.bins
+                ]
+            )  # fmt: skip
+            chart = bins_chart(question, rows, noisy=found.noisy, **about)
+            figure |= {
+                "chart": chart,
+                "title": chart.words.title,
+                "noisy": found.noisy,
+                "bins": rows,
+            }
 
 
 def _cut(figures: Sequence[Mapping[str, Any]], size: Ends | None) -> str:

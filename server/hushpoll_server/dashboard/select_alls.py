@@ -52,6 +52,18 @@ def found_by(words: str, questions: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
+def named_by(words: str, questions: Mapping[str, str]) -> str:
+    """Return the name of the one question that a field with search has the words of.
+
+    Words that no question or several have stay as they are, and are refused where they are read.
+    """
+    wanted = words.strip()
+    if not wanted or wanted in questions:
+        return words
+    found = found_by(wanted, questions)
+    return found[0] if len(found) == 1 else words
+
+
 def gathered(entries: Sequence[Mapping[str, Any]], published: Published) -> list[dict[str, Any]]:
     """Return the entries of an answer, with those of a select-all's options as one.
 

@@ -27,6 +27,7 @@ from hushpoll_server.reports.basis import Basis
 from hushpoll_server.reports.captions import foot_of
 from hushpoll_server.reports.findings import headline_row
 from hushpoll_server.reports.headlines import of_share
+from hushpoll_server.reports.numbers import numbers_chart
 from hushpoll_server.reports.wording import SurveyWords
 from hushpoll_server.translations.speech import say, speaking
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
@@ -130,20 +131,25 @@ def _charts(
     for attribute, told_rows in zip(
         estimates["attributes"], in_words["estimates"]["attributes"], strict=True
     ):
+        name, question = attribute["name"], names[attribute["name"]]
+        table = table_of("estimates", {**about, **estimates, "attributes": [attribute]})
+        numbers = numbers_chart(
+            basis.published, name, question, results, confidence=confidence, foot=foot
+        )
+        if numbers is not None:
+            yield name, numbers, table
+            continue
         rows = told_rows["categories"]
         asked = basis.published.attribute(attribute["name"])
         first = headline_row(asked, attribute["categories"])
         first = {**first, "category": words.answer(asked.name, first["category"])}
-        question = names[asked.name]
         chart = estimates_chart(
             question, rows, confidence=confidence, total=len(rows), main=first["category"]
         )
         if part_is_noisy(estimates["verdict"], attribute["name"]):
             chart = as_too_noisy(chart)
         title = of_share(first["category"], first["frequency"], first["lower"], first["upper"])
-        chart = told(chart, title, question, *foot)
-        table = table_of("estimates", {**about, **estimates, "attributes": [attribute]})
-        yield attribute["name"], chart, table
+        yield name, told(chart, title, question, *foot), table
     for cross, told_cross in zip(results["cross_tables"], in_words["cross_tables"], strict=True):
         a, b = names[cross["a"]], names[cross["b"]]
         chart = cross_table_chart(a, b, told_cross["cells"], confidence=confidence)

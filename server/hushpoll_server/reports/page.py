@@ -26,6 +26,7 @@ from hushpoll_server.reports.figures import Figure
 from hushpoll_server.reports.findings import MOST_BARS, headline_row
 from hushpoll_server.reports.headlines import TOO_NOISY, headline_of, of_share
 from hushpoll_server.reports.limits import limits_of
+from hushpoll_server.reports.narrow_tables import with_columns
 from hushpoll_server.reports.promise import PROTOCOL_NAMES, promise_of
 from hushpoll_server.reports.shown import environment, html_of_bands, html_of_result
 from hushpoll_server.reports.summaries import UNKNOWN, beside_shares
@@ -137,7 +138,7 @@ def _page_of(
     others = together[questions_end:crosses_end]
     names = words.questions
     interval = ESTIMATOR_TERMS[basis.choices.estimator].no_interval is None
-    return (
+    html = (
         _templates()
         .get_template("report.html")
         .render(
@@ -197,6 +198,7 @@ def _page_of(
             command=_command(basis),
         )
     )
+    return html if for_print else with_columns(html)
 
 
 def _picture(figure: Figure, *, for_print: bool) -> Picture:
@@ -232,19 +234,33 @@ def _question(
     for_print: bool,
 ) -> dict[str, Any]:
     name = attribute["name"]
+    bins, ordered = results["bins"].get(name), results["ordered"].get(name)
+    noisy = part_is_noisy(results["estimates"]["verdict"], name)
+    by_mean = ordered is not None and words.published.attribute(name).number is not None
+    numbers = by_mean or bins is not None
+    chart_noisy = noisy
+    if by_mean:
+        chart_noisy = part_is_noisy(ordered["verdict"], "groups")
+    elif bins is not None:
+        chart_noisy = bins["noisy"]
     return {
         "key": figure.key,
         "attribute": attribute,
         "question": words.questions[name],
         "chart": figure.chart,
         "svg": svg,
-        "noisy": part_is_noisy(results["estimates"]["verdict"], name),
+        "noisy": chart_noisy,
+        "table_noisy": noisy,
+        "numbers": numbers,
+        "in_bins": bins is not None and not by_mean,
+        "anchors": by_mean,
         "title": "" if figure.chart is None else figure.chart.words.title,
         **_finding(
             attribute,
             results["ordered"].get(name),
             results["answered"].get(name),
             figure,
+            numbers=numbers,
             for_print=for_print,
         ),
         **beside_shares(results["ordered"].get(name), results["answered"].get(name)),
@@ -257,17 +273,21 @@ def _finding(
     answered: Mapping[str, Any] | None,
     figure: Figure,
     *,
+    numbers: bool,
     for_print: bool,
 ) -> dict[str, Any]:
     """Return the headline of a question, and its picture on the first page, of `MOST_BARS` rows.
 
     Of an option it is the share of those who select it, and of a follow-up the shares of those who
-    were asked.
+    were asked. Numbers are shown by their bins or their mean, as their own figure is.
     """
     title = "" if figure.chart is None else figure.chart.words.title
     if ordered is not None:
         mean = headline_of(Ordered.result_of(ordered))
         title = title if mean in ("", say(TOO_NOISY)) else mean
+    if numbers:
+        picture = _picture(figure, for_print=for_print)
+        return {"title": title, "top": picture, "others": 0, "of_asked": False}
     rows = attribute["categories"]
     asked = _rows_of_asked(rows, answered)
     if attribute.get("option"):

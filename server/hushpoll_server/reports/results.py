@@ -11,6 +11,7 @@ import numpy as np
 
 from hushpoll_analysis.estimates.frequencies import frequencies_from_counts
 from hushpoll_analysis.ordered.answered import has_shares_among
+from hushpoll_analysis.ordered.bins import binned, has_bins
 from hushpoll_analysis.ordered.scales import is_ordered
 from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts
 from hushpoll_analysis.records.domains import Domain
@@ -23,6 +24,7 @@ from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.cross_tables import CrossTable
 from hushpoll_shared.queries.ordered_answers import Ordered
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.published import Published
 
 
@@ -37,11 +39,11 @@ def results_of(basis: Basis) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``estimates`` of the questions, as the API's route of that name has them; ``ordered`` and
-        ``answered`` by question, where its labels are numbers and where not everybody answers, of
-        the unbiased estimator alone; ``cross_tables``; ``audits`` as their jobs gave them; where
-        there are some, ``results``, each with the address of its ``query``, and ``regressions`` as
-        their jobs gave them.
+        ``estimates`` of the questions, as the API's route of that name has them; ``ordered``,
+        ``bins`` of neighbouring numbers, and ``answered`` by question, where its labels are numbers
+        and where not everybody answers, of the unbiased estimator alone; ``cross_tables``;
+        ``audits`` as their jobs gave them; where there are some, ``results``, each with the address
+        of its ``query``, and ``regressions`` as their jobs gave them.
     """
     published, choices = basis.shown, basis.choices
     confidence = choices.confidence
@@ -53,13 +55,16 @@ def results_of(basis: Basis) -> dict[str, Any]:
         only=choices.attributes,
     )
     source = _KeptInDraws(basis) if published.draws else _source_of(basis)
-    ordered, answered = {}, {}
+    ordered, answered, in_bins = {}, {}, {}
     if ESTIMATOR_TERMS[choices.estimator].no_interval is None:
         for name in choices.attributes:
             asked = published.attribute(name)
             if is_ordered(asked):
                 summary = result_of(Ordered(attribute=name, confidence=confidence), source)
                 ordered[name] = summary.to_dict()
+            if has_bins(asked):
+                bins = _bins_of(source, name, confidence)
+                in_bins |= {} if bins is None else {name: bins}
             if has_shares_among(asked):
                 shares = result_of(Answered(attribute=name, confidence=confidence), source)
                 answered[name] = shares.to_dict()
@@ -67,6 +72,7 @@ def results_of(basis: Basis) -> dict[str, Any]:
         "estimates": estimates.to_dict(),
         "ordered": ordered,
         "answered": answered,
+        "bins": in_bins,
         "cross_tables": [
             result_of(CrossTable(a=a, b=b, confidence=confidence), source).to_dict()
             for a, b in choices.cross_tables
@@ -81,6 +87,26 @@ def results_of(basis: Basis) -> dict[str, Any]:
     if choices.regressions:
         found["regressions"] = basis.facts["regressions"]
     return found
+
+
+def _bins_of(source: Source, name: str, confidence: float) -> JsonObject | None:
+    """Return the shares of neighbouring numbers; None where the records do not give one of them."""
+    found = binned(source, name, confidence=confidence)
+    if not all(one.known for one in found.bins):
+        return None
+    return {
+        "noisy": found.noisy,
+        "bins": [
+            {
+                "low": one.low,
+                "high": one.high,
+                "frequency": one.share.value,
+                "lower": one.share.lower,
+                "upper": one.share.upper,
+            }
+            for one in found.bins
+        ],
+    }
 
 
 def _source_of(basis: Basis) -> OfCounts:

@@ -25,6 +25,7 @@ def html_of_result(
     for_print: bool = False,
     tell_cut: bool = True,
     names: Mapping[str, str] | None = None,
+    folded_notes: str = "",
 ) -> Markup:
     """Return the verdict on a result, its sections' tables, what stands below, and its notes.
 
@@ -42,6 +43,8 @@ def html_of_result(
         Whether to say that intervals are cut to what is possible; a report says so once.
     names : mapping of str to str, optional
         What attributes are called here: by their questions.
+    folded_notes : str
+        Under which words its own notes are folded; empty: they stand open.
     """
     sections = list(shown_sections(result))
     cut = cut_notes(sections, folded=not for_print) if tell_cut else ()
@@ -52,8 +55,9 @@ def html_of_result(
             "noisy": result.verdict is not None and result.verdict.noisy,
             "folded_words": rows_too_noisy,
             "sections": [_as_page(one, names or {}) for one in sections],
+            "own_notes": [_named(text, names or {}) for text in result.notes()],
+            "folded_notes": folded_notes,
             "notes": [
-                *result.notes(),
                 *cut,
                 *result.said_of_options(),
                 *(result.small_groups or ()),
@@ -65,6 +69,15 @@ def html_of_result(
         }
     )
     return module.__html__()
+
+
+def _named(text: str, names: Mapping[str, str]) -> str:
+    """Return a sentence that begins with the names of attributes, with questions for them."""
+    head, colon, rest = text.partition(": ")
+    parts = head.split(" and ")
+    if not colon or not all(part in names for part in parts):
+        return text
+    return f"{' and '.join(f'“{names[part]}”' for part in parts)}: {rest}"
 
 
 def _as_page(section: ShownSection, names: Mapping[str, str]) -> ShownSection:

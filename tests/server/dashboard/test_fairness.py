@@ -195,30 +195,36 @@ def test_figure_says_what_follows_and_what_does_not():
     }  # fmt: skip
     figure = figure_of(report, None)
     di, spd, eod, eodds = figure.lines
-    assert (di.value, di.limits) == ("unknown", "0.0000 to no bound")
-    assert (spd.fakes, spd.turning) == ("\u22120.2000 to no bound", "1.25 %")
+    assert (di.value, di.limits) == ("unknown", "0.000 to no bound")
+    assert (spd.fakes, spd.turning) == ("\u22120.200 to no bound", "1.25 %")
     assert (eod.found, eod.turning, eodds.turning) == ("0.25", "more than 50 %", "")
     about_di, about_spd, about_eod, _ = figure.conclusions
     assert "that there is no disparity does not follow" in about_di
     assert about_spd == (
-        "SPD: the shares predicted positive differ. That of Male is smaller than that of Female or "
-        "Other, by 0.1000 to 0.3000."
+        "Statistical parity difference (SPD): the shares predicted positive differ. That of Male "
+        "is smaller than that of Female or Other, by 0.100 to 0.300."
     )
     assert "This does not show that there is none" in about_eod
     assert "those from 0.25 on, four times in five" in about_eod
     assert figure.withheld == ["nobody knows"]
-    assert "there is a disparity, of SPD." in figure.chart.sentence
+    assert "there is a disparity, of statistical parity difference." in figure.chart.sentence
     ratio, differences = figure.chart.specification["vconcat"]
     (unbounded,) = ratio["data"]["values"]
     assert (unbounded["above"], unbounded["below"], "value" in unbounded) == (True, False, False)
-    assert [one["label"] for one in differences["data"]["values"]] == ["SPD", "EOD", "EODDS"]
+    assert [one["label"] for one in differences["data"]["values"]] == [
+        "Statistical parity difference (SPD)",
+        "Equal opportunity difference (EOD)",
+        "Equalised odds difference (EODDS)",
+    ]
 
 
 def test_names_written_from_right_to_left_move_no_words_of_a_conclusion():
     about = {"privileged": ["לא"], "unprivileged": ["כן"]}
     found = {"SPD": number(-0.2, -0.3, -0.1, "disparity")}
     (words,) = figure_of({"protected": about, "metrics": found}, None).conclusions
-    assert "That of \u2068לא\u2069 is smaller than that of \u2068כן\u2069, by 0.1000" in words
+    assert (
+        "That of \u2068לא\u2069 is smaller than that of \u2068כן\u2069, by 0.100 to 0.300" in words
+    )
 
 
 def test_chart_is_cut_at_fifty_rows_and_at_what_a_metric_can_be():

@@ -32,6 +32,12 @@ PAGES = (
     f"{START}/comparison?of=age&beside=groups+of+gender",
     f"{START}/results",
     f"{START}/results/ordered-answers?attribute=country",
+    f"{START}/results/independence?a=gender&b=age",
+    f"{START}/results/conditional-shares?attribute=age&by=gender",
+    f"{START}/results/cross-tables?a=gender&b=age",
+    f"{START}/results/estimates",
+    f"{START}/regressions",
+    f"{START}/weighted?of=age&by=country",
     f"{START}/models",
     f"{START}/fairness",
     f"{START}/quality",
@@ -41,6 +47,8 @@ PAGES = (
 )
 NOTATION = re.compile(r"(?<![\w-])-\d\S*|\d%|\+/-|\+-\d|\d (?:per cent|percent)\b")
 """What is written otherwise: −1 and not -1, 95 % and not 95%, ± and not +/-."""
+LONG_SHARE = re.compile(r"\b\d\d\.\d\d+\s?%|\b\d\.\d{3,}\s?%|\b\d\.\d{9,}")
+"""A share with more digits than any interval supports, or a number that nobody has rounded."""
 DETAILS = re.compile(r"<details\b(?:(?!<details\b).)*?</details>", re.DOTALL)
 
 
@@ -49,6 +57,11 @@ def open_words(html):
     before = None
     while before != html:
         before, html = html, DETAILS.sub(" ", html)
+    return every_word(html)
+
+
+def every_word(html):
+    """The text of a page, with what is folded."""
     return unescape(re.sub(r"<(style|script)\b.*?</\1>|<[^>]*>", " ", html, flags=re.DOTALL))
 
 
@@ -63,8 +76,17 @@ def test_main_pages_have_plain_words(site, visit):
         assert page.status_code == 200, path
         words = open_words(page.text)
         terms = [word for word in BANNED if word in words.casefold()]
-        found[path] = [*terms, *NOTATION.findall(words)]
+        found[path] = [*terms, *NOTATION.findall(words), *LONG_SHARE.findall(every_word(page.text))]
+        before = DETAILS.sub(" ", page.text.partition('<section class="result"')[0])
+        if before.count("<select") > 2 and '<section class="result"' in page.text:
+            found[path].append("more than two selects before the first figure")
     assert {path: words for path, words in found.items() if words} == {}
+
+
+@pytest.mark.parametrize("words", ["36.25 %", "4.125 %", "epsilon 1.3333333333333333"])
+def test_share_with_too_many_digits_is_found(words):
+    assert LONG_SHARE.findall(words)
+    assert not LONG_SHARE.findall("36.2 %, 4.1 %, 0.05 %, epsilon 1.25, version 0.1.0")
 
 
 @pytest.mark.parametrize("words", ["of -3 points", "a 95% interval", "5 +/- 2", "95 percent"])

@@ -25,6 +25,7 @@ class Line:
     """One number of an audit as a table shows it."""
 
     label: str
+    formula: str
     value: str
     limits: str
     conclusion: str
@@ -62,7 +63,7 @@ def figure_of(report: AuditDocument, metric: str | None) -> Figure:
     """
     about = report["protected"]
     if metric is None:
-        numbers = [(METRICS[name], METRICS[name].label, one) for name, one in _known(report)]
+        numbers = [(METRICS[name], titled(METRICS[name]), one) for name, one in _known(report)]
         privileged, other = (
             isolated(_either(about[side])) for side in ("privileged", "unprivileged")
         )
@@ -80,7 +81,7 @@ def figure_of(report: AuditDocument, metric: str | None) -> Figure:
     pairs = [pair for pair in pairs if "withheld" not in pair[2]]
     by_fair: dict[float, list[Metric]] = {}
     for compared, label, number, *_ in pairs:
-        name = label if metric is not None else compared.name
+        name = label if metric is not None else titled(compared)
         by_fair.setdefault(compared.fair, []).append(_drawn(name, number))
     largest = report.get("largest", {}).get(metric or "")
     lines = [_line(compared, label, number) for compared, label, number, *_ in pairs]
@@ -108,18 +109,24 @@ def figure_of(report: AuditDocument, metric: str | None) -> Figure:
     )
 
 
+def titled(metric: GroupMetric) -> str:
+    """Return the words of a metric as they begin a line, with its name in tables."""
+    return f"{metric.title[0].upper()}{metric.title[1:]} ({metric.name})"
+
+
 def _title(pairs: Sequence[tuple[Any, ...]]) -> str:
     """Return what is concluded of all metrics, or of all groups, in a few words."""
     if not pairs:
         return "No metric could be computed"
     by_conclusion: dict[str, list[str]] = {}
     for metric, label, number, *_ in pairs:
-        name = label if len({pair[0].name for pair in pairs}) == 1 else metric.name
+        name = label if len({pair[0].name for pair in pairs}) == 1 else metric.title
         by_conclusion.setdefault(number.get("conclusion", ""), []).append(name)
     found = by_conclusion.get(DISPARITY, [])
     if found:
-        shown = ", ".join(map(isolated, found[:4]))
-        return f"Groups are not treated alike: {shown}{' and more' if len(found) > 4 else ''}"
+        shown = ", ".join(map(isolated, found[:3]))
+        rest = f" and {len(found) - 3} more" if len(found) > 3 else ""
+        return f"Groups are not treated alike: {shown}{rest}"
     if NONE_FOUND in by_conclusion:
         return "No disparity was found"
     return "Too noisy to tell whether groups are treated alike"
@@ -181,6 +188,7 @@ def _line(metric: GroupMetric, label: str, number: MetricDocument) -> Line:
     fakes = number.get("poisoning")
     return Line(
         label=label,
+        formula=metric.label if label == titled(metric) else "",
         value=value,
         limits=limits,
         conclusion=number.get("conclusion", ""),
@@ -217,7 +225,7 @@ def _opposite(value: float | None) -> float | None:
 
 
 def _number(value: float) -> str:
-    return fixed(value, 4)
+    return fixed(value, 3)
 
 
 def _either(categories: Sequence[str]) -> str:
@@ -228,7 +236,7 @@ def _of_metrics(report: AuditDocument) -> str:
     """Say in a sentence what the chart of two groups shows."""
     by_conclusion: dict[str, list[str]] = {}
     for name, number in _known(report):
-        by_conclusion.setdefault(number.get("conclusion", ""), []).append(name)
+        by_conclusion.setdefault(number.get("conclusion", ""), []).append(METRICS[name].title)
     words = {
         DISPARITY: "The interval leaves out the fair value, so there is a disparity, of ",
         NONE_FOUND: "The interval holds the fair value, so no disparity was found, of ",
@@ -266,7 +274,7 @@ def _of_groups(
 def _conclusion(metric: GroupMetric, number: MetricDocument, privileged: str, other: str) -> str:
     """Say what may be concluded from a metric, and what may not."""
     conclusion, least = number["conclusion"], number["smallest_detectable"]
-    name = metric.name
+    name = titled(metric)
     if conclusion == CANNOT:
         return (
             f"{name}: these reports cannot say whether {privileged} and {other} differ in "

@@ -13,12 +13,17 @@ from typing import Any, Final
 
 from flask import request
 
+from hushpoll_server.dashboard.frame import dashboard
 from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_shared.querying.query import Parameter, Query
 from hushpoll_shared.survey.published import Published
 
 MOST_OPTIONS: Final = 500
 """Of a list to choose from; of more categories the name is typed."""
+# Names of parameters that say little to who has not written them.
+_LABELS: Final = {"a": "one question", "b": "the other question"}
+_ARTICLES: Final = {"An ": "A ", "an ": "a "}
+_ATTRIBUTE: Final = re.compile(r"(\b[Aa]n |\b)[Aa]ttribute(s?)\b")
 _NAMED: Final = re.compile(r"`([^`]+)`")
 
 Options = Sequence[tuple[str, str]]
@@ -79,9 +84,22 @@ def missing(kind: type[Query[Any]], texts: Mapping[str, str]) -> list[str]:
     return [label_of(one) for one in kind.parameters() if one.required and one.name not in texts]
 
 
+def in_questions(text: str) -> str:
+    """Return a sentence about attributes as people read it, who know them as questions."""
+    return _ATTRIBUTE.sub(_question, text)
+
+
+dashboard.add_app_template_filter(in_questions)
+
+
+def _question(found: re.Match[str]) -> str:
+    article, plural = found[1], found[2]
+    return f"{_ARTICLES.get(article, article)}question{plural}"
+
+
 def label_of(parameter: Parameter) -> str:
     """Return the words of a parameter's name."""
-    words = parameter.name.replace("_", " ")
+    words = in_questions(_LABELS.get(parameter.name, parameter.name.replace("_", " ")))
     return words[0].upper() + words[1:]
 
 

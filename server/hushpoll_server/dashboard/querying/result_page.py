@@ -39,8 +39,10 @@ from hushpoll_server.reports.shown import html_of_result
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.qualifying.domains import domain_line
+from hushpoll_shared.queries.independence import OutcomeOfTest
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
+from hushpoll_shared.spelling.json_values import JsonObject
 
 PAGE: Final = "/surveys/<name>/versions/<int:version>/results"
 FORMS: Final[tuple[Format, ...]] = get_args(Format)
@@ -130,9 +132,16 @@ def result(name: str, version: int, query: str) -> Response:
         headline=None if found is None else headline_of(found) or _titled(found),
         about=[] if found is None else list(asked.names()),
         domain=domain,
+        stands_on=_stands_on(found),
         html=None
         if found is None
-        else html_of_result(found, level=3, key="section", names=labels_of(published)),
+        else html_of_result(
+            found,
+            level=3,
+            key="section",
+            names=labels_of(published),
+            folded_notes="The test and its figures" if isinstance(found, OutcomeOfTest) else "",
+        ),
         address=address,
         downloads=[(form.upper(), _file_address(row, kind, form, texts)) for form in FORMS],
     )
@@ -155,6 +164,12 @@ def result_file(name: str, version: int, query: str, form: str) -> Response:
     file = f"{row.name}-{row.version}-{kind.file_name}.{form}"
     answer.headers["Content-Disposition"] = f'attachment; filename="{file}"'
     return finished(answer)
+
+
+def _stands_on(found: Result | None) -> JsonObject | None:
+    """Return the number of reports that a result is of, with its release; None of a comparison."""
+    document = {} if found is None else found.to_dict()
+    return document if "n" in document else None
 
 
 def _titled(found: Result) -> str:

@@ -22,7 +22,7 @@ from hushpoll_server.dashboard.frame import (
 )
 from hushpoll_server.dashboard.regressions import shown_of
 from hushpoll_server.dashboard.results import ESTIMATORS
-from hushpoll_server.dashboard.select_alls import labels_of
+from hushpoll_server.dashboard.select_alls import labels_of, named_by
 from hushpoll_server.dashboard.surveys import NOTHING_YET, may_export, of_survey, reached, seen
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -77,7 +77,7 @@ def report(name: str, version: int) -> Response:
         not_over = refused.detail
     history = parts.public_results.history(row)
     standing = next((one for one in history if one["taken_back_at"] is None), None)
-    chosen = _chosen(request.args)
+    chosen = _chosen(request.args, labels_of(published))
     runs = parts.surveys.state(row).value in ("open", "closing")
     shows = (not_over is None or runs) and refusal is None
     return page(
@@ -121,7 +121,7 @@ def report_file(name: str, version: int) -> Response:
             field="format",
         )
     results = request.args.getlist("result")
-    chosen, export = _chosen(request.args), may_export(row)
+    chosen, export = _chosen(request.args, labels_of(seen(row))), may_export(row)
     choices = parts.survey_reports.choices(
         row,
         may_export=export,
@@ -159,7 +159,8 @@ def publish_results(name: str, version: int) -> Response:
             "the results were not published, because no question was chosen; choose one or more",
             field="attribute",
         )
-    choices = parts.survey_reports.choices(row, may_export=False, **_chosen(request.form))
+    chosen = _chosen(request.form, labels_of(seen(row)))
+    choices = parts.survey_reports.choices(row, may_export=False, **chosen)
     so_far = bool(request.form.get("so_far"))
     parts.public_results.publish(row, choices, actor=member().actor, so_far=so_far)
     parts.actions.record(member().actor, "published-results", survey=row.name, version=row.version)
@@ -187,10 +188,13 @@ def _warnings(row: VersionRow, choices: Mapping[str, object]) -> list[str]:
         return []
 
 
-def _chosen(given: MultiDict[str, str]) -> dict[str, Any]:
-    """Return what a form or an address chooses, as ``Choices.of`` takes it."""
+def _chosen(given: MultiDict[str, str], questions: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a form or an address chooses, as ``Choices.of`` takes it.
+
+    A field with search has the words of a question.
+    """
     crosses = [
-        (a, b)
+        (named_by(a, questions), named_by(b, questions))
         for a, b in zip_longest(given.getlist("rows"), given.getlist("columns"), fillvalue="")
         if a or b
     ]

@@ -91,10 +91,10 @@ def _width(published: Published) -> list[PublishingWarning]:
         PublishingWarning(
             "protected-width",
             name,
-            f"with {QUOTED_REPORTS:,} reports, the {expected.confidence:.0%} interval of a share "
-            f"of {name} will be up to {expected.width:.3g} wide "
-            f"(plus or minus {expected.width / 2:.3g}); plus or minus {QUOTED_HALF_WIDTH} takes "
-            f"{needed:,} reports; give {name} a larger part of epsilon if that is too many",
+            f"with {QUOTED_REPORTS:,} reports, the {100 * expected.confidence:g} % interval of a "
+            f"share of {name} will be up to ±{50 * expected.width:.3g} percentage points; "
+            f"±{100 * QUOTED_HALF_WIDTH:g} takes {needed:,} reports; give {name} a larger part of "
+            "epsilon if that is too many",
         )
     ]
 

@@ -123,8 +123,8 @@ class Poisoning:
     def sentence(self) -> str:
         """Say what fake reports could do, which no interval takes into account."""
         return (
-            f"If {self.fake_share:.0%} of the reports were fake, an estimate could be up to "
-            f"{self.raised_by:.3f} too high or {abs(self.lowered_by):.3f} too low.\n"
+            f"If {100 * self.fake_share:.0f} % of the reports were fake, an estimate could be up "
+            f"to {self.raised_by:.3f} too high or {abs(self.lowered_by):.3f} too low.\n"
         )
 
 

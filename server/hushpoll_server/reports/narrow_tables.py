@@ -1,0 +1,60 @@
+"""Tables that a narrow window shows as lists: each cell says which column it is of.
+
+A style sheet sets the rows of such a table below each other and writes a cell's column, its
+attribute ``data-column``, before what the cell holds.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from markupsafe import escape
+
+_TABLE: Final = re.compile(r"<table(?: class=\"[^\"]*\")?>.*?</table>", re.DOTALL)
+_HEAD: Final = re.compile(r"<thead>(.*?)</thead>", re.DOTALL)
+_COLUMN: Final = re.compile(r"<th scope=\"col\"[^>]*>(.*?)</th>", re.DOTALL)
+_ROW: Final = re.compile(r"<tr>.*?</tr>", re.DOTALL)
+_CELL: Final = re.compile(r"<(td|th)(?=[ >])([^>]*)>")
+_UNSEEN: Final = re.compile(r"<span class=\"unseen\">.*?</span>", re.DOTALL)
+_TAG: Final = re.compile(r"<[^>]*>")
+
+
+def with_columns(html: str) -> str:
+    """Return a page whose tables with one row of column headings have them at their cells, too.
+
+    Parameters
+    ----------
+    html : str
+        Made by our templates, which escape every text of the data: no ``<`` or ``>`` in an
+        attribute or a text is anybody else's.
+    """
+    return _TABLE.sub(_labelled, html)
+
+
+def _labelled(table: re.Match[str]) -> str:
+    text = table[0]
+    head = _HEAD.search(text)
+    if head is None or head[1].count("<tr") != 1:
+        return text
+    columns = [_TAG.sub("", _UNSEEN.sub("", one)).strip() for one in _COLUMN.findall(head[1])]
+
+    def row(found: re.Match[str]) -> str:
+        place = -1
+
+        def cell(opening: re.Match[str]) -> str:
+            nonlocal place
+            place += 1
+            kind, attributes = opening[1], opening[2]
+            if kind == "th" or "colspan" in attributes or place >= len(columns):
+                return opening[0]
+            return f'<td{attributes} data-column="{_attribute(columns[place])}">'
+
+        return _CELL.sub(cell, found[0])
+
+    return text[: head.end()] + _ROW.sub(row, text[head.end() :])
+
+
+def _attribute(words: str) -> str:
+    """Return words of a page, which are escaped already, as the value of an attribute."""
+    return words.replace('"', str(escape('"'))).replace("\n", " ")
