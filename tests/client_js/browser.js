@@ -36,6 +36,9 @@ export async function launch() {
   return browser;
 }
 
+/** Open all that is folded in the step before sending. */
+export const unfold = (page) => page.locator("#review").evaluate((review) => review.querySelectorAll("details").forEach((one) => (one.open = true)));
+
 /** The collection server: `origin`, what its analyst asks of it, and `stop`. `--modules` serves no bundle. */
 export async function serve(options = []) {
   const python = process.env.HUSHPOLL_PYTHON ?? "python";

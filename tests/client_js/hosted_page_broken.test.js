@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 
 import * as english from "../../client/hushpoll_client_js/src/words/en.js";
 import * as german from "../../client/hushpoll_client_js/src/words/de.js";
-import { launch, serve } from "./browser.js";
+import { launch, serve, unfold } from "./browser.js";
 
 let browser, server;
 
@@ -195,6 +195,7 @@ test("a database that stops answering while answers are kept is told, and they c
   await page.getByLabel("yes", { exact: true }).check();
   await page.locator("#go-on").click();
   await page.locator("#review").waitFor();
+  await unfold(page);
   await page.evaluate(() => {
     globalThis.opens = IDBFactory.prototype.open;
     IDBFactory.prototype.open = () => new EventTarget();
@@ -274,6 +275,7 @@ test("an answer that ends in white space, as older surveys have it, is answered"
   await page.locator("#q0-1").check();
   await page.locator("#go-on").click();
   await page.locator("#review").waitFor();
+  await unfold(page);
   assert.equal(await page.locator("#review-together dd span").first().textContent(), "yes\u3000");
 });
 
@@ -298,6 +300,7 @@ test("a survey that is written from right to left turns the page, from the form 
   await page.locator("#q0-1").check();
   await page.locator("#go-on").click();
   await page.locator("#review").waitFor();
+  await unfold(page);
   assert.equal(await page.locator("#review-together dt").first().getAttribute("dir"), "rtl");
   await page.locator("#send").click();
   await page.getByRole("heading", { name: english.SCRIPT["receipt.thanks"] }).waitFor();
@@ -345,4 +348,5 @@ async function toReview(page) {
   await page.getByLabel("yes", { exact: true }).check();
   await page.locator("#go-on").click();
   await page.locator("#review").waitFor();
+  await unfold(page);
 }

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 
 import * as english from "../../client/hushpoll_client_js/src/words/en.js";
-import { launch, serve } from "./browser.js";
+import { launch, serve, unfold } from "./browser.js";
 
 const require = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url));
 const axeSource = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -92,6 +92,7 @@ for (const language of ["de", "fr", "es"]) {
     await page.getByLabel("Delft").check();
     await page.getByRole("button", { name: PAGE.go_on }).click();
     await page.getByRole("heading", { name: PAGE["review.heading"] }).waitFor();
+    await unfold(page);
     // 7.5 in all, 3.75 for each: e^7.5 and e^3.75, rounded up, in the language's spelling.
     assert.match(await page.locator("#review-together").innerText(), language === "es" ? /\b1900\b/ : /\b1[.\u202f]900\b/);
     assert.match(await page.locator("#review-perturbed").innerText(), /\b43\b[^]*GRR, [eé]psilon 3,75/i);
@@ -169,6 +170,7 @@ test("a survey without a translation keeps its own texts, marked, among the page
   await page.getByLabel("Delft").check();
   await page.getByRole("button", { name: PAGE.go_on }).click();
   await page.getByRole("heading", { name: PAGE["review.heading"] }).waitFor();
+  await unfold(page);
   const languages = await page.locator("#review dt, #review-perturbed h4").evaluateAll((parts) => parts.map((part) => part.lang));
   assert.deepEqual([...new Set(languages)], ["en"]);
 });

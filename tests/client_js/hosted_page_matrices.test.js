@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { launch, serve } from "./browser.js";
+import { launch, serve, unfold } from "./browser.js";
 
 let browser, server;
 
@@ -147,6 +147,7 @@ test("a matrix is answered by keyboard, its rows one by one, and sent", async ()
   await page.locator("#go-on").click();
   const review = page.locator("#review");
   await review.waitFor({ state: "visible" });
+  await unfold(page);
   const shown = await review.innerText();
   assert.match(shown, /How often do you drink this\? Beer\s+weekly/);
   assert.match(shown, /How much do you trust them\? Newspapers\s+no answer/);
@@ -156,6 +157,7 @@ test("a matrix is answered by keyboard, its rows one by one, and sent", async ()
   assert.ok(await trust.isHidden());
   await page.locator("#go-on").click();
   await review.waitFor({ state: "visible" });
+  await unfold(page);
   assert.match(await review.innerText(), /How much do you trust them\? Newspapers\s+Not asked/i);
   await page.locator("#send").click();
   await page.getByText("Thank you. Your answers have arrived.").waitFor();
@@ -171,6 +173,7 @@ test("a matrix is read and answered in another language, at phone size", async (
   for (const row of ["In dieser Stadt", "In dieser Wohnung"]) await page.getByRole("spinbutton", { name: row }).fill("2001");
   await page.locator("#go-on").click();
   await page.locator("#review").waitFor({ state: "visible" });
+  await unfold(page);
   assert.match(await page.locator("#review").innerText(), /Wie oft trinken Sie das\? Bier\s+nie/);
   await page.locator("#send").click();
   await page.locator("#receipt").waitFor({ state: "visible" });

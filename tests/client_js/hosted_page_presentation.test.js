@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 
-import { launch, serve } from "./browser.js";
+import { launch, serve, unfold } from "./browser.js";
 
 const require = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url));
 const axeSource = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -135,6 +135,7 @@ for (const [colorScheme, width] of [["light", 360], ["dark", 360], ["light", 144
     await page.getByRole("spinbutton").fill("12");
     await page.locator("#go-on").click();
     await page.locator("#review:visible").waitFor();
+    await unfold(page);
     await shoot(page, `review-${colorScheme}-${width}`);
     await page.locator("#send").click();
     await page.getByRole("heading", { name: "Thank you. Your answers have arrived." }).waitFor();
@@ -174,6 +175,7 @@ test("what is sent does not depend on the order that was shown", async () => {
   await page.getByRole("spinbutton").fill("0");
   await page.locator("#go-on").click();
   await page.locator("#review:visible").waitFor();
+  await unfold(page);
   const review = await page.locator("#review").innerText();
   assert.match(review, /What do you do\?\s*Ride/);
   await page.locator("#send").click();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { launch, serve } from "./browser.js";
+import { launch, serve, unfold } from "./browser.js";
 
 let browser, server;
 
@@ -79,6 +79,7 @@ test("at phone size a select-all is answered within its limits, and sent in eith
   await onward.click();
   const review = page.locator("#review");
   await review.waitFor({ state: "visible" });
+  await unfold(page);
   const shown = await review.innerText();
   assert.match(shown, /Which of these have you taken\?\s+Cannabis, Heroin/);
   assert.match(shown, /Where do you read news\?\s+none of these/);
@@ -100,6 +101,7 @@ test("at phone size a select-all is answered within its limits, and sent in eith
   await genommen.getByLabel("Hanf").check();
   await german.locator("#go-on").click();
   await german.locator("#review").waitFor({ state: "visible" });
+  await unfold(german);
   assert.match(await german.locator("#review").innerText(), /Was haben Sie genommen\?\s+Hanf/);
   await german.locator("#send").click();
   await german.locator("#receipt").waitFor({ state: "visible" });

@@ -8,7 +8,7 @@ that came between.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Final
@@ -19,8 +19,10 @@ import numpy.typing as npt
 from hushpoll_analysis.records.counts import PairCounts
 from hushpoll_analysis.records.merging import Merging, Places, countable, members_of
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.spelling.text import CATEGORY_LENGTH
+from hushpoll_shared.spelling.text import CATEGORY_LENGTH, QUESTION_LENGTH
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.follow_ups import NOT_ASKED
+from hushpoll_shared.survey.option_texts import asked_text
 from hushpoll_shared.survey.published import Published
 
 SMALLEST: Final = 10
@@ -32,6 +34,9 @@ _MOST_NAMED: Final = 8
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Regrouped(Published):
     """A survey as a reader sees it; it has the digest of what was published.
+
+    It could not be published itself: a follow-up may name a router that is not shown, or categories
+    that are merged.
 
     Parameters
     ----------
@@ -151,13 +156,27 @@ class ClearGroups:
         }
         values |= {
             "attributes": attributes,
+            "selects": tuple(one for one in self.published.selects if self._stand(one.attributes)),
+            "matrices": tuple(
+                one for one in self.published.matrices if self._stand(one.attributes)
+            ),
             "protected": own if whole else None,
             "translations": (),
             "published_digest": self.published.digest,
         }
-        return Regrouped(**values)
+        survey = object.__new__(Regrouped)  # its rules held when it was published
+        vars(survey).update(values)
+        return survey
+
+    def _stand(self, names: Iterable[str]) -> bool:
+        """Return whether questions that stand together are shown as they were asked."""
+        return all(self.whole(name) for name in names)
 
     def _regrouped(self, attribute: PublishedAttribute) -> PublishedAttribute:
+        for together in (*self.published.selects, *self.published.matrices):
+            if attribute.name in together.attributes and not self._stand(together.attributes):
+                text = asked_text(self.published, attribute.name)
+                attribute = replace(attribute, question=text[:QUESTION_LENGTH])
         if attribute.name not in self.merged:
             return attribute
         labels: list[str] = []
@@ -166,14 +185,23 @@ class ClearGroups:
             while label in labels or (len(members) > 1 and label in attribute.domain):
                 label = f"{label[: CATEGORY_LENGTH - 2]} *"
             labels.append(label)
-        missing = attribute.missing if attribute.missing in labels else None
-        categories = tuple(labels[:-1] if missing is not None else labels)
+        # Those of who was not asked, and of who did not answer, come last where they stand alone.
+        ask_if = attribute.ask_if if labels[-1] == NOT_ASKED and len(labels) > 2 else None
+        if ask_if is not None:
+            labels.pop()
+        missing = attribute.missing if labels[-1] == attribute.missing and labels[1:] else None
+        if missing is not None:
+            labels.pop()
         return replace(
             attribute,
-            categories=categories,
+            categories=tuple(labels),
             missing=missing,
-            positive=attribute.positive if attribute.positive in categories else None,
+            ask_if=ask_if,
+            positive=attribute.positive if attribute.positive in labels else None,
             scale=None,
+            ends=None,
+            number=None,
+            shuffle=None,
         )
 
     def codes_of(self, name: str, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -24,6 +24,7 @@ from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.survey.manifest import Manifest
 
 SIZES = {"commune": 4, "school": 3, "trade": 3}
+SMOKES = {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]}
 
 
 def survey(**sizes):
@@ -32,7 +33,10 @@ def survey(**sizes):
         {"name": name, "role": "plain", "categories": [f"{name[0]}{at}" for at in range(size)]}
         for name, size in sizes.items()
     ]
-    asked = {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]}
+    return of_questions([SMOKES, *clear])
+
+
+def of_questions(questions):
     return Manifest.from_dict(
         {
             "name": "town",
@@ -40,7 +44,7 @@ def survey(**sizes):
             "title": "Town",
             "epsilon": "1",
             "protocol": "OUE",
-            "attributes": [asked, *clear],
+            "attributes": questions,
         }
     ).resolve()
 
@@ -245,3 +249,63 @@ def test_categories_that_are_merged_have_a_readable_name_of_a_bounded_length():
 def test_one_merges_nothing():
     records = records_of(HAMLET, commune=4)
     assert groups_of(records, smallest=1).shown is records.published
+
+
+ASKED_TOGETHER = {
+    "matrix": (
+        {
+            "name": "content",
+            "question": "How content are you with",
+            "items": [{"name": name, "question": name} for name in ("home", "street", "town")],
+        },
+        {"home": "How content are you with home"},
+    ),
+    "select": (
+        {"name": "news", "question": "What do you read?", "select": {"at_most": 2}},
+        {},
+    ),
+    "scale": ({"name": "pain", "scale": "ordinal", "ends": ["none", "much"]}, {}),
+    "drawn order": ({"name": "town", "shuffle": {"last": 1}}, {}),
+}
+CHOICES = ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize("kind", ASKED_TOGETHER)
+def test_questions_in_clear_of_every_kind_are_hidden_and_merged(kind):
+    asked, texts = ASKED_TOGETHER[kind]
+    published = of_questions([SMOKES, asked | {"role": "plain", "categories": CHOICES}])
+    before = ClearGroups.before_the_end(published, 10).shown
+    assert [one.name for one in before.attributes] == ["smokes"]
+    assert not before.selects and not before.matrices
+    # The last two categories of the first question in clear are merged, if it has more than two.
+    first = published.clear[0]
+    places = {one.name: np.arange(one.k) for one in published.clear}
+    places[first.name] = np.minimum(places[first.name], max(first.k - 2, 1))
+    merged = ClearGroups(published=published, smallest=10, places=places).shown
+    assert len(merged.attributes) == len(published.attributes)
+    assert merged.wording().questions
+    assert {name: merged.attribute(name).question for name in texts} == texts
+    assert merged.matrices == ()
+    assert merged.attribute(first.name).ends is None and merged.digest == published.digest
+
+
+def test_a_follow_up_keeps_its_meaning_where_its_router_is_hidden_or_merged():
+    job = {"name": "job", "role": "plain", "categories": ["none", "shop", "office"]}
+    tired = {"name": "tired", "role": "plain", "categories": CHOICES[:3], "missing": "no answer"}
+    published = of_questions(
+        [job, SMOKES | {"ask_if": {"job": ["office"]}}, tired | {"ask_if": {"job": ["office"]}}]
+    )
+    before = ClearGroups.before_the_end(published, 10).shown
+    assert before.attribute("smokes").domain == ("no", "yes", "not asked")
+    assert before.reach == published.reach
+    groups = {"job": [0, 1, 1], "tired": [0, 1, 1, 2, 3]}
+    places = {name: np.array(found) for name, found in groups.items()}
+    merged = ClearGroups(published=published, smallest=10, places=places).shown
+    assert merged.attribute("tired").domain == (
+        *("a", "b and c together"), "no answer", "not asked",
+    )  # fmt: skip
+    assert merged.attribute("tired").ask_if == published.attribute("tired").ask_if
+    places["tired"] = np.array([0, 0, 0, 0, 1])
+    apart = ClearGroups(published=published, smallest=10, places=places).shown
+    assert apart.attribute("tired").ask_if is None
+    assert apart.attribute("tired").domain == ("a, b, c and no answer together", "not asked")

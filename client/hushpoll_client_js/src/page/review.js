@@ -6,8 +6,8 @@ import { SELECTED } from "../wording.js";
 import { legend, picture } from "./picture.js";
 import { surveyText, words } from "./words.js";
 
-/** Randomised parts up to which all of what is said of each is open; of more it is folded, so that one screen tells the whole. */
-const FEW = 4;
+/** Answers in clear up to which their questions have two lines; of more they have one. */
+const FEW = 6;
 
 /**
  * @param {import("../preview.js").Preview} shown
@@ -19,22 +19,22 @@ const FEW = 4;
 export function showReview({ notices, clear, perturbed, draws, protection, epsilon, digest, recordSize }, { answers, skipped, asked }, spent, person) {
   byId("review-notices").replaceChildren(...notices.map((notice) => paragraph(notice)));
   byId("review-clear").replaceChildren(
-    element("h3", {}, words.say(clear.length ? "review.clear" : "review.no_clear")),
     ...(clear.length
       ? [
+          element("h3", {}, words.say("review.clear")),
           paragraph(words.say("review.readable")),
-          element("dl", {}, ...clear.flatMap((line) => [
+          // Long questions are cut until the list is touched; the answers beside them are not.
+          element("dl", { class: clear.length > FEW ? "many" : "", tabindex: "0" }, ...clear.flatMap((line) => [
             surveyText("dt", line.question ?? line.name),
             answer(line.selectAll || asked.has(line.name) ? line.answer : undefined, skipped.has(line.name) && "review.skipped"),
           ])),
           paragraph(words.say("clear_hint")),
         ]
-      : []),
+      : [element("h3", {}, words.say("review.no_clear"))]),
   );
-  const few = perturbed.length <= FEW;
   byId("review-together").replaceChildren(
     element("h3", {}, words.say("review.perturbed")),
-    ...fold(few, element("p", { class: "soft legend" }, words.say("review.answers")), words.say("review.answers"), element("dl", {}, ...perturbed.flatMap(({ name, question, questions, selectAll }) => selectAll
+    fold(words.say("review.own"), element("p", { class: "soft" }, words.say("review.answers")), ...Object.values(draws).map((sentence) => paragraph(sentence)), element("dl", {}, ...perturbed.flatMap(({ name, question, questions, selectAll }) => selectAll
       ? [
           surveyText("dt", question ?? name),
           element("dd", {}, chosenOf(questions, answers)),
@@ -43,15 +43,13 @@ export function showReview({ notices, clear, perturbed, draws, protection, epsil
           surveyText("dt", question ?? name),
           answer(answers[name], skipped.has(name) && "review.skipped_randomised"),
         ])))),
-    ...Object.values(draws).map((sentence) => paragraph(sentence)),
-    element("h4", {}, words.say("review.together")),
-    paragraph(protection.words),
+    ...(notices.includes(protection.words) ? [] : [paragraph(protection.words)]),
     paragraph(protection.limit),
     picture(protection.changes, words.say("beliefs.all")),
-    ...fold(few, undefined, words.say("review.reading"), legend(), paragraph(words.say("reading")), paragraph(words.say("this_survey_alone"))),
+    fold(words.say("review.reading"), legend(), paragraph(words.say("reading")), paragraph(words.say("this_survey_alone"))),
   );
   byId("review-perturbed").replaceChildren(
-    ...fold(few, element("h3", {}, words.say("review.each")), element("h3", {}, words.say("review.each")), ...perturbed.flatMap((line, at) => [
+    fold(element("h3", {}, words.say("review.each")), ...perturbed.flatMap((line, at) => [
       ...drawBefore(line, perturbed[at - 1], perturbed, draws),
       ...(line.questions.length > 1
         ? [line.selectAll ? surveyText("h4", line.question ?? line.name) : element("h4", {}, line.title), ...(line.selectAll ? [paragraph(line.title)] : []), element("ul", {}, ...line.questions.map(({ name, question }) => surveyText("li", question ?? name)))]
@@ -68,9 +66,8 @@ export function showReview({ notices, clear, perturbed, draws, protection, epsil
     ])),
   );
   byId("review-cost").replaceChildren(
-    element("h3", {}, words.say("review.loss")),
     paragraph(`${words.say("review.epsilon", { epsilon: words.decimal(epsilon) })} ${spentBefore(spent, person)}`),
-    ...fold(few, undefined, words.say("review.more"),
+    fold(words.say("review.more"),
       paragraph(words.say("take_back")),
       paragraph(words.say("review.bytes", { count: recordSize })),
       element("p", { class: "digest" }, ...words.parts("review.digest", { digest: element("code", {}, digest) })),
@@ -117,16 +114,8 @@ function chosenOf(questions, answers) {
   return chosen.length ? surveyText("span", namedOptions(chosen, words)) : words.say("none_selected");
 }
 
-/**
- * What is folded where there is much of it.
- *
- * @param {boolean} few
- * @param {Node | undefined} heading Above it where it is not folded.
- * @param {Node | string} summary Of the fold.
- * @param {...Node} children
- */
-const fold = (few, heading, summary, ...children) =>
-  few ? [...(heading ? [heading] : []), ...children] : [element("details", {}, element("summary", {}, summary), ...children)];
+/** @param {Node | string} summary @param {...Node} children */
+const fold = (summary, ...children) => element("details", {}, element("summary", {}, summary), ...children);
 
 /** @param {string} text */
 const paragraph = (text) => element("p", {}, text);
