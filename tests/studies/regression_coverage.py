@@ -21,8 +21,8 @@ from hushpoll_analysis.regression.answers import (
     Unit,
     patterns_of,
 )
-from hushpoll_analysis.regression.inference import NOISY, WALD
-from hushpoll_analysis.regression.model import fit
+from hushpoll_analysis.regression.inference import NOISY, WALD, expected_of_slopes
+from hushpoll_analysis.regression.model import fit, likelihood_of
 from hushpoll_analysis.regression.result import Regression
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.kernels import perturb
@@ -78,7 +78,9 @@ WHOLE = tuple(
     for n in (1_000, 10_000, 50_000)
     for block in (False, True)
 )
-PARTS = {"short": SHORT, "whole": WHOLE}
+TELLING, NOISIER = "telling", "noisy"
+"""The whole in two: designs whose slopes have Wald's intervals, and those that have sets."""
+PARTS = {"short": SHORT, TELLING: WHOLE, NOISIER: WHOLE, "whole": WHOLE}
 
 
 def _unit(
@@ -92,7 +94,7 @@ def _unit(
     oracle = create(case.protocol, k=k, epsilon=case.epsilon)
     patterns, places = patterns_of(oracle, perturb(oracle, values, rng))
     questions = (Question(one, tuple(map(str, range(size)))) for one, size in sizes)
-    return Unit(name, tuple(questions), patterns, places)
+    return Unit(name, tuple(questions), patterns, places, oracle)
 
 
 def survey(case: Case, rng: np.random.Generator) -> Answers:
@@ -139,6 +141,8 @@ class Row:
         Shares of surveys whose interval holds the slope, has no end on a side, and leaves 0 out.
     bias : float
         Mean error over the standard deviation of the estimates; of those with a finite maximum.
+    standardised : float
+        Mean of errors over the standard errors that the fits gave.
     unconverged : float
         Share of fits that did not show to have reached the maximum.
     """
@@ -152,6 +156,7 @@ class Row:
     unbounded: float
     refused: float
     bias: float
+    standardised: float
     unconverged: float
 
 
@@ -182,19 +187,30 @@ def rows_of(case: Case, surveys: int, seed: int | Sequence[int]) -> list[Row]:
                     np.isinf(low) or np.isinf(high),
                     one.p_value is not None and one.p_value < _LEVEL,
                     np.nan if one.estimate is None else one.estimate - truth,
+                    np.nan
+                    if one.estimate is None or not one.standard_error
+                    else (one.estimate - truth) / one.standard_error,
                     not result.converged,
                 )
             )
     found = []
     for name, values in kept.items():
         table = np.array(values, np.float64)
-        expected, by_set, held, unbounded, refused, _, unconverged = table.mean(axis=0)
-        errors = table[:, 5][np.isfinite(table[:, 5])]
+        expected, by_set, held, unbounded, refused, _, _, unconverged = table.mean(axis=0)
+        errors, relative = (table[:, place][np.isfinite(table[:, place])] for place in (5, 6))
+        standardised = float(relative.mean()) if len(relative) else 0.0
         spread = errors.std(ddof=1) if len(errors) > 1 else 0.0
         bias = float(errors.mean() / spread) if spread else 0.0
-        shares = (held, unbounded, refused, bias, unconverged)
+        shares = (held, unbounded, refused, bias, standardised, unconverged)
         found.append(Row(case, name, len(table), expected, by_set, *shares))
     return found
+
+
+def tells(case: Case) -> bool:
+    """Whether a design's slopes have Wald's intervals, which is decided before any answer."""
+    answers = survey(case, np.random.default_rng(SEED))
+    likelihood = likelihood_of("y ~ x + z + w", answers)
+    return max(expected_of_slopes(likelihood, likelihood).values()) <= NOISY
 
 
 def run_study(*, surveys: int, seed: int = SEED, part: str | None = None) -> list[Row]:
@@ -202,6 +218,7 @@ def run_study(*, surveys: int, seed: int = SEED, part: str | None = None) -> lis
     return [
         row
         for number, case in enumerate(PARTS[part or "short"])
+        if part not in (TELLING, NOISIER) or tells(case) == (part == TELLING)
         for row in rows_of(case, surveys, [seed, number])
     ]
 

@@ -445,6 +445,7 @@ class JobCalls(Calls):
         family: str | None = None,
         saturated: bool = False,
         robust: bool = False,
+        estimator: str | None = None,
         confidence: float | None = None,
         at: Mapping[str, str] | None = None,
         for_readers: bool = False,
@@ -466,6 +467,9 @@ class JobCalls(Calls):
             predictors.
         robust : bool
             Whether standard errors come from the sandwich.
+        estimator : str, optional
+            ``likelihood``: its maximum; ``reduced``: that less its first-order bias; by default the
+            second if a question is randomised.
         confidence : float, optional
             Of the intervals.
         at : mapping of str to str, optional
@@ -496,6 +500,7 @@ class JobCalls(Calls):
             family=family,
             saturated=saturated,
             robust=robust,
+            estimator=estimator,
             confidence=confidence,
             at=dict(at) if at else None,
             for_readers=for_readers or None,

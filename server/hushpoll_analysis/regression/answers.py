@@ -99,6 +99,11 @@ class Patterns:
         return self.unasked is not None and bool((places == self.unasked).all())
 
     @property
+    def of_protocol(self) -> bool:
+        """Whether they are supports, and not rows of a law that is a table."""
+        return self.unbiased is None
+
+    @property
     def has_moments(self) -> bool:
         """Whether each record has a D: where groups have laws, each must tell answers apart."""
         return self.unbiased is None or bool(np.isfinite(self.unbiased).all())

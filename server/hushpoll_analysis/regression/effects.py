@@ -62,7 +62,7 @@ class Averages:
     likelihood : Likelihood
         The model.
     parameters : f64[q]
-        Its maximum.
+        Its estimates.
     known : Covariance
         Of the parameters.
     """

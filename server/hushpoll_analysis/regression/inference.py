@@ -9,7 +9,7 @@ all slopes (in large fits, for that one), which may have no end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -67,6 +67,8 @@ class Coefficient:
         Of intervals that all hold together.
     expected_standard_error : float or None
         Known before the outcome is looked at; None for intercepts and thresholds.
+    bias : float or None
+        What was taken off the maximum, where the estimates are bias-reduced.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Coefficient:
     simultaneous_lower: float | None
     simultaneous_upper: float | None
     expected_standard_error: float | None
+    bias: float | None = None
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,8 @@ class Covariance:
     inflation : f64[q]
         Each variance, to the one of the observed information alone: by so much a fall of the
         likelihood counts less (Rao and Scott, Annals of Statistics 1984).
+    inverse : f64[q, q]
+        Inverse of the observed information, in directions in which the likelihood is not flat.
     """
 
     matrix: Array
@@ -119,6 +124,7 @@ class Covariance:
     kind: str
     freedom: float
     inflation: Array
+    inverse: Array
 
     def quantile(self, confidence: float) -> float:
         """Return the two-sided quantile."""
@@ -163,7 +169,7 @@ def covariance(likelihood: Likelihood, maximum: Maximum, *, robust: bool) -> Cov
     weighted = not np.array_equal(likelihood.rows.weight, likelihood.rows.square)
     cluster = likelihood.rows.cluster
     if not (robust or weighted or cluster is not None):
-        return Covariance(inverse, flat, OBSERVED, np.inf, np.ones(likelihood.size))
+        return Covariance(inverse, flat, OBSERVED, np.inf, np.ones(likelihood.size), inverse)
     crossed = likelihood.at(maximum.parameters, derivatives=1, crossed=True).crossed
     assert crossed is not None  # noqa: S101  (it was asked for)
     units = likelihood.n if cluster is None else len(np.unique(cluster))
@@ -171,9 +177,9 @@ def covariance(likelihood: Likelihood, maximum: Maximum, *, robust: bool) -> Cov
     own = np.diag(inverse)
     inflation = np.where(own > 0, np.diag(matrix) / np.where(own > 0, own, 1.0), 1.0)
     if cluster is None:
-        return Covariance(matrix, flat, SANDWICH, np.inf, inflation)
+        return Covariance(matrix, flat, SANDWICH, np.inf, inflation, inverse)
     freedom = float(max(units - likelihood.outcome_size, 1))
-    return Covariance(matrix, flat, CLUSTERED, freedom, inflation)
+    return Covariance(matrix, flat, CLUSTERED, freedom, inflation, inverse)
 
 
 def expected_errors(likelihood: Likelihood, even: Sequence[Array] | None = None) -> Array:
@@ -257,13 +263,33 @@ def spreads(likelihood: Likelihood) -> Array:
     return np.array(found)
 
 
+def expected_of_slopes(likelihood: Likelihood, sample: Likelihood) -> dict[int, float]:
+    """Return, by parameter, the expected standard errors that are compared with `NOISY`.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        The model.
+    sample : Likelihood
+        Of all rows, or of a sample of many, of which they are computed.
+    """
+    family, wide = likelihood.family, spreads(likelihood)
+    errors = expected_errors(sample) * np.sqrt(sample.total / likelihood.total)
+    return {
+        place: float(errors[place] * wide[one.column])
+        for place, one in enumerate(family.coefficients)
+        if one.column is not None and _slope(one, family.columns)
+    }
+
+
 def coefficients(
     likelihood: Likelihood,
     maximum: Maximum,
     known: Covariance,
     *,
     confidence: float,
-    sample: Likelihood,
+    expected_of: Mapping[int, float],
+    bias: Array | None = None,
     tell: Callable[[], object] | None = None,
 ) -> list[Coefficient]:
     """Return the coefficients of the outcome's model.
@@ -274,21 +300,16 @@ def coefficients(
         The model, its maximum and the covariance there.
     confidence : float
         Of the intervals.
-    sample : Likelihood
-        Of all rows, or of a sample of many, of which expected standard errors are computed.
+    expected_of : mapping of int to float
+        See :func:`expected_of_slopes`.
+    bias : f64[outcome_size], optional
+        Of the maximum: it is taken off estimates with Wald's intervals.
     tell : callable, optional
         Called at each point of a profile.
     """
     family = likelihood.family
-    errors = expected_errors(sample) * np.sqrt(sample.total / likelihood.total)
-    wide = spreads(sample)
     z = known.quantile(confidence)
-    slopes = [place for place, one in enumerate(family.coefficients) if _slope(one, family.columns)]
-    expected_of = {
-        place: float(errors[place] * wide[number])
-        for place in slopes
-        if (number := family.coefficients[place].column) is not None
-    }
+    slopes = list(expected_of)
     # where one slope is too noisy the others are far from normal, too
     all_sets = not likelihood.prior and any(one > NOISY for one in expected_of.values())
     together = known.quantile(confidence ** (1 / max(len(slopes), 1)))
@@ -297,7 +318,7 @@ def coefficients(
         slope = place in slopes
         column = None if one.column is None else family.columns[one.column]
         expected = expected_of.get(place)
-        estimate = float(maximum.parameters[place])
+        estimate = float(maximum.parameters[place] - (0.0 if bias is None else bias[place]))
         error = float(np.sqrt(known.matrix[place, place]))
         flat = bool(known.flat[place])
         noisy = expected is not None and (expected > NOISY or flat or all_sets)
@@ -339,6 +360,7 @@ def coefficients(
                 expected_standard_error=expected
                 if expected is None or np.isfinite(expected)
                 else None,
+                bias=None if bias is None else float(bias[place]),
             )
         )
     return found
@@ -361,7 +383,12 @@ def likelihood_ratio(
 
 
 def tests(
-    likelihood: Likelihood, maximum: Maximum, known: Covariance, *, ratios: bool
+    likelihood: Likelihood,
+    maximum: Maximum,
+    known: Covariance,
+    *,
+    estimates: Array,
+    ratios: bool,
 ) -> list[Test]:
     """Return the tests of each term, and of all slopes together.
 
@@ -369,6 +396,8 @@ def tests(
     ----------
     likelihood, maximum, known
         The model, its maximum and the covariance there.
+    estimates : f64[q]
+        Of Wald's tests.
     ratios : bool
         Whether likelihood ratios are computed, which fit the model once more for each test; they
         hold without weights and clusters alone.
@@ -385,7 +414,7 @@ def tests(
         chosen = np.array(places)
         if not known.flat[chosen].any():
             part = known.matrix[np.ix_(chosen, chosen)]
-            values = maximum.parameters[chosen]
+            values = estimates[chosen]
             statistic = float(values @ np.linalg.solve(part, values))
             p = known.p_of_square(statistic, len(places))
             found.append(Test(term, "Wald", statistic, len(places), p))

@@ -229,7 +229,9 @@ class _Equations:
         if not robust and answers.weights is None and answers.clusters is None:
             variance = 0.0 if self.residual is None else self.residual**2
             freedom = float(max(answers.n - p, 1))
-            return Covariance(self.inverse * variance, flat, LEAST_SQUARES, freedom, ones)
+            return Covariance(
+                self.inverse * variance, flat, LEAST_SQUARES, freedom, ones, self.inverse
+            )
         clusters = answers.clusters
         sums = None if clusters is None else np.zeros((int(clusters.max()) + 1, p))
         crossed = np.zeros((p, p))
@@ -247,8 +249,8 @@ class _Equations:
             crossed = sums.T @ sums
         matrix = self.inverse @ crossed @ self.inverse * (units / max(units - 1, 1))
         if clusters is None:
-            return Covariance(matrix, flat, SANDWICH, math.inf, ones)
-        return Covariance(matrix, flat, CLUSTERED, float(max(units - p, 1)), ones)
+            return Covariance(matrix, flat, SANDWICH, math.inf, ones, self.inverse)
+        return Covariance(matrix, flat, CLUSTERED, float(max(units - p, 1)), ones, self.inverse)
 
 
 def _computing(factor: Factor) -> Factor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.regression.answers import Answers, Categories, Numbers, Unit
+from hushpoll_analysis.regression.bias import first_order_bias
 from hushpoll_analysis.regression.effects import Averages, marginal_effects
 from hushpoll_analysis.regression.fitting import LARGE, Maximum, maximise
 from hushpoll_analysis.regression.inference import (
@@ -19,6 +20,7 @@ from hushpoll_analysis.regression.inference import (
     Covariance,
     coefficients,
     covariance,
+    expected_of_slopes,
     telling_epsilon,
     tests,
 )
@@ -45,12 +47,21 @@ Places = npt.NDArray[np.int64]
 
 _SAMPLE: Final = 20_000
 """Rows of many over which averages are taken."""
-_PRIOR: Final = 0.01
+_PRIOR: Final = 1.0
 """Precision, by mean squared logit, of the perturbed predictors' slopes in clear, of large fits."""
 _CHEAP: Final = 1 << 21
 """Rows times combinations up to which every term gets its likelihood ratio."""
 _MOST_CATEGORIES: Final = 100
 """Categories of an outcome."""
+REDUCED: Final = "reduced"
+LIKELIHOOD: Final = "likelihood"
+ESTIMATORS: Final = (REDUCED, LIKELIHOOD)
+_MOST_BIAS: Final = 1.0
+"""Standard errors above which a first-order bias is no small correction, and is not taken off."""
+_BIAS_WORK: Final = 1e10
+"""Products of all informations that a bias needs, above which it is estimated from fewer rows."""
+_FEWEST: Final = 4_000
+"""Rows of which it is estimated, at least."""
 
 
 def fit(
@@ -60,6 +71,7 @@ def fit(
     family: str | None = None,
     saturated: bool = False,
     robust: bool = False,
+    estimator: str | None = None,
     confidence: float = 0.95,
     plain: bool = True,
     effects: bool = True,
@@ -82,6 +94,11 @@ def fit(
         predictors, in place of a multinomial logit on the terms in clear.
     robust : bool
         Whether standard errors come from the sandwich; they do with weights or clusters.
+    estimator : str, optional
+        ``likelihood``: its maximum; ``reduced``: that less its first-order bias
+        (:mod:`hushpoll_analysis.regression.bias`), where all slopes have Wald's intervals. By
+        default the second of records of a protocol, the first of answers in clear and of laws that
+        are tables, as other programs fit them.
     confidence : float
         Of each interval, in (0, 1).
     plain : bool
@@ -101,6 +118,11 @@ def fit(
         Without formulaic.
     """
     normal_quantile(confidence)  # it refuses a bad one
+    if estimator is not None and estimator not in ESTIMATORS:
+        raise InvalidParameter(
+            f"estimator is {show(estimator)}; give one of {', '.join(ESTIMATORS)}",
+            field="estimator",
+        )
     say = tell or (lambda _: None)
     read = read_formula(formula)
     for name in read.variables:
@@ -129,9 +151,16 @@ def fit(
     known = covariance(likelihood, maximum, robust=robust)
     _refuse_flat(model, maximum, known)
     say("intervals")
-    table = coefficients(likelihood, maximum, known, confidence=confidence, sample=sample)
+    expected = expected_of_slopes(likelihood, sample)
+    bias, of_bias = _bias(model, maximum, known, sample, expected, estimator)
+    table = coefficients(
+        likelihood, maximum, known, confidence=confidence, expected_of=expected, bias=bias
+    )
+    estimates = maximum.parameters.copy()
+    if bias is not None:
+        estimates[: likelihood.outcome_size] -= bias
     cheap = not likelihood.prior and len(likelihood.rows.group) * likelihood.c <= _CHEAP
-    averages = Averages(sample, maximum.parameters, known)
+    averages = Averages(sample, estimates, known)
     perturbed = tuple(name for name in read.variables if answers.unit_of(name) is not None)
     say("tests and effects")
     return Regression(
@@ -147,15 +176,17 @@ def fit(
         starts=maximum.starts,
         agreed=maximum.agreed,
         steps=maximum.steps,
+        estimator=REDUCED if bias is not None else LIKELIHOOD,
         standard_errors=known.kind,
         confidence=confidence,
         coefficients=tuple(table),
         mixing=tuple(_mixing(model, maximum, known)),
-        tests=tuple(tests(likelihood, maximum, known, ratios=cheap)),
+        tests=tuple(tests(likelihood, maximum, known, estimates=estimates, ratios=cheap)),
         effects=tuple(marginal_effects(averages, confidence=confidence)) if effects else (),
         plain=_plain(read, asked_all, chosen) if plain and perturbed and asked_all.n else (),
         notes=(
             *_of_sets(table, confidence),
+            *of_bias,
             *_notes(model, maximum, known, sample),
             *_in_draws(answers.n, asked_all.n),
         ),
@@ -169,6 +200,12 @@ def fit(
         if any((one.expected_standard_error or 0) > NOISY for one in table)
         else None,
     )
+
+
+def likelihood_of(formula: str, answers: Answers) -> Likelihood:
+    """Return the likelihood that :func:`fit` maximises, of an outcome of categories."""
+    read = read_formula(formula)
+    return _model(read, answers, _family(None, read, answers), saturated=False).likelihood
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,6 +375,56 @@ def _refuse_flat(model: _Model, maximum: Maximum, known: Covariance) -> None:
         )
 
 
+def _bias(
+    model: _Model,
+    maximum: Maximum,
+    known: Covariance,
+    sample: Likelihood,
+    expected: Mapping[int, float],
+    estimator: str | None,
+) -> tuple[Array | None, list[str]]:
+    """Return the bias of the outcome's estimates, None where it stays, and what is said of it.
+
+    It stays where slopes have sets, since these are of the likelihood itself.
+    """
+    likelihood = model.likelihood
+    size = likelihood.outcome_size
+    if estimator is None and any(unit.patterns.of_protocol for unit in likelihood.units):
+        estimator = REDUCED
+    noisy = any(one > NOISY for one in expected.values()) or known.flat[:size].any()
+    if estimator != REDUCED or noisy or not size:
+        return None, []
+    work = 2.0 * size * len(likelihood.rows.group) * likelihood.size**2
+    if work > _BIAS_WORK and likelihood.rows.cluster is not None:
+        return None, [
+            "the estimates keep their first-order bias, which takes too long to compute of so many "
+            "rows in clusters"
+        ]
+    if work > _BIAS_WORK:
+        rows = max(_FEWEST, int(model.answers.n * _BIAS_WORK / work))
+        if rows < model.answers.n:
+            rng = np.random.default_rng(20_263)
+            sample = _part(model, np.sort(rng.choice(model.answers.n, rows, replace=False)))
+            sample.prior = likelihood.prior
+    else:
+        sample = likelihood
+    times = likelihood.total / sample.total
+    bias = first_order_bias(sample, maximum.parameters, known.inverse, times=times)
+    worst = np.abs(bias) / np.sqrt(np.diag(known.matrix)[:size])
+    place = int(np.argmax(worst))
+    name, much = likelihood.family.coefficients[place].name, float(worst[place])
+    if not np.isfinite(bias).all() or much > _MOST_BIAS:
+        return None, [
+            f"the first-order bias of {name} is above {_MOST_BIAS:g} standard error, too large "
+            "for a correction, and the estimates are those of maximum likelihood; give more rows, "
+            "or leave terms out"
+        ]
+    return bias, [
+        f"the estimates are less the first-order bias of maximum likelihood (Kosmidis and "
+        f"Lunardon 2024), at most {much:.2g} of a standard error ({name})"
+    ]
+
+
 def _mixing(model: _Model, maximum: Maximum, known: Covariance) -> list[Mixing]:
     likelihood = model.likelihood
     place, found = likelihood.outcome_size, []
@@ -433,7 +520,7 @@ def _notes(model: _Model, maximum: Maximum, known: Covariance, sample: Likelihoo
     size = model.likelihood.outcome_size
     if model.likelihood.prior and model.likelihood.c > 1:
         notes.append(
-            "the model of the perturbed predictors has a prior as weak as a hundredth of a "
+            "the model of the perturbed predictors has a prior as weak as one "
             "respondent, so that combinations that nobody seems to have end the climb; the "
             "outcome's model has none; slopes that are too noisy for Wald's interval have none, "
             "since the sets of so large a fit take too long: leave terms out, or merge categories, "

@@ -78,6 +78,9 @@ class Regression:
         Whether the maximum was reached.
     starts, agreed, steps : int
         Starts, those that led to the same maximum, and steps of all.
+    estimator : str
+        ``reduced``: the maximum of the likelihood less its first-order bias; ``likelihood``: the
+        maximum, or of a linear outcome what its moments give.
     standard_errors : str
         Where they come from.
     confidence : float
@@ -133,6 +136,7 @@ class Regression:
     predictors: tuple[str, ...] = ()
     columns: tuple[Column, ...] = ()
     times_epsilon: float | None = None
+    estimator: str = "likelihood"
 
     @property
     def slopes(self) -> Slopes:
@@ -243,6 +247,7 @@ class Regression:
                 "starts": self.starts,
                 "agreed": self.agreed,
             },
+            "estimator": self.estimator,
             "standard_errors": self.standard_errors,
             "confidence": self.confidence,
             "coefficients": [

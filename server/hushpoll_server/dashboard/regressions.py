@@ -229,6 +229,8 @@ def _chosen(row: VersionRow) -> dict[str, Any]:
     for name in ("robust", "saturated"):
         if form.get(name):
             chosen[name] = True
+    if form.get("estimator"):
+        chosen["estimator"] = form["estimator"]
     if text := form.get("confidence", ""):
         chosen["confidence"] = number_in("confidence", text, float)
     typed = form.get("formula", "").strip()

@@ -270,6 +270,11 @@ class RegressParameters(Parameters):
         "perturbed predictors.",
     )
     robust: bool = Field(False, description="Whether standard errors come from the sandwich.")
+    estimator: Literal["reduced", "likelihood"] | None = Field(
+        None,
+        description="`likelihood`: its maximum; `reduced`: that less its first-order bias, where "
+        "all slopes have Wald's intervals; by default the second if a question is randomised.",
+    )
     confidence: float = Field(
         0.95, ge=CONFIDENCES[0], le=CONFIDENCES[1], description="Of the intervals."
     )

@@ -12,6 +12,7 @@ from hushpoll_shared.cli.table_out import table_out_option
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _FAMILIES: Final = ("logit", "multinomial", "ordered", "linear")
+_ESTIMATORS: Final = ("reduced", "likelihood")
 
 
 def regression_options(command: _Command) -> _Command:
@@ -41,6 +42,12 @@ def regression_options(command: _Command) -> _Command:
                 "--robust",
                 is_flag=True,
                 help="Take standard errors from the sandwich, as with weights or clusters.",
+            ),
+            click.option(
+                "--estimator",
+                type=click.Choice(_ESTIMATORS),
+                help="The maximum of the likelihood, or that less its first-order bias.  "
+                "[default: reduced for records of a protocol, likelihood otherwise]",
             ),
             click.option(
                 "--at",
