@@ -23,14 +23,13 @@ from hushpoll_server.dashboard.frame import (
     private,
     see,
 )
+from hushpoll_server.dashboard.kept_results import delete_result
 from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.jobs.learners import learners as learners_of
 from hushpoll_server.services.people.roles import Role
-from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared import group_metrics
 from hushpoll_shared.tables.result_table import ResultTable, columns
 
@@ -53,7 +52,7 @@ def models(name: str, version: int) -> Response:
     """List the trainings of a version; an analyst has a form to start one."""
     row = reached(name, version, Role.READER)
     parts = services()
-    runs = parts.models.runs(row)
+    runs = parts.models.history(row)
     parts.actions.looked(member().actor, "models", row.name, row.version)
     searches = parts.jobs.newest_of(row, "tune")
     return page(
@@ -120,7 +119,7 @@ def compare_file(name: str, version: int, form: str) -> Response:
 def model_card(name: str, version: int, model_id: str) -> Response:
     """Show a model's card, and how to measure it on a panel."""
     row = reached(name, version, Role.READER)
-    job = _of_version(row, model_id)
+    job = services().models.of_version(row, model_id)
     parts = services()
     card = parts.models.card(job)
     card["on_records"] = _seen(row, card.get("on_records"))
@@ -140,23 +139,7 @@ def model_card(name: str, version: int, model_id: str) -> Response:
 @private
 def delete_model(name: str, version: int, model_id: str) -> Response:
     """Delete a training that has ended: the user's own, or any if the user is an admin of it."""
-    row = reached(name, version, Role.ANALYST)
-    job = _of_version(row, model_id)
-    parts = services()
-    scopes = {"admin"} if member().may(row.name, Role.ADMIN) else {"train"}
-    parts.models.delete(job, Grant(member().id, frozenset(scopes)))
-    parts.actions.record(
-        member().actor, "deleted-model", survey=row.name, version=row.version, subject=job.id
-    )
-    return see(url_for("dashboard.models", name=name, version=version))
-
-
-def _of_version(row: VersionRow, model_id: str) -> JobRow:
-    """Return a training; one of another version or survey is not found."""
-    job = services().models.find(model_id)
-    if job.version_id != row.id:
-        raise Refused("not-found", f"there is no model {model_id[:32]!r} of this version")
-    return job
+    return delete_result(services().models, name, version, model_id, page="models")
 
 
 def _form(row: VersionRow) -> dict[str, Any]:

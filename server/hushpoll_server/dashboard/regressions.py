@@ -23,13 +23,13 @@ from hushpoll_server.dashboard.frame import (
     private,
     see,
 )
+from hushpoll_server.dashboard.kept_results import delete_result
 from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.results.regressions import KIND, why_withheld
-from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import QUEUED, RUNNING, JobRow
 from hushpoll_shared.qualifying.verdict import TOO_NOISY
@@ -137,28 +137,12 @@ def regression_file(name: str, version: int, regression_id: str, form: str) -> R
 @private
 def delete_regression(name: str, version: int, regression_id: str) -> Response:
     """Delete a regression that has ended: the user's own, or any if the user is an admin of it."""
-    row = reached(name, version, Role.READER)
-    job = _of_version(row, regression_id)
-    parts = services()
-    scopes = {"admin"} if member().may(row.name, Role.ADMIN) else {"read"}
-    parts.regressions.delete(job, Grant(member().id, frozenset(scopes)))
-    parts.actions.record(
-        member().actor, "deleted-regression", survey=row.name, version=row.version, subject=job.id
-    )
-    return see(url_for("dashboard.regressions", name=name, version=version))
-
-
-def _of_version(row: VersionRow, regression_id: str) -> JobRow:
-    """Return a regression; one of another version or survey is not found."""
-    job = services().regressions.find(regression_id)
-    if job.version_id != row.id:
-        raise Refused("not-found", f"there is no regression {regression_id[:32]!r} of this version")
-    return job
+    return delete_result(services().regressions, name, version, regression_id, page="regressions")
 
 
 def _shown(row: VersionRow, regression_id: str) -> tuple[JobRow, dict[str, Any]]:
     """Return a regression and what it found, where the user may see it."""
-    job = _of_version(row, regression_id)
+    job = services().regressions.of_version(row, regression_id)
     answer = services().regressions.result(job)
     withheld = _why_withheld(row, answer, [answer["outcome"]["name"], *_predictors(answer)])
     if withheld:

@@ -10,25 +10,17 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from hushpoll_analysis.records.clear_groups import ClearGroups
-from hushpoll_server.services.results.kept_jobs import KeptJobs
-from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.services.results.kept_results import KeptResults
 from hushpoll_server.store.jobs import JobRow
 
 KIND: Final = "regress"
 
 
-class Regressions(KeptJobs):
+class Regressions(KeptResults):
     """Regressions of survey versions."""
 
     kind = KIND
-    noun = "regression"
-
-    def history(self, row: VersionRow) -> list[dict[str, Any]]:
-        """Return the newest 200 of a version, each with what it found once it is done."""
-        return [
-            {"job": self._jobs.describe(job), "regression": summary}
-            for job, summary in self.newest(row)
-        ]
+    noun = work = "regression"
 
     def result(self, job: JobRow) -> dict[str, Any]:
         """Return what it says, as `hushpoll regress --json` prints it; raises as `document`."""
