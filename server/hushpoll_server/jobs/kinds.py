@@ -281,7 +281,7 @@ class JobKind:
     name: str
     parameters: type[Parameters]
     check: Callable[[Services, VersionRow, Any], None]
-    work: Callable[[Services, VersionRow, Mapping[str, Any], OnStep], Result]
+    work: Callable[[Services, VersionRow, JsonObject, OnStep], Result]
     own_process: bool = False
     prepare: Callable[[Services, VersionRow, Any], JsonObject] | None = None
     undo: Callable[[Services, JsonObject], None] | None = None

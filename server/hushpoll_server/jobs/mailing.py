@@ -24,7 +24,7 @@ from hushpoll_shared.reading.people import Person, person
 from hushpoll_shared.spelling.json_values import JsonObject
 
 
-def invite(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
+def invite(parts: Services, row: VersionRow, parameters: JsonObject, say: OnStep) -> Result:
     """Ask a worker to invite people to a version by mail, each with a link of their own.
 
     All is checked before anything is sent. The addresses are stored encrypted, and deleted once the
@@ -34,7 +34,7 @@ def invite(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say:
     return _send("invite", parts, row, parameters, say)
 
 
-def remind(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
+def remind(parts: Services, row: VersionRow, parameters: JsonObject, say: OnStep) -> Result:
     """Ask a worker to remind those whose invitation is not redeemed, by mail.
 
     Nobody who has redeemed gets a mail. Who has answered is not known. People whose invitation was

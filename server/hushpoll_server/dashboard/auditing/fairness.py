@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any, Final
 
 from flask import Response, request, url_for
@@ -32,6 +31,7 @@ from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import DONE, QUEUED, RUNNING, JobRow
 from hushpoll_shared.group_metrics import FOLDS, METRICS
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.wire.audit_documents import AuditDocument
 from hushpoll_shared.wire.documents import AuditEntry
@@ -199,7 +199,7 @@ def _form(row: VersionRow) -> dict[str, Any]:
     }
 
 
-def _models(row: VersionRow) -> dict[str, Mapping[str, Any]]:
+def _models(row: VersionRow) -> dict[str, JsonObject]:
     """Return the parameters of the trainings whose settings an audit can take over."""
     return {
         job.id: json.loads(job.parameters)
@@ -208,10 +208,10 @@ def _models(row: VersionRow) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def _chosen(row: VersionRow) -> dict[str, Any]:
+def _chosen(row: VersionRow) -> JsonMembers:
     """Return what the form asks for, as a request of the API says it."""
     form = request.form
-    chosen: dict[str, Any] = {
+    chosen: JsonMembers = {
         name: form[name]
         for name in ("learner", "encoding", "protected_input", "groups", "reference", "together")
         if form.get(name)

@@ -12,6 +12,7 @@ from typing import Any, Final
 from hushpoll_analysis.records.clear_groups import ClearGroups
 from hushpoll_server.services.results.kept_results import KeptResults
 from hushpoll_server.store.jobs import JobRow
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 KIND: Final = "regress"
 
@@ -22,9 +23,9 @@ class Regressions(KeptResults):
     kind = KIND
     noun = work = "regression"
 
-    def result(self, job: JobRow) -> dict[str, Any]:
+    def result(self, job: JobRow) -> JsonMembers:
         """Return what it says, as `hushpoll regress --json` prints it; raises as `document`."""
-        found: dict[str, Any] = self.document(job)
+        found: JsonMembers = self.document(job)
         return found
 
 
