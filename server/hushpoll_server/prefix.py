@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any
 
 Scope = MutableMapping[str, Any]
-Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
+Application = Callable[[dict[str, object], Any], Iterable[bytes]]
 
 
 def below_prefix(scope: Scope, prefix: str) -> Scope:
@@ -28,7 +28,7 @@ def below_prefix(scope: Scope, prefix: str) -> Scope:
 def placed(application: Application, prefix: str, *, behind_tls: bool) -> Application:
     """Tell a WSGI application where browsers find it: below the prefix, and over TLS."""
 
-    def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    def answer(environ: dict[str, object], start_response: Any) -> Iterable[bytes]:
         if prefix:  # else a host that embeds the application has said it
             environ["SCRIPT_NAME"] = prefix
         if behind_tls:

@@ -20,15 +20,14 @@ from hushpoll_server.http.models.common import ProblemModel
 from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, describe, document
 from hushpoll_server.http.resources import (
     analysis,
-    audits,
     drafts,
     jobs,
+    kept_results,
     metrics,
     models,
     origins,
     plans,
     queries,
-    regressions,
     survey_reports,
     surveys,
     weighting,
@@ -56,8 +55,8 @@ BLUEPRINTS: Final = (
     weighting.api,
     jobs.api,
     models.api,
-    audits.api,
-    regressions.api,
+    kept_results.audits,
+    kept_results.regressions,
     survey_reports.api,
 )
 METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})

@@ -5,11 +5,10 @@ Answers are returned as the server's JSON; published manifests are checked like 
 
 from __future__ import annotations
 
-from hushpoll_client.analyst.audits import AuditCalls
 from hushpoll_client.analyst.drafts import DraftCalls
 from hushpoll_client.analyst.jobs import JobCalls
+from hushpoll_client.analyst.kept_results import KeptResultCalls
 from hushpoll_client.analyst.models import ModelCalls
-from hushpoll_client.analyst.regressions import RegressionCalls
 from hushpoll_client.analyst.reports import ReportCalls
 from hushpoll_client.analyst.results import ResultCalls
 from hushpoll_client.analyst.statistics import StatisticCalls
@@ -25,8 +24,7 @@ class AnalystClient(
     ReportCalls,
     JobCalls,
     ModelCalls,
-    AuditCalls,
-    RegressionCalls,
+    KeptResultCalls,
 ):
     """Bearer-token access to a server.
 

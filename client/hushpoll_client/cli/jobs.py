@@ -26,7 +26,7 @@ from hushpoll_shared.cli.terminal import emit_answer, usable, waiting
 from hushpoll_shared.spelling.text import show as show_text
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
 from hushpoll_shared.wire.documents import JobDocument
-from hushpoll_shared.wire.job_kinds import KINDS_WITH_TABLE, SCOPE_OF_KIND
+from hushpoll_shared.wire.job_kinds import JOB_KINDS
 
 _ENDINGS = (".records", ".parquet", ".csv", ".sav", ".dta", ".json", ".zip")
 """Kinds of file that jobs make; nothing else is taken from a server's name for a file."""
@@ -47,7 +47,7 @@ def job() -> None:
 
 
 @job.command()
-@click.argument("kind", metavar="KIND", type=click.Choice(list(SCOPE_OF_KIND)))
+@click.argument("kind", metavar="KIND", type=click.Choice(list(JOB_KINDS)))
 @click.argument("name")
 @version_option
 @click.option(
@@ -106,7 +106,7 @@ def start(
 
 @job.command("list")
 @click.option("--survey", help="Only jobs of the survey of this name.")
-@click.option("--kind", type=click.Choice(list(SCOPE_OF_KIND)), help="Only jobs of this kind.")
+@click.option("--kind", type=click.Choice(list(JOB_KINDS)), help="Only jobs of this kind.")
 @click.option("--state", type=click.Choice(STATES), help="Only jobs in this state.")
 @analyst_command
 def list_jobs(
@@ -252,7 +252,8 @@ def _format_of(job: JobDocument, out: Path) -> str | None:
     own, ending = _ending(job), out.suffix.lower()
     if not (own and ending) or ending == own:
         return None
-    form, tables = ending.removeprefix("."), job.get("kind") in KINDS_WITH_TABLE
+    form, kind = ending.removeprefix("."), JOB_KINDS.get(job.get("kind", ""))
+    tables = kind is not None and kind.table is not None
     if tables and form in TABLE_FORMATS:
         return form
     others = "".join(f" or .{name}" for name in TABLE_FORMATS) if tables else ""

@@ -14,6 +14,7 @@ from hushpoll_client.cli.options import analyst_command, version_of, version_opt
 from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import emit, emit_answer
+from hushpoll_shared.spelling.json_values import JsonObject
 
 
 @click.group(cls=CommandGroup)
@@ -117,7 +118,7 @@ def _accuracy(measured: Mapping[str, Any]) -> str:
     )
 
 
-def _verdict(measured: Mapping[str, Any]) -> str:
+def _verdict(measured: JsonObject) -> str:
     """Return whether the model predicts better than a constant; cards of before do not say it."""
     verdict = str(measured.get("verdict", ""))
     return f": {verdict}" if verdict and not verdict.startswith("better") else ""

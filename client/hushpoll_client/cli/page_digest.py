@@ -12,6 +12,7 @@ from hushpoll_client.delivery.sessions import Sessions
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra, TransportError
 from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_errors
 from hushpoll_shared.page_scripts import ENTRY, ForeignScripts, entry_of, hash_of, scripts_of
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 if TYPE_CHECKING:
     import requests
@@ -58,7 +59,7 @@ def page_digest(url: str | None, local: bool, as_json: bool) -> None:
         raise click.exceptions.Exit(FAILED)
 
 
-def _summary(scripts: dict[str, bytes]) -> dict[str, Any]:
+def _summary(scripts: dict[str, bytes]) -> JsonMembers:
     return {
         "digest": hash_of(scripts),
         "files": len(scripts),

@@ -39,7 +39,7 @@ from hushpoll_shared.cli.terminal import (
 from hushpoll_shared.reading.documents import read_document
 from hushpoll_shared.reading.people import read_people
 from hushpoll_shared.samples import sample_manifest
-from hushpoll_shared.spelling.json_values import JsonObject
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.consequences import label_text
 from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.survey.protection import Level, weak_protection
@@ -447,14 +447,14 @@ def _issue(
     return None
 
 
-def _invited(counts: dict[str, Any]) -> str:
+def _invited(counts: JsonMembers) -> str:
     name = counts["survey"]
     if counts["submission"] != "invited" or counts["invited"] is None:
         return f"{name} takes no invitations; its submission is {counts['submission']}"
     return f"invitations to {name}: {counts['invited']:,}, redeemed: {counts['redeemed'] or 0:,}"
 
 
-def _counted(counts: dict[str, Any]) -> str:
+def _counted(counts: JsonMembers) -> str:
     name = counts["survey"]
     if counts["submission"] != "token":
         return f"{name} takes no tokens: anybody who has its link can answer"
@@ -486,7 +486,7 @@ def _rehearsed(resolved: Published, allow_weak: bool) -> str:
     return "\n".join(lines)
 
 
-def _listed(surveys: list[dict[str, Any]]) -> str:
+def _listed(surveys: list[JsonMembers]) -> str:
     if not surveys:
         return "No survey is published."
     lines = []

@@ -23,7 +23,7 @@ from hushpoll_client import Published
 from hushpoll_fleet.audit.devices import Device
 from hushpoll_protocols import SecureBits
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
-from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.manifest import Manifest
 
 CATEGORIES: Final = 4
@@ -93,11 +93,11 @@ class Kind:
     """
 
     told: str
-    asked: Mapping[str, Any]
-    answers: tuple[Mapping[str, Any], Mapping[str, Any]]
+    asked: JsonObject
+    answers: tuple[JsonObject, JsonObject]
 
 
-def _question(name: str, k: int, **more: Any) -> dict[str, Any]:
+def _question(name: str, k: int, **more: Any) -> JsonMembers:
     categories = [f"answer {code}" for code in range(k)]
     return {"name": name, "role": "sensitive", "categories": categories} | more
 
@@ -164,7 +164,7 @@ KINDS: Final[Mapping[str, Kind]] = {
 
 def survey_of(protocol: str, epsilon: str, kind: str = "alone") -> Published:
     """Return the survey that an audit of a kind of question answers."""
-    draft: dict[str, Any] = {
+    draft: JsonMembers = {
         "name": "audit",
         "version": 1,
         "title": "Audit",
@@ -276,7 +276,7 @@ def _values(published: Published, given: Mapping[str, Any]) -> tuple[int, ...]:
 def _hits(
     device: Device,
     published: Published,
-    given: Mapping[str, Any],
+    given: JsonObject,
     values: Sequence[tuple[int, ...]],
     choices: Sequence[frozenset[str]],
     n: int,

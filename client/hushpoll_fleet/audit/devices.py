@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from hushpoll_client import Published, randomize
 from hushpoll_protocols.errors import HushpollError
+from hushpoll_shared.spelling.json_values import JsonObject
 
-Device = Callable[[Published, Mapping[str, Any], int], bytes]
+Device = Callable[[Published, JsonObject, int], bytes]
 """Draw so many records of some answers to a survey: their bytes, one after the other."""
 
 # A million draws take less than a minute; a process that hangs must not hang the audit.
@@ -28,7 +29,7 @@ def python_device(published: Published, answers: Mapping[str, Any], times: int) 
     return b"".join(randomize(published, answers).record for _ in range(times))
 
 
-def browser_device(published: Published, answers: Mapping[str, Any], times: int) -> bytes:
+def browser_device(published: Published, answers: JsonObject, times: int) -> bytes:
     """Draw through the browser SDK's modules, in node.
 
     Raises

@@ -17,6 +17,7 @@ from hushpoll_protocols import PROTOCOLS, parse_epsilon
 from hushpoll_shared.cli.table_out import save_table, table_out_option
 from hushpoll_shared.cli.terminal import emit, json_option, progress, rendered, reports_errors
 from hushpoll_shared.reading.pairs import read_list
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.tables.result_table import ResultTable, columns
 
 _FINDINGS: Final = columns(
@@ -193,7 +194,7 @@ def verdict(finding: Finding) -> str:
     return "holds, and spends less than its law"
 
 
-def _document(findings: list[Finding], draws: int, alpha: float, kind: str) -> dict[str, Any]:
+def _document(findings: list[Finding], draws: int, alpha: float, kind: str) -> JsonMembers:
     return {
         "hushpoll": version("hushpoll"),
         "kind": kind,

@@ -12,6 +12,7 @@ from hushpoll_fleet.demo.processes import Server, run_command, run_json
 from hushpoll_fleet.demo.tables import comparison, estimates_table, training_table
 from hushpoll_fleet.population.population import Population
 from hushpoll_shared.samples import DEMO_FILE, demo_manifest
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.manifest import Manifest, load_manifest
 
 SHOWN: Final = "health"
@@ -28,7 +29,7 @@ def tell(
     seed: int,
     say: Callable[[str], None],
     wait: Callable[[], None] | None = None,
-) -> dict[str, Any]:
+) -> JsonMembers:
     """Play the whole survey.
 
     Parameters
@@ -66,7 +67,7 @@ def tell(
         say(f"$ export HUSHPOLL_URL={server.url} HUSHPOLL_TOKEN=$(cat admin-token)")
         environment = {"HUSHPOLL_URL": server.url, "HUSHPOLL_TOKEN": server.token}
 
-        def run(meaning: str, *arguments: str) -> dict[str, Any]:
+        def run(meaning: str, *arguments: str) -> JsonMembers:
             say(f"\n{meaning}\n{_shown(arguments)}")
             return run_json(arguments, environment, directory)
 

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.group_metrics import METRICS, UTILITY_LABELS
+from hushpoll_shared.spelling.json_values import JsonObject
 
 _FAIRNESS: Final = {
     name: f"{name}: {metric.title}, fair at {metric.fair:g}"
@@ -52,7 +53,7 @@ def estimates_table(shown: str, comparisons: Mapping[str, Sequence[Mapping[str, 
     )
 
 
-def training_table(without: Mapping[str, Any], with_ldp: Mapping[str, Any], people: object) -> str:
+def training_table(without: JsonObject, with_ldp: JsonObject, people: object) -> str:
     """Lay out utility and fairness of a model trained without and with LDP.
 
     Parameters

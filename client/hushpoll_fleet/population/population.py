@@ -10,7 +10,7 @@ counted from a draw.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, Self
@@ -24,6 +24,7 @@ from hushpoll_fleet.population.distributions import (
 )
 from hushpoll_fleet.population.selections import read_selections
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.selects import SelectAll
@@ -64,7 +65,7 @@ class Population:
         return cls.read(manifest.attributes, manifest.population)
 
     @classmethod
-    def read(cls, attributes: Sequence[Attribute], population: Mapping[str, Any]) -> Self:
+    def read(cls, attributes: Sequence[Attribute], population: JsonObject) -> Self:
         """Read ``population`` for the given attributes; raises as `from_manifest`."""
         names = [attribute.name for attribute in attributes]
         for key in population:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from hushpoll_protocols.errors import TransportError
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import printable
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class Account:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.rejected.update(other.rejected)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the account as JSON."""
         return {
             "respondents": self.respondents,
@@ -229,7 +230,7 @@ class Reconciliation:
                 lines.append(f"the server counted {theirs} refusals by {code}, the fleet {ours}")
         return lines
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return both sides as JSON."""
         return {
             "accepted": self.server.accepted,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
 from hushpoll_shared.queries.estimates import Estimates as Query
 from hushpoll_shared.querying.query import Query as AnyQuery
 from hushpoll_shared.querying.result import Result
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.option_texts import named_attributes
 from hushpoll_shared.tables.guarantee import guarantee
 from hushpoll_shared.tidying.results import tidy_results
@@ -35,7 +36,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 SINCE = click.option(
     "--since", type=_FILE, required=True, help="File of the records to compare with, of before."
 )
-Compute = Callable[..., Tabular | Result | Mapping[str, Any]]
+Compute = Callable[..., Tabular | Result | JsonObject]
 
 
 def records_command(statistic: Statistic) -> Callable[[Compute], Callable[..., None]]:
@@ -81,7 +82,7 @@ def records_command(statistic: Statistic) -> Callable[[Compute], Callable[..., N
 @records_command(ESTIMATES)
 def estimate(
     records: Records, attributes: tuple[str, ...], check_shape: bool, **asked: Any
-) -> Mapping[str, Any]:
+) -> JsonObject:
     """Show how often each answer was given, from the records of FILE, which export saved.
 
     The same as hushpoll estimate shows of a survey on a server.
@@ -110,9 +111,7 @@ def table(records: Records, **asked: Any) -> Tabular:
     help="File of the records of before, for queries that compare with it.",
 )
 @records_command(TIDY_RESULTS)
-def results(
-    records: Records, queries: tuple[str, ...], since: Path | None = None
-) -> Mapping[str, Any]:
+def results(records: Records, queries: tuple[str, ...], since: Path | None = None) -> JsonObject:
     """Show the results of the records of FILE as one table, a row an estimate.
 
     The same as hushpoll results table shows of a survey on a server.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, cast
+from typing import ClassVar, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ from hushpoll_shared.queries.estimates import Estimates as Query
 from hushpoll_shared.queries.parts.rows import CategoryEstimate
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.option_texts import epsilon_of_options, named_attributes, text_of
 from hushpoll_shared.survey.published import Published
@@ -117,9 +118,9 @@ class AttributeEstimate(Tabular):
             option=self.option,
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the estimate as the API and ``--json`` give it; an absent interval is null."""
-        entry: dict[str, Any] = to_json(self.row())
+        entry: JsonMembers = to_json(self.row())
         return entry
 
     def to_table(self) -> ResultTable:
@@ -166,7 +167,7 @@ class Estimates(Found, list[AttributeEstimate]):
             attributes=tuple(estimate.row() for estimate in self),
         )
 
-    def to_dict(self, *, shape: bool = False) -> dict[str, Any]:
+    def to_dict(self, *, shape: bool = False) -> JsonMembers:
         """Return the estimates as the API and ``--json`` give them."""
         return self.result(shape=shape).to_dict()
 

@@ -36,6 +36,7 @@ from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.group_metrics import METRICS
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS, OPTIMAL, Split
 from hushpoll_shared.survey.manifest import Manifest
@@ -233,7 +234,7 @@ class DraftedOption(TypedDict, total=False):
     protocol: str
     split: str
     error: str
-    attributes: list[dict[str, Any]]
+    attributes: list[JsonMembers]
     total_variance: float
     audit_power: dict[str, float | None] | None
     warnings: list[str]
@@ -256,7 +257,7 @@ class Outlook(TypedDict):
     optimal_gain: dict[str, float]
     recommended: Choice | None
     reason: str | None
-    shuffled: dict[str, Any] | None
+    shuffled: JsonMembers | None
 
 
 def outlook(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_analysis.auditing.expected_audits import SURVEYS
 from hushpoll_analysis.auditing.power import AuditAssumptions
@@ -34,6 +34,7 @@ from hushpoll_analysis.verdicts.needed import N_MAX, POWER, PROTECTS, rounded_up
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.epsilon import EPSILON_MAX, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.protection import Level, survey_level
 from hushpoll_shared.survey.published import Published
@@ -161,7 +162,7 @@ class GoalVerdict:
         told += f" No epsilon up to {EPSILON_MAX} is enough for n = {self.n:,}"
         return told + (" under this protocol." if self.sampling is not None else ".")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the verdict as the API and ``--json`` give it."""
         return {
             "goal": self.goal.to_dict(),
@@ -187,7 +188,7 @@ def verdicts(
     given: AuditAssumptions | None = None,
     delta: float = DELTA,
     crowd: int | None = None,
-) -> dict[str, Any]:
+) -> JsonMembers:
     """Say whether a draft can answer what is wanted, and what it would take.
 
     Parameters
@@ -260,7 +261,7 @@ def _of_options(goal: Goal, published: Published) -> Goal:
 
 def _side_by_side(
     manifest: Manifest, told: Sequence[GoalVerdict], given: AuditAssumptions
-) -> dict[str, Any] | None:
+) -> JsonMembers | None:
     known = {one.goal: one.n_needed for one in told}
 
     def needed(draft: Manifest, goal: Goal) -> int | None:
@@ -276,7 +277,7 @@ def _side_by_side(
     return side_by_side(manifest, list(known), needed)
 
 
-def _together(told: Sequence[GoalVerdict]) -> dict[str, Any]:
+def _together(told: Sequence[GoalVerdict]) -> JsonMembers:
     answers = [one.answer for one in told]
     if len(told) == 1:
         return {"answer": answers[0], "verdict": told[0].sentence}

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from hushpoll_analysis.records.counts import PairCounts
 from hushpoll_analysis.records.merging import Merging, Places, countable, members_of
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import CATEGORY_LENGTH, QUESTION_LENGTH
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
@@ -348,7 +349,7 @@ class ClearGroups:
             f"one of its cells has fewer than {self.smallest} reports, all of them in clear"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return all but the survey as JSON."""
         return {
             "smallest": self.smallest,

@@ -25,6 +25,7 @@ from hushpoll_lab.experiments.results.summaries import (
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_shared.reading.text_files import read_text
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.runs.whole_file import write_file
 
 _FILE_OR_FOLDER = click.Path(path_type=Path)
@@ -70,7 +71,7 @@ def table_command(
     """
     descriptions = [_description(one) for one in results]
     text = "" if notes is None else read_text(notes, field="notes")
-    page: dict[str, Any] = {"description": descriptions[0], "made_by": made_by, "notes": text}
+    page: JsonMembers = {"description": descriptions[0], "made_by": made_by, "notes": text}
     if all(kind_of(one) is Trial for one in results):
         if reference is not None:
             raise InvalidParameter(
@@ -95,7 +96,7 @@ def table_command(
     emit({"files": [str(path) for path in files]}, f"Written: {names}.", as_json=as_json)
 
 
-def _description(results: Path) -> dict[str, Any] | None:
+def _description(results: Path) -> JsonMembers | None:
     folder = results if results.is_dir() else results.parent
     return read_description(folder) if (folder / DESCRIPTION).is_file() else None
 

@@ -104,7 +104,7 @@ def read_cells(out: Path) -> dict[AnyCell, JsonMembers]:
     return _read(out / CELLS)[0]
 
 
-def read_description(out: Path) -> dict[str, Any]:
+def read_description(out: Path) -> JsonMembers:
     """Return what a folder says about its experiment.
 
     Raises

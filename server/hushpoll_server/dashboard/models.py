@@ -23,15 +23,15 @@ from hushpoll_server.dashboard.frame import (
     private,
     see,
 )
+from hushpoll_server.dashboard.kept_results import delete_result
 from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.jobs.learners import learners as learners_of
 from hushpoll_server.services.people.roles import Role
-from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared import group_metrics
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.tables.result_table import ResultTable, columns
 
 SURVEY: Final = "/surveys/<name>/versions/<int:version>"
@@ -53,7 +53,7 @@ def models(name: str, version: int) -> Response:
     """List the trainings of a version; an analyst has a form to start one."""
     row = reached(name, version, Role.READER)
     parts = services()
-    runs = parts.models.runs(row)
+    runs = parts.models.history(row)
     parts.actions.looked(member().actor, "models", row.name, row.version)
     searches = parts.jobs.newest_of(row, "tune")
     return page(
@@ -120,7 +120,7 @@ def compare_file(name: str, version: int, form: str) -> Response:
 def model_card(name: str, version: int, model_id: str) -> Response:
     """Show a model's card, and how to measure it on a panel."""
     row = reached(name, version, Role.READER)
-    job = _of_version(row, model_id)
+    job = services().models.of_version(row, model_id)
     parts = services()
     card = parts.models.card(job)
     card["on_records"] = _seen(row, card.get("on_records"))
@@ -140,23 +140,7 @@ def model_card(name: str, version: int, model_id: str) -> Response:
 @private
 def delete_model(name: str, version: int, model_id: str) -> Response:
     """Delete a training that has ended: the user's own, or any if the user is an admin of it."""
-    row = reached(name, version, Role.ANALYST)
-    job = _of_version(row, model_id)
-    parts = services()
-    scopes = {"admin"} if member().may(row.name, Role.ADMIN) else {"train"}
-    parts.models.delete(job, Grant(member().id, frozenset(scopes)))
-    parts.actions.record(
-        member().actor, "deleted-model", survey=row.name, version=row.version, subject=job.id
-    )
-    return see(url_for("dashboard.models", name=name, version=version))
-
-
-def _of_version(row: VersionRow, model_id: str) -> JobRow:
-    """Return a training; one of another version or survey is not found."""
-    job = services().models.find(model_id)
-    if job.version_id != row.id:
-        raise Refused("not-found", f"there is no model {model_id[:32]!r} of this version")
-    return job
+    return delete_result(services().models, name, version, model_id, page="models")
 
 
 def _form(row: VersionRow) -> dict[str, Any]:
@@ -179,19 +163,19 @@ def _form(row: VersionRow) -> dict[str, Any]:
     }
 
 
-def _chosen(row: VersionRow, kind: str) -> dict[str, Any]:
+def _chosen(row: VersionRow, kind: str) -> JsonMembers:
     """Return what the form asks for, as a request of the API says it; defaults are left out."""
     form = request.form
     learner = form.get("learner", "")
     words = {"learner": learner, "encoding": form.get("encoding", "")}
-    chosen: dict[str, Any] = {name: word for name, word in words.items() if word}
+    chosen: JsonMembers = {name: word for name, word in words.items() if word}
     for name in ("seed", "folds", *(("trials",) if kind == "tune" else ())):
         if text := form.get(name, "").strip():
             chosen[name] = number_in(name, text, int)
     if kind == "tune":
         return chosen
     known = {one["name"]: one for one in learners_of(services(), row)["learners"]}
-    parameters: dict[str, Any] = {}
+    parameters: JsonMembers = {}
     for allowed in known.get(learner, {"parameters": []})["parameters"]:
         text = form.get(f"parameter-{allowed['name']}", "").strip()
         if text in ("", str(allowed["default"])):
@@ -201,7 +185,7 @@ def _chosen(row: VersionRow, kind: str) -> dict[str, Any]:
     return chosen | {"parameters": parameters}
 
 
-def _compared(row: VersionRow) -> list[dict[str, Any]]:
+def _compared(row: VersionRow) -> list[JsonMembers]:
     """Return the models that the address chooses."""
     ids = request.args.getlist("model")
     if not 2 <= len(set(ids)) <= MOST_COMPARED:
@@ -216,7 +200,7 @@ def _compared(row: VersionRow) -> list[dict[str, Any]]:
     return runs
 
 
-def _seen(row: VersionRow, measured: dict[str, Any] | None) -> dict[str, Any] | None:
+def _seen(row: VersionRow, measured: JsonMembers | None) -> JsonMembers | None:
     """Return what was measured of a model, without metrics of groups that the user may not see."""
     parts = services()
     groups = parts.analysis.seen(row, may_export=may_export(row))

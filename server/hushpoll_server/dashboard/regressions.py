@@ -23,16 +23,17 @@ from hushpoll_server.dashboard.frame import (
     private,
     see,
 )
+from hushpoll_server.dashboard.kept_results import delete_result
 from hushpoll_server.dashboard.select_alls import labels_of, named_by
 from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.results.regressions import KIND, why_withheld
-from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import QUEUED, RUNNING, JobRow
 from hushpoll_shared.qualifying.verdict import TOO_NOISY
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.tables.statistics import table_of
 
@@ -137,28 +138,12 @@ def regression_file(name: str, version: int, regression_id: str, form: str) -> R
 @private
 def delete_regression(name: str, version: int, regression_id: str) -> Response:
     """Delete a regression that has ended: the user's own, or any if the user is an admin of it."""
-    row = reached(name, version, Role.READER)
-    job = _of_version(row, regression_id)
-    parts = services()
-    scopes = {"admin"} if member().may(row.name, Role.ADMIN) else {"read"}
-    parts.regressions.delete(job, Grant(member().id, frozenset(scopes)))
-    parts.actions.record(
-        member().actor, "deleted-regression", survey=row.name, version=row.version, subject=job.id
-    )
-    return see(url_for("dashboard.regressions", name=name, version=version))
-
-
-def _of_version(row: VersionRow, regression_id: str) -> JobRow:
-    """Return a regression; one of another version or survey is not found."""
-    job = services().regressions.find(regression_id)
-    if job.version_id != row.id:
-        raise Refused("not-found", f"there is no regression {regression_id[:32]!r} of this version")
-    return job
+    return delete_result(services().regressions, name, version, regression_id, page="regressions")
 
 
 def _shown(row: VersionRow, regression_id: str) -> tuple[JobRow, dict[str, Any]]:
     """Return a regression and what it found, where the user may see it."""
-    job = _of_version(row, regression_id)
+    job = services().regressions.of_version(row, regression_id)
     answer = services().regressions.result(job)
     withheld = _why_withheld(row, answer, [answer["outcome"]["name"], *_predictors(answer)])
     if withheld:
@@ -171,7 +156,7 @@ def _predictors(answer: dict[str, Any]) -> list[str]:
     return list(read_formula(answer["formula"]).predictors)
 
 
-def _why_withheld(row: VersionRow, found: dict[str, Any], names: list[str]) -> str | None:
+def _why_withheld(row: VersionRow, found: JsonMembers, names: list[str]) -> str | None:
     """Return why a regression, or its summary, of these attributes is not shown to the user."""
     parts = services()
     groups = parts.analysis.seen(row, may_export=may_export(row))
@@ -181,7 +166,7 @@ def _why_withheld(row: VersionRow, found: dict[str, Any], names: list[str]) -> s
     return why_withheld(groups, found, names, complete=complete)
 
 
-def shown_of(row: VersionRow) -> list[dict[str, Any]]:
+def shown_of(row: VersionRow) -> list[JsonMembers]:
     """Return the regressions of a version, without findings that the user may not see."""
     return [_without_what_is_withheld(row, one) for one in services().regressions.history(row)]
 
@@ -193,7 +178,7 @@ def _without_what_is_withheld(row: VersionRow, entry: dict[str, Any]) -> dict[st
     return {**entry, "regression": None if withheld else found, "withheld": withheld}
 
 
-def _form(row: VersionRow) -> dict[str, Any]:
+def _form(row: VersionRow) -> dict[str, object]:
     """Return what the form needs: questions by their texts, and their answers."""
     groups = services().analysis.seen(row, may_export=may_export(row))
     published = services().surveys.published(row) if groups is None else groups.shown
@@ -208,7 +193,7 @@ def _form(row: VersionRow) -> dict[str, Any]:
     }
 
 
-def _question(attribute: PublishedAttribute, text: str) -> dict[str, Any]:
+def _question(attribute: PublishedAttribute, text: str) -> dict[str, object]:
     number = is_scored(attribute.domain)
     kind = "a number" if number else f"{len(attribute.domain)} answers"
     return {

@@ -265,7 +265,7 @@ def of_survey(row: VersionRow, tab: str) -> dict[str, Any]:
     }
 
 
-def _kept(row: VersionRow) -> dict[str, dict[str, Any]]:
+def _kept(row: VersionRow) -> dict[str, dict[str, object]]:
     """Return what the addresses of the tabs have: this version, and its question and confidence.
 
     The keys are ``attribute``, ``a`` and ``of``: what the pages call the question.
@@ -275,7 +275,7 @@ def _kept(row: VersionRow) -> dict[str, dict[str, Any]]:
     words = (request.args.get(key) for key in ("attribute", "a", "of"))
     question = next((word for word in words if word in names), None)
     confidence = request.args.get("confidence")
-    kept: dict[str, Any] = {"name": row.name, "version": row.version}
+    kept: dict[str, object] = {"name": row.name, "version": row.version}
     if confidence in CONFIDENCES and confidence != USUAL_CONFIDENCE:
         kept["confidence"] = confidence
     return {

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from hushpoll_server.http.models.common import Answer, Digest, Strict, SurveyPath, VersionPath
 from hushpoll_server.http.openapi import REF, body_of, problems
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE
 
 TAGS: Final = ("reports", "operations")
@@ -99,7 +100,7 @@ class Ready(Answer):
 _SCHEMAS: Final = (Health, Ready, ReportAnswer, RejectedReport, WithdrawalAnswer, EvaluationAnswer)
 
 
-def _path(model: type[BaseModel]) -> list[dict[str, Any]]:
+def _path(model: type[BaseModel]) -> list[JsonMembers]:
     """Return the parameters of a path."""
     return [
         {
@@ -113,21 +114,21 @@ def _path(model: type[BaseModel]) -> list[dict[str, Any]]:
     ]
 
 
-def _json(description: str, schema: dict[str, Any]) -> dict[str, Any]:
+def _json(description: str, schema: JsonMembers) -> JsonMembers:
     return {"description": description, "content": {JSON_MEDIA_TYPE: {"schema": schema}}}
 
 
-def _ref(model: type[BaseModel]) -> dict[str, Any]:
+def _ref(model: type[BaseModel]) -> JsonMembers:
     return {"$ref": REF.format(model=model.__name__)}
 
 
-def _without_definitions(model: type[BaseModel]) -> dict[str, Any]:
+def _without_definitions(model: type[BaseModel]) -> JsonMembers:
     schema = model.model_json_schema(ref_template=REF)
     schema.pop("$defs")
     return schema
 
 
-OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
+OPERATIONS: Final[dict[tuple[str, str], JsonMembers]] = {
     ("/health", "get"): {
         "operationId": "health",
         "tags": ["operations"],

@@ -49,7 +49,7 @@ from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.nearest import remedy_for
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.terms import IMMEDIATE
-from hushpoll_shared.wire.job_kinds import SCOPE_OF_KIND
+from hushpoll_shared.wire.job_kinds import JOB_KINDS
 
 
 def seal(
@@ -261,7 +261,7 @@ class JobKind:
     Parameters
     ----------
     name : str
-        In ``SCOPE_OF_KIND``, and the last part of its route.
+        In ``JOB_KINDS``, and the last part of its route.
     parameters : type of Parameters
         Body of the request.
     check : callable
@@ -281,7 +281,7 @@ class JobKind:
     name: str
     parameters: type[Parameters]
     check: Callable[[Services, VersionRow, Any], None]
-    work: Callable[[Services, VersionRow, Mapping[str, Any], OnStep], Result]
+    work: Callable[[Services, VersionRow, JsonObject, OnStep], Result]
     own_process: bool = False
     prepare: Callable[[Services, VersionRow, Any], JsonObject] | None = None
     undo: Callable[[Services, JsonObject], None] | None = None
@@ -289,7 +289,7 @@ class JobKind:
     @property
     def scope(self) -> str:
         """Scope of the token that may ask for it."""
-        return SCOPE_OF_KIND[self.name]
+        return JOB_KINDS[self.name].scope
 
     def ask(
         self, parts: Services, row: VersionRow, parameters: Parameters, *, by: str, actor: str

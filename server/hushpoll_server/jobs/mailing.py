@@ -27,7 +27,7 @@ REST_SECONDS: Final = 3600
 """After the end of the job that wrote to a person, within which none reminds that person."""
 
 
-def invite(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
+def invite(parts: Services, row: VersionRow, parameters: JsonObject, say: OnStep) -> Result:
     """Ask a worker to invite people to a version by mail, each with a link of their own.
 
     All is checked before anything is sent. The addresses are stored encrypted, and deleted once the
@@ -37,7 +37,7 @@ def invite(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say:
     return _send("invite", parts, row, parameters, say)
 
 
-def remind(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
+def remind(parts: Services, row: VersionRow, parameters: JsonObject, say: OnStep) -> Result:
     """Ask a worker to remind those whose invitation is not redeemed, by mail.
 
     Nobody who has redeemed gets a mail. Who has answered is not known. People whose invitation was

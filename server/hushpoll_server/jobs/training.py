@@ -25,6 +25,7 @@ from hushpoll_server.jobs.result import Result, collected, json_result
 from hushpoll_server.services.results.audits import summary_of
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.wire.audit_documents import AuditDocument
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from hushpoll_training.models.recipe import Recipe
 
 
-def train(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
+def train(parts: Services, row: VersionRow, parameters: JsonObject, say: OnStep) -> Result:
     """Ask a worker to fit a model to the version's records.
 
     The result is a ZIP of what `hushpoll train --out` writes: unzip it, and `hushpoll predict`

@@ -125,10 +125,10 @@ class Services(DeviceServices):
         self.jobs = Jobs(
             self.job_store, self.surveys, self.workers, per_token=settings.jobs_per_token
         )
-        model_store = ModelStore(self.database)
-        self.models = Models(model_store, self.job_store, self.jobs, self.surveys)
-        self.audits = Audits(model_store, self.jobs)
-        self.regressions = Regressions(model_store, self.jobs)
+        common = (ModelStore(self.database), self.jobs, self.surveys, self.actions)
+        self.models = Models(*common)
+        self.audits = Audits(*common)
+        self.regressions = Regressions(*common)
         self.quality = Quality(
             surveys=self.surveys,
             releases=self.releases,

@@ -7,7 +7,7 @@ Each of the two packages has a module ``session`` (connections and transactions)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -79,7 +79,7 @@ class Session(Protocol):
     def make_ready(self, url: URL) -> None:
         """Create or check what must exist before the first connection."""
 
-    def engine_options(self) -> dict[str, Any]:
+    def engine_options(self) -> dict[str, object]:
         """Return arguments of ``create_engine``."""
 
     def install(self, engine: Engine) -> None:
@@ -174,7 +174,7 @@ class Inbox(Protocol):
     def empty_inbox(self, connection: Connection, version_id: int) -> None:
         """Delete the waiting reports of a version."""
 
-    def insert_chunks(self, connection: Connection, chunks: dict[str, Any]) -> None:
+    def insert_chunks(self, connection: Connection, chunks: dict[str, object]) -> None:
         """Insert ascending ids and their tags as chunks of a list; see ``sealing``.
 
         `chunks` has ``version`` and ``age`` of the list, ``first`` of its first chunk here, ``ids``

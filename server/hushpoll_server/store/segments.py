@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -142,7 +142,7 @@ def insert_rows(connection: Connection, version_id: int, rows: Rows, *, released
     """Insert rows, which are in a random order, as segments of a version."""
     # The pieces have one size, so that none is less than half full where there are several.
     pieces = np.array_split(rows, -(-len(rows) // _capacity(rows.shape[1])))
-    values: list[dict[str, Any]] = [
+    values: list[dict[str, object]] = [
         {
             "version_id": version_id,
             "reports": len(piece),

@@ -12,6 +12,7 @@ import lightgbm
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.learners.learner import FitOptions, Fitted, Learner, Span, UnsoundModel
 from hushpoll_training.learners.lightgbm_cluster import fit_parts
@@ -19,7 +20,7 @@ from hushpoll_training.learners.lightgbm_text import MOST_LEAVES, UnsoundText, c
 from hushpoll_training.learners.lightgbm_trial import TrialFailed, try_text
 from hushpoll_training.learners.parameters import Range
 
-SETTINGS: Mapping[str, Any] = {
+SETTINGS: JsonObject = {
     "objective": "binary",
     "deterministic": True,
     # deterministic asks for one of the two layouts, instead of timing both

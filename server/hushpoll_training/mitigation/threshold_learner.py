@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.learners.evidence import check_groups
 from hushpoll_training.learners.grouping import PARAMETERS, Grouping, Groups
@@ -175,7 +176,7 @@ class ThresholdPlace:
     cut: float
     key: bytes
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonMembers:
         """Return it as saved models hold it."""
         return {
             **places_to_json(self.columns),

@@ -29,6 +29,7 @@ from hushpoll_analysis.auditing.moments import RATE_TERMS, Moments
 from hushpoll_analysis.auditing.sets import metric_set
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import CONFIDENCE, METRICS
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_training.learners.evidence import Array, GroupEvidence
 from hushpoll_training.mitigation.rates import Scores, ThresholdRates
 
@@ -68,12 +69,12 @@ class ThresholdRule:
         chances: Array = self.chances[classes, above]
         return chances
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonMembers:
         """Return the rule as saved models hold it."""
         return {"thresholds": self.thresholds.tolist(), "chances": self.chances.tolist()}
 
     @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> ThresholdRule:
+    def from_json(cls, saved: JsonObject) -> ThresholdRule:
         """Read what :meth:`to_json` wrote.
 
         Raises
@@ -201,7 +202,7 @@ class Disparity:
     lower: float
     upper: float
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonMembers:
         """Return it as saved models hold it; a number that there is not is null."""
         return {
             "rate": self.rate,

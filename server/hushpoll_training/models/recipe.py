@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.encodings.encoding import Encoding
 from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
@@ -34,7 +33,7 @@ class Recipe:
     @classmethod
     def of(
         cls,
-        parameters: Mapping[str, Any] | None = None,
+        parameters: JsonObject | None = None,
         *,
         learner: str = DEFAULT_LEARNER,
         encoding: str = DEFAULT_ENCODING,
@@ -144,6 +143,6 @@ class Recipe:
                 field="further_groups",
             )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonMembers:
         """Return the recipe as records of runs hold it."""
         return {**self.learner.to_json(), "encoding": self.encoding.name}

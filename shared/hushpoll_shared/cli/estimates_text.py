@@ -13,6 +13,7 @@ from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.queries.estimates import Estimates, shown_rows
 from hushpoll_shared.querying.result_text import text_of_query
 from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import printable
 
 
@@ -47,7 +48,7 @@ def shape_text(tested: Mapping[str, Any]) -> str:
     return rendered(*lines)
 
 
-def read_again(answer: dict[str, Any]) -> None:
+def read_again(answer: JsonMembers) -> None:
     """Say anew how to read the intervals of an answer whose attributes, or shape, were changed."""
     confidence = answer.get("confidence")
     if _without_interval(answer) or not isinstance(confidence, float) or not 0 < confidence < 1:
@@ -56,7 +57,7 @@ def read_again(answer: dict[str, Any]) -> None:
     answer["intervals"] = how_to_read(shown, confidence, shape="shape" in answer)
 
 
-def attribute_entries(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+def attribute_entries(answer: JsonObject) -> list[JsonMembers]:
     """Return the attributes of an answer, leaving out what is none."""
     entries = answer.get("attributes")
     if not isinstance(entries, list):
@@ -64,7 +65,7 @@ def attribute_entries(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [entry for entry in entries if isinstance(entry, dict)]
 
 
-def names_of_entry(entry: Mapping[str, Any]) -> tuple[str, ...]:
+def names_of_entry(entry: JsonObject) -> tuple[str, ...]:
     """Return what an attribute may be asked for by: its name, and that of its select-all, last."""
     option = entry.get("option")
     names = (entry.get("name"), option.get("question") if isinstance(option, Mapping) else None)
@@ -83,6 +84,6 @@ def estimates_and_shape(answer: Mapping[str, Any]) -> str:
     return text_of_query(Estimates)(answer) + shape
 
 
-def _without_interval(answer: Mapping[str, Any]) -> bool:
+def _without_interval(answer: JsonObject) -> bool:
     terms = ESTIMATOR_TERMS.get(str(answer.get("estimator", UNBIASED)))
     return terms is not None and terms.no_interval is not None

@@ -15,6 +15,7 @@ from hushpoll_shared.drafts.manifest_problems import (
     problem_of,
 )
 from hushpoll_shared.drafts.schema import schema_text
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.domain_size import QUOTED_REPORTS, too_fine
 from hushpoll_shared.survey.manifest import Manifest, load_document
 
@@ -128,7 +129,7 @@ def _of_file(problem: Mapping[str, Any]) -> ManifestProblem:
     )
 
 
-def refusal(path: Path, problems: Sequence[Mapping[str, Any]]) -> str:
+def refusal(path: Path, problems: Sequence[JsonObject]) -> str:
     """Return the problems of `with_lines` as text: a line for each, which its place begins."""
     count = len(problems)
     many = "1 fault" if count == 1 else f"{count} faults"

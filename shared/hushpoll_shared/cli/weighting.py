@@ -17,6 +17,7 @@ from hushpoll_shared.reading.documents import read_document
 from hushpoll_shared.reading.table_reader import NumberColumn, Row, TableReader, open_table
 from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.spelling.intervals import how_to_read
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.published import Published
 
@@ -26,7 +27,7 @@ MOST_BYTES: Final = 1 << 22
 
 def read_design(
     path: Path | None, cell_weights: Path | None = None, published: Published | None = None
-) -> dict[str, Any]:
+) -> JsonMembers:
     """Return the design that a file has; without a file an empty one.
 
     Parameters
@@ -120,7 +121,7 @@ def _cells(table: TableReader, attributes: list[str], published: Published | Non
         yield row
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> JsonMembers:
     document = read_document(path, field="design", what="the design")
     if not isinstance(document, dict):
         raise InvalidParameter(

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.drafts.matrices import ITEMS, TOGETHER, read_entry
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import NPS
 from hushpoll_shared.survey.manifest import Manifest
@@ -22,7 +23,7 @@ from hushpoll_shared.wire.problems import remedy_in
 MOST_PROBLEMS: Final = 40
 _MOST_OF_A_QUESTION: Final = 8
 _MOST_OF_THE_WHOLE: Final = 12
-_RIGHT: Final[Mapping[str, Any]] = {
+_RIGHT: Final[JsonObject] = {
     "name": "a",
     "version": 1,
     "title": "a",
@@ -141,7 +142,7 @@ def _stand_in(draft: object, position: int) -> str:
     return name
 
 
-def _replace(question: dict[str, Any], path: str, stand_in: str) -> None:
+def _replace(question: JsonMembers, path: str, stand_in: str) -> None:
     match = _PATH.fullmatch(path)
     match (match[2] if match else None) or "":
         case "name":
@@ -176,7 +177,7 @@ def _replace(question: dict[str, Any], path: str, stand_in: str) -> None:
                 del question[key]
 
 
-def _whole(draft: object, rest: dict[str, Any], found: list[ManifestProblem]) -> None:
+def _whole(draft: object, rest: JsonMembers, found: list[ManifestProblem]) -> None:
     """Note the problems that the questions have together, and those of the survey."""
     for _ in range(_MOST_OF_THE_WHOLE):
         if len(found) >= MOST_PROBLEMS:
@@ -216,7 +217,7 @@ def _router_replaced(
     )
 
 
-def _position(rest: Mapping[str, Any], field: str) -> int | None:
+def _position(rest: JsonObject, field: str) -> int | None:
     """Return the position of the question that a path names; of two of a name, the second."""
     match = _PATH.fullmatch(field)
     attributes = rest.get("attributes")

@@ -19,6 +19,7 @@ from hushpoll_shared.drafts.attribute_fields import (
 )
 from hushpoll_shared.drafts.fields import ManifestField, required
 from hushpoll_shared.drafts.survey_fields import BLOCK, DRAW, SURVEY
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 SCHEMA_FILE: Final = "manifest.schema.json"
 """The schema's file, beside this module."""
@@ -130,7 +131,7 @@ def schema_text() -> str:
     return json.dumps(manifest_schema(), indent=2, ensure_ascii=True) + "\n"
 
 
-def _mapping(fields: tuple[ManifestField, ...]) -> dict[str, Any]:
+def _mapping(fields: tuple[ManifestField, ...]) -> JsonMembers:
     return {
         "type": "object",
         "properties": {entry.name: _property(entry) for entry in fields},
@@ -139,8 +140,8 @@ def _mapping(fields: tuple[ManifestField, ...]) -> dict[str, Any]:
     }
 
 
-def _property(entry: ManifestField) -> dict[str, Any]:
-    described: dict[str, Any] = {
+def _property(entry: ManifestField) -> JsonMembers:
+    described: JsonMembers = {
         "description": f"{entry.meaning} Allowed: {entry.allowed}. {entry.reason}",
         "examples": [entry.example],
     }
@@ -158,8 +159,8 @@ def _or_null(form: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**form, "type": [form["type"], "null"]}
 
 
-def _stated(name: str, kind: str, *others: str) -> dict[str, Any]:
+def _stated(name: str, kind: str, *others: str) -> JsonMembers:
     """Return the schema of a mapping that states one field, and no other of these."""
-    properties: dict[str, Any] = {name: {"type": kind}}
+    properties: JsonMembers = {name: {"type": kind}}
     properties |= {other: {"type": "null"} for other in others}
     return {"properties": properties, "required": [name]}

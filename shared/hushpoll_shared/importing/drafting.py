@@ -17,6 +17,7 @@ from hushpoll_shared.importing.languages import Languages
 from hushpoll_shared.importing.matrix_entries import DraftEntry, entries_of
 from hushpoll_shared.importing.questionnaire import Kind, Question, Questionnaire
 from hushpoll_shared.importing.report import Entry, Imported, Outcome
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import (
     DESCRIPTION_LENGTH,
     SECTION_LENGTH,
@@ -257,7 +258,7 @@ def _speaks(source: Question, language: str) -> bool:
 
 def _mended(
     questionnaire: Questionnaire, made: Sequence[Made], languages: Languages
-) -> dict[str, Any]:
+) -> JsonMembers:
     """Return the draft without what a manifest cannot have; each such thing is told."""
     if len(made) > MOST_ATTRIBUTES:
         raise InvalidParameter(

@@ -134,7 +134,7 @@ class Parameter:
                 raise self._refused(text, f"give at most {self.spelling.longest} characters")
             return self.spelling.read(text, self.name)
         switches = {"true": True, "false": False} if self.kind is bool else {}
-        choices: Mapping[str, Any] = switches or {one: one for one in self.choices}
+        choices: Mapping[str, object] = switches or {one: one for one in self.choices}
         if choices:
             if text not in choices:
                 raise self._refused(text, f"give {' or '.join(choices)}")

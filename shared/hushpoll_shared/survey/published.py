@@ -30,6 +30,7 @@ from hushpoll_shared.spelling.canonical import (
     sha256_hex,
 )
 from hushpoll_shared.spelling.decimals import check_canonical
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import PublishedAttribute, claims
 from hushpoll_shared.survey.blocks import (
@@ -106,7 +107,7 @@ class Published(Terms):
         return f"<survey {self.name} version {self.version}, digest {self.digest}>"
 
     @classmethod
-    def from_json(cls, value: bytes | str | Mapping[str, Any]) -> Published:
+    def from_json(cls, value: bytes | str | JsonObject) -> Published:
         """Read a published manifest, believing nothing of it that can be recomputed.
 
         Parameters
@@ -509,7 +510,7 @@ def _check_translations(translations: object) -> None:
                     check_no_null(question, f"{where}.attributes[{name}]"[:200])
 
 
-def _difference(document: Mapping[str, Any], published: Mapping[str, Any]) -> str:
+def _difference(document: JsonObject, published: JsonObject) -> str:
     """Name the first top-level field in which two documents differ."""
     return next(
         (

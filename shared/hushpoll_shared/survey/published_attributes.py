@@ -16,6 +16,7 @@ from hushpoll_protocols import (
 )
 from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.decimals import check_canonical
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.text import check_name, is_name, show
 from hushpoll_shared.survey.attributes import TEXTS, PublishedAttribute, hex_thresholds
 from hushpoll_shared.survey.blocks import Together
@@ -78,7 +79,7 @@ def read_attribute(
     return replace(declared, oracle=checked_oracle(declared.protocol, declared.k, value, where))
 
 
-def check_no_null(value: Mapping[str, Any], where: str) -> None:
+def check_no_null(value: JsonObject, where: str) -> None:
     """Refuse a member that is null: what is absent has one spelling, which is to leave it out."""
     for key, inner in value.items():
         if inner is None:

@@ -16,6 +16,7 @@ from math import comb
 from typing import TYPE_CHECKING, Any, Final
 
 from hushpoll_protocols import K_MAX, InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import (
     HELP_LENGTH,
     NAME_LENGTH,
@@ -217,7 +218,7 @@ class SelectAll(Attribute):
             for name, category in zip(self.selection.attributes, self.categories, strict=True)
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the attribute as JSON, as an author writes it."""
         limits = {
             key: getattr(self, key)

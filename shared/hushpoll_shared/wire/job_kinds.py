@@ -1,35 +1,49 @@
-"""The kinds of background jobs, and the scope of the API token that may ask for each."""
+"""The kinds of background jobs: the scope, the words and the table of each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-SCOPE_OF_KIND: Final[Mapping[str, str]] = MappingProxyType(
+
+@dataclass(frozen=True)
+class DeclaredJob:
+    """What everybody knows of a kind of job; the server's ``jobs.kinds`` knows how it is done.
+
+    Attributes
+    ----------
+    scope : str
+        Of the API token that may ask for it.
+    words : str
+        What it makes, as the action log says it.
+    table : str or None
+        The name in ``hushpoll_shared.tables.statistics`` of the table that its result, JSON, is
+        also given as.
+    """
+
+    scope: str
+    words: str
+    table: str | None = None
+
+
+JOB_KINDS: Final[Mapping[str, DeclaredJob]] = MappingProxyType(
     {
-        "seal": "publish",
-        "export": "read",
-        "train": "train",
-        "tune": "train",
-        "fairness": "train",
-        "shape": "read",
-        "table": "read",
-        "weight": "read",
-        "dependencies": "read",
-        "regress": "read",
-        "report": "read",
-        "invite": "publish",
-        "remind": "publish",
+        "seal": DeclaredJob("publish", "a seal of waiting reports"),
+        "export": DeclaredJob("read", "an export of records"),
+        "train": DeclaredJob("train", "a model"),
+        "tune": DeclaredJob("train", "a search for a model's parameters"),
+        "fairness": DeclaredJob("train", "a fairness audit", table="fairness"),
+        "shape": DeclaredJob("read", "a test of the reports' shape", table="shape"),
+        "table": DeclaredJob("read", "a table of several questions", table="joint-table"),
+        "weight": DeclaredJob("read", "weighted shares", table="weighted-shares"),
+        "dependencies": DeclaredJob(
+            "read", "tests of all pairs of questions", table="dependencies"
+        ),
+        "regress": DeclaredJob("read", "a regression", table="regression"),
+        "report": DeclaredJob("read", "a report of results"),
+        "invite": DeclaredJob("publish", "invitations by mail"),
+        "remind": DeclaredJob("publish", "reminders by mail"),
     }
 )
-
-KINDS_WITH_TABLE: Final = (
-    "table",
-    "weight",
-    "dependencies",
-    "fairness",
-    "shape",
-    "regress",
-)
-"""Their result, JSON, is given as a table too."""

@@ -13,6 +13,7 @@ from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_shared.cli.manifest_commands import refusal, with_lines
 from hushpoll_shared.cli.terminal import emit_answer, usable
 from hushpoll_shared.reading.documents import read_document
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.presentation import IMAGE_BYTES
 
 MANIFEST = click.argument("manifest", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -55,7 +56,7 @@ def list_drafts(client: AnalystClient, as_json: bool) -> None:
 def show(client: AnalystClient, draft_id: str, as_json: bool) -> None:
     """Show the draft ID with its manifest."""
 
-    def written(answer: dict[str, Any]) -> str:
+    def written(answer: JsonMembers) -> str:
         from hushpoll_shared.drafts.yaml_writer import write_yaml
 
         manifest = answer.get("manifest")
@@ -164,7 +165,7 @@ def delete(client: AnalystClient, draft_id: str, yes: bool, as_json: bool) -> No
     )
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> JsonMembers:
     """Return a manifest as it is written, with all its mistakes."""
     document = read_document(path, field="manifest", what="the manifest")
     if not isinstance(document, dict):
@@ -174,7 +175,7 @@ def _read(path: Path) -> dict[str, Any]:
     return document
 
 
-def _line(draft: dict[str, Any]) -> str:
+def _line(draft: JsonMembers) -> str:
     return (
         f"{draft.get('id')}  {draft.get('survey')}  revision {draft.get('revision')}  changed "
         f"{draft.get('changed_at')} by {draft.get('changed_by')}  {draft.get('title')}"

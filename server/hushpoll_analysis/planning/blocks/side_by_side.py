@@ -11,14 +11,13 @@ from typing import Any, Final
 
 from hushpoll_analysis.planning.blocks.ways import DRAWN, SPLIT, TOGETHER, Way, ways_of
 from hushpoll_analysis.planning.goals import Goal
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.manifest import Manifest
 
 Needed = Callable[[Manifest, Goal], int | None]
 
 
-def side_by_side(
-    manifest: Manifest, goals: Sequence[Goal], needed: Needed
-) -> dict[str, Any] | None:
+def side_by_side(manifest: Manifest, goals: Sequence[Goal], needed: Needed) -> JsonMembers | None:
     """Compare a draft's questions alone, in blocks, and drawn, for what is wanted.
 
     Parameters
@@ -41,7 +40,7 @@ def side_by_side(
     wanted = [goal for goal in goals if goal.value is not None]
     if not wanted:
         return None
-    found: dict[str, tuple[Way, dict[str, Any]]] = {}
+    found: dict[str, tuple[Way, JsonMembers]] = {}
     for way in ways_of(manifest, wanted):
         told = _told(way, wanted, needed)
         # of several draws the one that takes the fewest is compared with the rest
@@ -60,7 +59,7 @@ def side_by_side(
     }
 
 
-def _told(way: Way, goals: Sequence[Goal], needed: Needed) -> dict[str, Any]:
+def _told(way: Way, goals: Sequence[Goal], needed: Needed) -> JsonMembers:
     each = [needed(way.draft, goal) for goal in goals]
     most = None if None in each else max(one for one in each if one is not None)
     return {
@@ -81,8 +80,8 @@ def _people(told: dict[str, Any]) -> tuple[float, int]:
 
 def _verdict(
     best: Way,
-    chosen: dict[str, Any],
-    others: list[dict[str, Any]],
+    chosen: JsonMembers,
+    others: list[JsonMembers],
     blocks: list[list[str]],
     goals: Sequence[Goal],
 ) -> str:

@@ -12,7 +12,7 @@ from hushpoll_lab.experiments.methods.trial import ENDLESS, NONE, Trial
 from hushpoll_lab.postprocessing.parity_learner import ParityLearner
 from hushpoll_protocols import PROTOCOLS, format_epsilon, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
@@ -186,7 +186,7 @@ def _combinations(name: str, item: Mapping[str, object]) -> Iterator[Method]:
             )  # fmt: skip
 
 
-def _by_parameter(item: Mapping[str, object], key: str) -> Mapping[str, Any]:
+def _by_parameter(item: Mapping[str, object], key: str) -> JsonObject:
     values = item.get(key) or {}
     if not isinstance(values, Mapping):
         raise InvalidParameter(

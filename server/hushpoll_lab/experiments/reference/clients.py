@@ -123,7 +123,7 @@ def check_clients() -> None:
         )
 
 
-_LOADED: dict[str, Any] = {}
+_LOADED: dict[str, object] = {}
 
 
 def _clients() -> dict[str, Any]:

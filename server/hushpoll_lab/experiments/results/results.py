@@ -33,6 +33,7 @@ from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.reading.table_reader import open_table
 from hushpoll_shared.reading.text_files import named
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_training.evaluation.metrics import METRICS
 from hushpoll_training.runs.cell import BASELINE
@@ -107,7 +108,7 @@ COLUMNS: Final = LAYOUTS[Task].columns
 
 
 def write_results(
-    out: Path, cells: Mapping[AnyCell, Mapping[str, Any]], kind: type[AnyCell] = Task
+    out: Path, cells: Mapping[AnyCell, JsonObject], kind: type[AnyCell] = Task
 ) -> None:
     """Write the finished cells as CSV and Parquet, and the failed ones beside them.
 

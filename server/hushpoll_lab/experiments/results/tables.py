@@ -9,6 +9,7 @@ from typing import Any, Final
 from hushpoll_lab.experiments.results.comparison import Comparison
 from hushpoll_lab.experiments.results.results import csv_text
 from hushpoll_lab.experiments.results.summaries import Place, Summaries, Summary
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_training.evaluation.metrics import FAIRNESS, METRICS, UTILITY
 
 SHOWN: Final = (*UTILITY, *FAIRNESS)
@@ -56,7 +57,7 @@ def page(
     summaries: Summaries,
     *,
     comparison: Comparison | None,
-    description: Mapping[str, Any] | None,
+    description: JsonObject | None,
     made_by: Sequence[str],
     notes: str,
 ) -> str:

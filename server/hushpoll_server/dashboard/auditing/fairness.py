@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any, Final
 
 from flask import Response, request, url_for
@@ -22,16 +21,17 @@ from hushpoll_server.dashboard.frame import (
     private,
     see,
 )
+from hushpoll_server.dashboard.kept_results import delete_result
 from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_server.dashboard.surveys import lead_by_words, may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.jobs.learners import learners as learners_of
 from hushpoll_server.services.people.roles import Role
-from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import DONE, QUEUED, RUNNING, JobRow
 from hushpoll_shared.group_metrics import FOLDS, METRICS
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.wire.audit_documents import AuditDocument
 from hushpoll_shared.wire.documents import AuditEntry
@@ -120,28 +120,12 @@ def audit_file(name: str, version: int, audit_id: str, form: str) -> Response:
 @private
 def delete_audit(name: str, version: int, audit_id: str) -> Response:
     """Delete an audit that has ended: the user's own, or any if the user is an admin of it."""
-    row = reached(name, version, Role.ANALYST)
-    job = _of_version(row, audit_id)
-    parts = services()
-    scopes = {"admin"} if member().may(row.name, Role.ADMIN) else {"train"}
-    parts.audits.delete(job, Grant(member().id, frozenset(scopes)))
-    parts.actions.record(
-        member().actor, "deleted-audit", survey=row.name, version=row.version, subject=job.id
-    )
-    return see(url_for("dashboard.fairness", name=name, version=version))
-
-
-def _of_version(row: VersionRow, audit_id: str) -> JobRow:
-    """Return an audit; one of another version or survey is not found."""
-    job = services().audits.find(audit_id)
-    if job.version_id != row.id:
-        raise Refused("not-found", f"there is no audit {audit_id[:32]!r} of this version")
-    return job
+    return delete_result(services().audits, name, version, audit_id, page="fairness")
 
 
 def _shown(row: VersionRow, audit_id: str) -> tuple[JobRow, AuditDocument, Figure]:
     """Return an audit, its report, and the figure that the address chooses."""
-    job = _of_version(row, audit_id)
+    job = services().audits.of_version(row, audit_id)
     report = services().audits.report(job)
     withheld = _why_withheld(row, report["protected"]["attribute"], report["n"])
     if withheld:
@@ -215,7 +199,7 @@ def _form(row: VersionRow) -> dict[str, Any]:
     }
 
 
-def _models(row: VersionRow) -> dict[str, Mapping[str, Any]]:
+def _models(row: VersionRow) -> dict[str, JsonObject]:
     """Return the parameters of the trainings whose settings an audit can take over."""
     return {
         job.id: json.loads(job.parameters)
@@ -224,10 +208,10 @@ def _models(row: VersionRow) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def _chosen(row: VersionRow) -> dict[str, Any]:
+def _chosen(row: VersionRow) -> JsonMembers:
     """Return what the form asks for, as a request of the API says it."""
     form = request.form
-    chosen: dict[str, Any] = {
+    chosen: JsonMembers = {
         name: form[name]
         for name in ("learner", "encoding", "protected_input", "groups", "reference", "together")
         if form.get(name)

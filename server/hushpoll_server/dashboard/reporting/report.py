@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Final
 
 from flask import Response, request, url_for
 from werkzeug.datastructures import MultiDict
@@ -33,6 +33,7 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.translations.speech import ENGLISH, LANGUAGE_NAMES
 from hushpoll_shared.querying.registry import query_at
 from hushpoll_shared.reading.decimal_texts import parse_number
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 
@@ -188,7 +189,7 @@ def _warnings(row: VersionRow, choices: Mapping[str, object]) -> list[str]:
         return []
 
 
-def _chosen(given: MultiDict[str, str], questions: Mapping[str, str]) -> dict[str, Any]:
+def _chosen(given: MultiDict[str, str], questions: Mapping[str, str]) -> JsonMembers:
     """Return what a form or an address chooses, as ``Choices.of`` takes it.
 
     A field with search has the words of a question.

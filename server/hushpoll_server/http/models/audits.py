@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import Field
 
 from hushpoll_server.http.models.common import Answer, Strict
@@ -28,12 +26,12 @@ class AuditSummary(Answer):
     privileged: list[str] = Field(description="Of several groups: the reference.")
     unprivileged: list[str] = Field(description="Of several groups: each of them.")
     together: str | None = Field(None, description="How several groups are taken together.")
-    metrics: dict[str, dict[str, Any]] | None = Field(
+    metrics: dict[str, dict[str, object]] | None = Field(
         None,
         description="Of two groups: value, interval and conclusion of each metric; null where "
         "there is none.",
     )
-    largest: dict[str, dict[str, Any]] | None = Field(
+    largest: dict[str, dict[str, object]] | None = Field(
         None,
         description="Of several groups whose intervals hold together: the largest disparity.",
     )

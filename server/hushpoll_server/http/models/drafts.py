@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -28,7 +28,7 @@ class DraftBody(Strict):
 
     BODY: ClassVar = BodySize.MANIFEST
 
-    manifest: dict[str, Any] = Field(
+    manifest: dict[str, object] = Field(
         description="May be incomplete and wrong, but for the survey's name."
     )
 
@@ -49,7 +49,7 @@ class DraftSummary(Answer):
 class DraftAnswer(DraftSummary):
     """A draft."""
 
-    manifest: dict[str, Any]
+    manifest: dict[str, object]
 
 
 class ImageAnswer(Answer):
@@ -138,7 +138,9 @@ class ValidationAnswer(Answer):
     )
     warnings: list[PublishWarning] = Field(description="Those that publishing would give.")
     digest: str | None = Field(None, description="That it would be published with.")
-    manifest: dict[str, Any] | None = Field(None, description="The form it would be published in.")
+    manifest: dict[str, object] | None = Field(
+        None, description="The form it would be published in."
+    )
 
 
 class LaunchBody(Strict):
@@ -146,7 +148,7 @@ class LaunchBody(Strict):
 
     BODY: ClassVar = BodySize.MANIFEST
 
-    manifest: dict[str, Any] = Field(description="A valid one; it is not stored.")
+    manifest: dict[str, object] = Field(description="A valid one; it is not stored.")
     n: int = Field(ge=1, le=N_MAX, strict=True, description="Respondents.")
     width: float = Field(
         WIDTH, gt=0, le=1, description="That no question's intervals should exceed on average."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from pydantic import Field
 
@@ -49,7 +49,7 @@ class JobAnswer(Answer):
     kind: str = Field(json_schema_extra={"enum": list(KINDS)})
     survey: str = Name
     version: int
-    parameters: dict[str, Any]
+    parameters: dict[str, object]
     state: State
     hint: str | None = Field(
         None, description="Of a job that waits and that no worker would take now: what to do."

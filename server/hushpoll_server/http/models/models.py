@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import Field
 
 from hushpoll_server.http.models.common import Answer, Strict
@@ -29,7 +27,7 @@ class ModelSummary(Answer):
 
     learner: str = Field(description="In words.")
     encoding: str
-    parameters: dict[str, Any]
+    parameters: dict[str, object]
     seed: int
     rows: int | None = Field(None, description="Records that it was fitted to.")
     local_epsilon: str = Field(description="Of the survey: what each respondent spends at most.")
@@ -39,7 +37,7 @@ class ModelSummary(Answer):
     delta: float | None = None
     accountant: str | None = None
     protections: list[Protection]
-    on_records: dict[str, Any] | None = Field(
+    on_records: dict[str, object] | None = Field(
         None,
         description="`accuracy`, `constant` (always the more frequent class) and `gain`, their "
         "difference, with intervals, `verdict`, whether it predicts better than a constant, and "
@@ -65,7 +63,7 @@ class ModelAnswer(Answer):
     """A model's card."""
 
     id: str
-    card: dict[str, Any]
+    card: dict[str, object]
 
 
 class LearnerParameter(Answer):
@@ -103,7 +101,7 @@ class EncodingAnswer(Answer):
 class LearnerList(Answer):
     """What may be trained on a survey's records."""
 
-    target: dict[str, Any] | None = None
+    target: dict[str, object] | None = None
     reason: str | None = Field(None, description="Why nothing can be trained; null if it can.")
     default_learner: str
     default_encoding: str

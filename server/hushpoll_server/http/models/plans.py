@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -78,7 +78,7 @@ class PlanBody(Strict):
 
     BODY: ClassVar = BodySize.MANIFEST
 
-    manifest: dict[str, Any] = Field(description="The draft; it is not stored.")
+    manifest: dict[str, object] = Field(description="The draft; it is not stored.")
     goals: list[GoalBody] = Field(min_length=1, max_length=GOALS_MAX)
     n: int | None = Field(
         None, ge=1, le=N_MAX, strict=True, description="Respondents; null asks how many it takes."

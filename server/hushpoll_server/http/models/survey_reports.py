@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -60,7 +60,7 @@ class ReportQuery(Strict):
         "the same report.",
     )
 
-    def asked(self) -> dict[str, Any]:
+    def asked(self) -> dict[str, object]:
         """Return the choices as ``Choices.of`` takes them."""
         return {
             "attributes": _words(self.attributes, ","),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -66,7 +66,7 @@ class PublishAnswer(Answer):
     version: int
     digest: str = Digest
     warnings: list[PublishWarning]
-    manifest: dict[str, Any] = Field(description="The published form.")
+    manifest: dict[str, object] = Field(description="The published form.")
 
 
 class CloseBody(Strict):

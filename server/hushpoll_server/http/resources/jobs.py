@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping
-from typing import Final
 
 from flask import Response, request
 from flask_openapi3.models.tag import Tag
@@ -24,15 +23,7 @@ from hushpoll_server.jobs.parameters import Parameters
 from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
-
-TABLES_OF_JOBS: Final = {
-    "table": "joint-table",
-    "weight": "weighted-shares",
-    "dependencies": "dependencies",
-    "fairness": "fairness",
-    "shape": "shape",
-    "regress": "regression",
-}
+from hushpoll_shared.wire.job_kinds import JOB_KINDS
 
 api = Routes(
     "jobs", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="jobs")], abp_security=BEARER
@@ -118,7 +109,8 @@ def result(path: JobPath, query: TableQuery) -> Response:
     parts, job = services(), _covered(path)
     row = parts.surveys.by_id(job.version_id)
     form = query.format
-    if form in TABLE_FORMATS and job.kind not in TABLES_OF_JOBS:
+    statistic = JOB_KINDS[job.kind].table
+    if form in TABLE_FORMATS and statistic is None:
         raise InvalidParameter(
             f"format is {form!r}, and a job of the kind {job.kind} makes no table; leave "
             "format out",
@@ -132,8 +124,8 @@ def result(path: JobPath, query: TableQuery) -> Response:
         version=row.version,
         subject=job.id,
     )
-    if form is not None and form in TABLE_FORMATS:
-        table = table_of(TABLES_OF_JOBS[job.kind], json.loads(b"".join(blocks)))
+    if statistic is not None and form is not None and form in TABLE_FORMATS:
+        table = table_of(statistic, json.loads(b"".join(blocks)))
         name = f"{row.name}-{row.version}-{job.kind}"
         answer = table_file(form, name, table, parts.surveys.published(row))
     else:

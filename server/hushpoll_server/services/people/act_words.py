@@ -8,22 +8,8 @@ from typing import Final
 
 from hushpoll_server.services.people.roles import ORDER
 from hushpoll_shared.querying.registry import all_queries
+from hushpoll_shared.wire.job_kinds import JOB_KINDS
 
-_JOBS: Final = {
-    "dependencies": "tests of all pairs of questions",
-    "invite": "invitations by mail",
-    "export": "an export of records",
-    "fairness": "a fairness audit",
-    "regress": "a regression",
-    "remind": "reminders by mail",
-    "report": "a report of results",
-    "seal": "a seal of waiting reports",
-    "shape": "a test of the reports' shape",
-    "table": "a table of several questions",
-    "train": "a model",
-    "tune": "a search for a model's parameters",
-    "weight": "weighted shares",
-}
 _VIEWS: Final = {
     **{query.name: query.looked_at for query in all_queries().values()},
     "audits": "the fairness audits",
@@ -69,8 +55,8 @@ ACT_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "took-results-back": "took public results back",
         **{f"gave-role-{role}": f"gave the role {role}" for role in ORDER},
         "gave-role-none": "took a role away",
-        **{f"asked-for-{job}": f"asked for {words}" for job, words in _JOBS.items()},
-        **{f"fetched-{job}": f"fetched {words}" for job, words in _JOBS.items()},
+        **{f"asked-for-{job}": f"asked for {kind.words}" for job, kind in JOB_KINDS.items()},
+        **{f"fetched-{job}": f"fetched {kind.words}" for job, kind in JOB_KINDS.items()},
         **{f"looked-at-{view}": f"looked at {words}" for view, words in _VIEWS.items()},
     }
 )

@@ -8,27 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, cast
 
-from hushpoll_server.services.results.kept_jobs import KeptJobs
-from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.services.results.kept_results import KeptResults
 from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.wire.audit_documents import AuditDocument, MetricDocument
-from hushpoll_shared.wire.documents import AuditEntry, AuditSummary, ReleaseTimes, ShortMetric
+from hushpoll_shared.wire.documents import AuditSummary, ReleaseTimes, ShortMetric
 
-KIND: Final = "fairness"
 _KEPT: Final = ("value", "lower", "upper", "conclusion", "withheld")
 
 
-class Audits(KeptJobs):
+class Audits(KeptResults):
     """Audits of survey versions."""
 
-    kind = KIND
-    noun = "audit"
-
-    def history(self, row: VersionRow) -> list[AuditEntry]:
-        """Return the newest 200 of a version, each with what it found once it is done."""
-        return [
-            {"job": self._jobs.describe(job), "audit": summary} for job, summary in self.newest(row)
-        ]
+    kind = "fairness"
+    noun = work = "audit"
 
     def report(self, job: JobRow) -> AuditDocument:
         """Return what it says, as `hushpoll fairness --json` prints it; raises as `document`."""

@@ -51,7 +51,7 @@ class Jobs:
         Parameters
         ----------
         row, kind, parameters
-            The version, a name in ``SCOPE_OF_KIND``, and what was checked already, as JSON.
+            The version, a name in ``JOB_KINDS``, and what was checked already, as JSON.
         token_id : str
             Public id of the token that asks.
 
@@ -89,7 +89,7 @@ class Jobs:
         Refused
             ``not-found``: there is none of this id, or none any more.
         """
-        job = self._store.find(job_id)
+        job = self.lookup(job_id)
         if job is None:
             raise Refused(
                 "not-found",
@@ -98,6 +98,10 @@ class Jobs:
                 field="job_id",
             )
         return job
+
+    def lookup(self, job_id: str) -> JobRow | None:
+        """Return a job; None where there is none of this id."""
+        return self._store.find(job_id)
 
     def newest(
         self,

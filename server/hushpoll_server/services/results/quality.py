@@ -9,7 +9,7 @@ on which day its holder tried to spend it.
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Final
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.results.jobs import Jobs
@@ -19,6 +19,7 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.counts import CounterStore
 from hushpoll_server.store.jobs import JobRow
 from hushpoll_server.store.withdrawals import COUNTED_AS
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.wire.documents import QualityAccount, RefusedDay
 
@@ -90,7 +91,7 @@ class Quality:
         """Return the newest tests of the shape of a version's reports, in any state."""
         return self._jobs.newest_of(row, SHAPE)
 
-    def shape(self, job: JobRow) -> dict[str, Any]:
+    def shape(self, job: JobRow) -> JsonMembers:
         """Return what a test of shape found, as `hushpoll estimate --check-shape` has it.
 
         Raises
@@ -100,5 +101,5 @@ class Quality:
         """
         if job.kind != SHAPE:
             raise Refused("not-found", f"job {job.id!r} is no test of shape", field="job_id")
-        found: dict[str, Any] = json.loads(b"".join(self._jobs.result(job)))
+        found: JsonMembers = json.loads(b"".join(self._jobs.result(job)))
         return found

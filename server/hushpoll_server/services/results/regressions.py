@@ -10,29 +10,22 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from hushpoll_analysis.records.clear_groups import ClearGroups
-from hushpoll_server.services.results.kept_jobs import KeptJobs
-from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.services.results.kept_results import KeptResults
 from hushpoll_server.store.jobs import JobRow
+from hushpoll_shared.spelling.json_values import JsonMembers
 
 KIND: Final = "regress"
 
 
-class Regressions(KeptJobs):
+class Regressions(KeptResults):
     """Regressions of survey versions."""
 
     kind = KIND
-    noun = "regression"
+    noun = work = "regression"
 
-    def history(self, row: VersionRow) -> list[dict[str, Any]]:
-        """Return the newest 200 of a version, each with what it found once it is done."""
-        return [
-            {"job": self._jobs.describe(job), "regression": summary}
-            for job, summary in self.newest(row)
-        ]
-
-    def result(self, job: JobRow) -> dict[str, Any]:
+    def result(self, job: JobRow) -> JsonMembers:
         """Return what it says, as `hushpoll regress --json` prints it; raises as `document`."""
-        found: dict[str, Any] = self.document(job)
+        found: JsonMembers = self.document(job)
         return found
 
 

@@ -260,7 +260,7 @@ class SurveyReports:
 
     def _regressions(
         self, row: VersionRow, choices: Choices, groups: ClearGroups | None
-    ) -> list[dict[str, Any]]:
+    ) -> list[JsonMembers]:
         """Return kept regressions that were chosen, in the order of their ids as given.
 
         Raises

@@ -14,6 +14,7 @@ from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.services.surveys.plans import Plans
 from hushpoll_shared.querying.documents import to_json
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.documents import ExpectedAudit, LaunchPlan, QuestionPrecision
 
@@ -103,7 +104,7 @@ def _pairs(draft: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(a, b) for a, b in draft.get("pairs") or ()]
 
 
-def _goal(question: QuestionPrecision, width: float) -> dict[str, Any]:
+def _goal(question: QuestionPrecision, width: float) -> JsonMembers:
     """Return the goal that a question's intervals are no wider; of a number its mean's."""
     if question["mean_width"] is None:
         return {"kind": "width", "subject": question["name"], "value": width}

@@ -295,7 +295,7 @@ SELECT coalesce(min(version_id) <> :version OR max(version_id) <> :version, fals
 """)
 
 
-def insert_chunks(connection: Connection, chunks: dict[str, Any]) -> None:
+def insert_chunks(connection: Connection, chunks: dict[str, object]) -> None:
     """Insert ascending ids and their tags as chunks of a list."""
     driver = cast("DriverConnection[Any]", connection.connection.driver_connection)
     driver.execute(_INSERT_CHUNKS, chunks)

@@ -69,7 +69,7 @@ def make_ready(_url: URL) -> None:
     """Do nothing: an administrator of PostgreSQL creates the database."""
 
 
-def engine_options() -> dict[str, Any]:
+def engine_options() -> dict[str, object]:
     """Return arguments of ``create_engine``."""
     return {
         "isolation_level": "READ COMMITTED",

@@ -225,7 +225,7 @@ SELECT EXISTS (SELECT 1 FROM inbox WHERE version_id < :version)
 _EMPTY_OF: Final = text("DELETE FROM inbox WHERE version_id = :version")
 
 
-def insert_chunks(connection: Connection, chunks: dict[str, Any]) -> None:
+def insert_chunks(connection: Connection, chunks: dict[str, object]) -> None:
     """Insert ascending ids and their tags as chunks of a list."""
     connection.exec_driver_sql(_INSERT_CHUNKS, chunks)
 

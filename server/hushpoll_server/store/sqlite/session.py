@@ -111,7 +111,7 @@ def path_of(url: URL) -> str:
     return unquote(urlsplit(database).path) if database.startswith("file:") else database
 
 
-def engine_options() -> dict[str, Any]:
+def engine_options() -> dict[str, object]:
     """Return arguments of ``create_engine``."""
     return {}
 
