@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import sys
@@ -105,6 +106,14 @@ def draft():
             }
         ],
     }
+
+
+@pytest.fixture(autouse=True)
+def _no_collection():
+    """A collection deep in a nested answer ends objects of other tests, with no stack left."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from itertools import count
 
 import pytest
@@ -18,9 +19,13 @@ TOKEN = re.compile(r'name="form_token" value="([^"]*)"')
 GUESSERS = 10
 
 
+# Closed at the end: a socket that is only forgotten warns in whatever test runs then.
+SESSIONS = ExitStack()
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with Process(tmp_path_factory.mktemp("server")) as running:
+    with Process(tmp_path_factory.mktemp("server")) as running, SESSIONS:
         yield running
 
 
@@ -28,7 +33,7 @@ class Browser:
     """A connection that signs in again and again by one form."""
 
     def __init__(self, server):
-        self._session = requests.Session()
+        self._session = SESSIONS.enter_context(requests.Session())
         self._at = f"{server.url}/dashboard"
         self._token = TOKEN.search(self._get("/sign-in").text)[1]
 

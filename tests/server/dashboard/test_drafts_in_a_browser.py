@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -168,11 +169,17 @@ def test_a_page_that_came_without_its_preview_gets_it_by_itself(open_page):
     expect(page.get_by_text("Busy.")).to_have_count(0)
 
 
-def test_no_save_is_refused_while_previews_and_plans_are_made(server):
+@pytest.fixture
+def sessions():
+    """Four connections."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(requests.Session()) for _ in range(4)]
+
+
+def test_no_save_is_refused_while_previews_and_plans_are_made(server, sessions):
     manifest = {"version": 1, **WORK, "attributes": WORK["attributes"][:2]}
     draft_id = server.begin_draft(manifest)
     path = f"{server.url}/dashboard/drafts/{draft_id}"
-    sessions = [requests.Session() for _ in range(4)]
     tokens = []
     for session in sessions:
         page = session.get(f"{server.url}/dashboard/sign-in", timeout=LONGEST_SECONDS)
