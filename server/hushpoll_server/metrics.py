@@ -59,6 +59,8 @@ class Metrics:
             buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
             registry=registry,
         )
+        self._of_request: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        self._queued: int | None = None
         self._rate_limited = Counter(
             "hushpoll_rate_limited", "Requests answered with 429.", registry=registry
         )
@@ -132,8 +134,17 @@ class Metrics:
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request; `route` is a template, never a path."""
-        self._requests.labels(method, route, str(status)).inc()
-        self._request_seconds.labels(method, route).observe(seconds)
+        # Looked up once: for each request it would take as long as the counting.
+        key = (method, route, status)
+        counted = self._of_request.get(key)
+        if counted is None:
+            counted = self._of_request[key] = (
+                self._requests.labels(method, route, str(status)),
+                self._request_seconds.labels(method, route),
+            )
+        requests, request_seconds = counted
+        requests.inc()
+        request_seconds.observe(seconds)
         if status == 429:
             self._rate_limited.inc()
 
@@ -148,7 +159,9 @@ class Metrics:
 
     def queue(self, reports: int) -> None:
         """Set how many reports wait for their commit in this process."""
-        self._queue.set(reports)
+        if reports != self._queued:
+            self._queued = reports
+            self._queue.set(reports)
 
     def maintenance_failing(self, versions: int) -> None:
         """Set how many survey versions could not be sealed or released."""

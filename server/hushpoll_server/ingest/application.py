@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final
 
 import httpx
@@ -34,6 +35,8 @@ from hushpoll_server.store import migrate
 
 log = get_logger(__name__)
 
+# Heads of answers that are kept as bytes: a report's is one of a few.
+ENCODED_HEADS: Final = 64
 METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 NO_ROUTE: Final = "none"
 # Content-Type for JSON, Authorization for a respondent's single-use token.
@@ -104,7 +107,8 @@ class IngestApplication:
             web_state=self._forwarding.state,
         )
         more = {"Strict-Transport-Security": STRICT_TRANSPORT} if settings.behind_tls else {}
-        self._of_every_answer = _encoded({**SECURITY, **more})
+        self._of_every_answer = {**SECURITY, **more}
+        self._encoded = lru_cache(maxsize=ENCODED_HEADS)(self._encode)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or start and stop with the server."""
@@ -216,11 +220,7 @@ class IngestApplication:
     async def _send(
         self, request: Request, answer: Answer, crossing: Mapping[str, str], send: Send
     ) -> None:
-        own = {**answer.headers, **crossing}
-        headers = [
-            (name, value) for name, value in self._of_every_answer if name.decode() not in own
-        ]
-        headers += _encoded(own)
+        headers = list(self._encoded((*answer.headers.items(), *crossing.items())))
         headers.append((b"X-Request-Id", request.id.encode()))
         if answer.status != 304:
             headers.append((b"Content-Length", b"%d" % len(answer.body)))
@@ -240,6 +240,11 @@ class IngestApplication:
         if not request.complete and request.connection is not None:
             # Where the next request would begin is unknown.
             request.connection.close()
+
+    def _encode(self, own: tuple[tuple[str, str], ...]) -> list[tuple[bytes, bytes]]:
+        """Return an answer's own headers with those of every answer, whose places they take."""
+        headers = {**self._of_every_answer, **dict(own)}
+        return [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
 
     async def _crossing(self, request: Request, matched: Match) -> Mapping[str, str]:
         """Return the headers that tell browsers which pages may read an answer (CORS).
@@ -317,7 +322,3 @@ _OF_A_PAGE: Final = (
     "Referrer-Policy",
     "Cache-Control",
 )
-
-
-def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]

@@ -12,10 +12,13 @@ import ssl
 from contextlib import suppress
 from email.message import EmailMessage
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.errors import Refused
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 TIMEOUT_SECONDS: Final = 60.0
 # RFC 5321, section 4.5.3.2.6: giving up sooner would send a mail twice that a slow server took.
@@ -39,7 +42,7 @@ class MailServerAway(Exception):
 class _Patient(smtplib.SMTP):
     """Waits longer for the one reply after which a mail is taken."""
 
-    def data(self, msg: bytes | bytearray | memoryview | str) -> tuple[int, bytes]:
+    def data(self, msg: ReadableBuffer | str) -> tuple[int, bytes]:
         """Give the content of a mail, and wait until it is taken."""
         if self.sock is not None:
             self.sock.settimeout(TAKEN_SECONDS)

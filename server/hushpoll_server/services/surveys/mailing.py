@@ -260,8 +260,10 @@ class Mailing:
                 sample, row, published, texts, SAMPLE_INVITATION, reminder=reminder
             )
             body = mail.get_content().replace("\r\n", "\n")
-            head = [str(mail[name] or "") for name in ("From", "To", "Subject")]
-            previews.append(MailPreview(tag, *head, body))
+            sender, recipient, subject = (
+                str(mail[name] or "") for name in ("From", "To", "Subject")
+            )
+            previews.append(MailPreview(tag, sender, recipient, subject, body))
         return previews
 
     def take_back(self, batch: str) -> None:

@@ -349,12 +349,12 @@ class SurveyService:
 
     def closes_at(self, row: VersionRow) -> int | None:
         """Return the second at which the version closed or will close."""
-        return min((t for t in (row.closes, row.closed_at) if t is not None), default=None)
+        return _earlier(row.closes, row.closed_at)
 
     def accepts_until(self, row: VersionRow) -> int | None:
         """Return the second from which no report is taken; None while no closing is set."""
         scheduled = None if row.closes is None else row.closes + self._settings.close_grace_seconds
-        return min((t for t in (scheduled, row.accepts_until) if t is not None), default=None)
+        return _earlier(scheduled, row.accepts_until)
 
     def state(self, row: VersionRow) -> State:
         """Return the state of a version now."""
@@ -409,6 +409,13 @@ def refusal_of_weak(published: Published) -> Refused | None:
             field = "epsilon" if name is None else f"attributes[{name}].epsilon"
             return Refused("hardly-protected", weakness.message, field=field)
     return None
+
+
+def _earlier(one: int | None, other: int | None) -> int | None:
+    """Return the earlier of two moments; None stands for never. It is asked for each report."""
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)
 
 
 def _version_exists(row: VersionRow) -> Refused:
