@@ -360,7 +360,19 @@ def _refuse_flat(model: _Model, maximum: Maximum, known: Covariance) -> None:
     column = None if one.column is None else family.columns[one.column]
     term = column.term if column is not None else "threshold"
     name = model.formula.outcome.variables[0]
-    if maximum.infinite and likelihood.convex:
+    in_clear = model.formula.outcome.variables[0] in model.answers.clear and (
+        likelihood.convex
+        or (
+            column is not None
+            and bool(column.parts)
+            and all(
+                variable in model.answers.clear
+                for one_part, _ in column.parts
+                for variable in one_part.factor.variables
+            )
+        )
+    )
+    if maximum.infinite and in_clear:
         raise InvalidParameter(
             f"the term {term} separates the outcome {name}: without end, the larger the "
             f"coefficient of {one.name}, the likelier the rows; leave the term out, or merge "
