@@ -80,7 +80,9 @@ WHOLE = tuple(
 )
 TELLING, NOISIER = "telling", "noisy"
 """The whole in two: designs whose slopes have Wald's intervals, and those that have sets."""
-PARTS = {"short": SHORT, TELLING: WHOLE, NOISIER: WHOLE, "whole": WHOLE}
+BIASED = (Case("SS", 10, "2", 10_000), Case("GRR", 4, "2", 1_000))
+"""Where maximum likelihood misses z's slope by more than a tenth of its standard error."""
+PARTS = {"short": SHORT, "bias": BIASED, TELLING: WHOLE, NOISIER: WHOLE, "whole": WHOLE}
 
 
 def _unit(

@@ -33,6 +33,7 @@ from hushpoll_analysis.regression.outcomes import (
     ORDERED,
     family_of,
 )
+from hushpoll_analysis.regression.outcomes import Coefficient as Parameter
 from hushpoll_analysis.regression.result import Mixing, Plain, Regression
 from hushpoll_analysis.regression.stratified import adjusted_odds
 from hushpoll_analysis.regression.terms.coding import coded
@@ -356,11 +357,12 @@ def _refuse_flat(model: _Model, maximum: Maximum, known: Covariance) -> None:
     found = [family.coefficients[int(place)] for place in flat]
     # an intercept is named where no slope is flat
     found.sort(key=lambda one: one.column is None or not family.columns[one.column].parts)
-    one = found[0]
+    apart = found[0] if likelihood.convex else _separating(model, found)
+    one = found[0] if apart is None else apart
     column = None if one.column is None else family.columns[one.column]
     term = column.term if column is not None else "threshold"
     name = model.formula.outcome.variables[0]
-    if maximum.infinite and likelihood.convex:
+    if maximum.infinite and apart is not None:
         raise InvalidParameter(
             f"the term {term} separates the outcome {name}: without end, the larger the "
             f"coefficient of {one.name}, the likelier the rows; leave the term out, or merge "
@@ -373,6 +375,21 @@ def _refuse_flat(model: _Model, maximum: Maximum, known: Covariance) -> None:
             "as likely with any value of it; leave the term out, or merge categories",
             field=FIELD,
         )
+
+
+def _separating(model: _Model, flat: Sequence[Parameter]) -> Parameter | None:
+    """Return a flat coefficient of a column in clear, of an outcome in clear; None: there is none.
+
+    Where others are perturbed, their noise may be why the likelihood has no maximum.
+    """
+    clear, columns = model.answers.clear, model.likelihood.family.columns
+    if model.formula.outcome.variables[0] not in clear:
+        return None
+    for one in flat:
+        parts = () if one.column is None else columns[one.column].parts
+        if parts and all(name in clear for part, _ in parts for name in part.factor.variables):
+            return one
+    return None
 
 
 def _bias(

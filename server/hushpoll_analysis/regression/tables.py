@@ -135,6 +135,8 @@ def read_law(path: Path, by: str | None = None) -> Law:
                 )
             keys.append((group, recorded))
             places = range(first + 1, len(table.header))
+            for place in places:
+                _refuse_unknown_chance(table, row, place)
             chances.append([table.number(row, place) for place in places])
             for place, chance in zip(places, chances[-1], strict=True):
                 if not 0 <= chance <= 1:
@@ -153,6 +155,22 @@ def read_law(path: Path, by: str | None = None) -> Law:
         except InvalidParameter as error:
             raise InvalidParameter(f"{table.name}: {error}", field=LAW) from None
     return Law(values, domain, patterns, groups)
+
+
+def _refuse_unknown_chance(table: TableReader, row: Row, place: int) -> None:
+    """Refuse a cell that stands for a chance that nobody knows, as two designs have one."""
+    text = row.cells[place]
+    if text.strip("?") and (not text.isidentifier() or text in _UNKNOWN):
+        return
+    if text:
+        raise table.refused(
+            row,
+            table.header[place],
+            f"{show(text)} is no number, and a chance that is unknown is not estimated with the "
+            "slopes; of the unrelated question write the share who say yes to the other question, "
+            "which both samples together tell; of the stochastic lie detector, where yes may be "
+            "denied, make those who deny it a third true value",
+        )
 
 
 def read_answers(
@@ -224,7 +242,7 @@ def read_answers(
         if not rows:
             raise InvalidParameter(
                 f"{table.name} has no row in which {columns_named(columns)} all have a value; "
-                f"{dropped} rows have an empty cell",
+                f"{dropped} rows have an empty cell; leave a column out of the formula",
                 field=DATA,
             )
         categories = _as_categories(read)

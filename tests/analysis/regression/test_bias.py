@@ -18,10 +18,12 @@ FORMULA = "y ~ x + z + w"
 def test_bias_of_a_logit_in_clear_is_that_of_its_formula():
     """Cordeiro and McCullagh (JRSS B 1991): the regression of (chance - 1/2) times leverage."""
     rng = np.random.default_rng(1)
-    x = rng.normal(size=8_000)
+    x = rng.normal(size=8_000).round(1)  # few groups in clear
     y = (rng.random(8_000) < 1 / (1 + np.exp(1.5 - x))) * 1.0
     answers = Answers(8_000, {"x": Numbers("x", x), "y": Numbers("y", y)})
-    likely, reduced = (fit("y ~ x", answers, estimator=one) for one in ("likelihood", "reduced"))
+    likely, reduced = (
+        fit("y ~ x", answers, estimator=one, effects=False) for one in ("likelihood", "reduced")
+    )
     at = np.array([one.estimate for one in likely.coefficients])
     X = np.column_stack([np.ones_like(x), x])
     p = 1 / (1 + np.exp(-X @ at))
@@ -70,7 +72,7 @@ def test_slopes_of_surveys_are_less_their_bias_and_other_programs_fits_are_not()
     """Where x has four answers, z's slope is too large by an eighth of its standard error."""
     rng = np.random.default_rng(4)
     errors = []
-    for _ in range(12):
+    for _ in range(8):
         found = fit(FORMULA, survey(Case("GRR", 4, "2", 1_000), rng), plain=False, effects=False)
         one = next(one for one in found.coefficients if one.name == "z")
         assert found.estimator == "reduced"

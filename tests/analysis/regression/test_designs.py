@@ -41,6 +41,8 @@ SAMPLES = {
     # name: the laws of two samples, whose columns are the true answers
     "Warner with two chances": [[[0.7, 0.3], [0.3, 0.7]], [[0.2, 0.8], [0.8, 0.2]]],
     "asked directly, and by forced response": [[[1, 0], [0, 1]], [[5 / 6, 1 / 6], [1 / 6, 5 / 6]]],
+    # no, who admits yes, and who denies it: both samples have Mangat's cards
+    "stochastic lie detector": [[[0.8, 0, 1], [0.2, 1, 0]], [[0.3, 0, 1], [0.7, 1, 0]]],
     # no, yes, and who says no whatever the dice say: neither sample alone tells the three apart
     "cheating detection": [[[0.75, 0, 1], [0.25, 1, 0]], [[0.3, 0, 1], [0.7, 1, 0]]],
 }
@@ -155,7 +157,7 @@ def test_two_samples_with_laws_of_their_own(tmp_path, name):
     given = read_answers(table, {"card": law}, formula, by={"card": "form"})
     found = fit(formula, given, effects=False)
     agrees(found, np.concatenate([laws[0][recorded[:3_000]], laws[1][recorded[3_000:]]]), x, z)
-    if name != "cheating detection":
+    if laws[0].shape[1] == 2:
         # each row's record has moments; that of a sample that alone tells nothing has none
         debiased = np.concatenate(
             [np.linalg.inv(one)[:, card].T for one, (_, _, card) in zip(laws, parts, strict=True)]

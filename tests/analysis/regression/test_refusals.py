@@ -139,3 +139,22 @@ def test_coefficient_of_which_records_say_nothing(formula, term):
 def test_fewer_rows_than_coefficients():
     with pytest.raises(InvalidParameter, match="of the term"):
         fit("yes ~ a*b + x", rows().taken(np.arange(5)))
+
+
+def test_column_in_clear_that_separates_the_outcome_beside_a_perturbed_one():
+    rng, given = np.random.default_rng(3), rows(s=lambda c: np.where(c["yes"] == "yes", "u", "v"))
+    law = patterns_of_law(np.array([[0.8, 0.2], [0.2, 0.8]]), ("0", "1"), ("0", "1"))
+    card = Unit("card", (Question("card", ("0", "1")),), law, rng.integers(0, 2, N))
+    with pytest.raises(InvalidParameter, match="the term s separates the outcome yes"):
+        fit("yes ~ card + s", Answers(N, given.clear, (card,)))
+
+
+@pytest.mark.parametrize("formula", ["~ x", "yes", "", " ~ "])
+def test_formula_without_an_outcome(formula):
+    with pytest.raises(InvalidParameter, match="it has no outcome left of a tilde"):
+        fit(formula, rows())
+
+
+def test_formula_with_a_bar():
+    with pytest.raises(InvalidParameter, match="no random effects or parts"):
+        fit("yes ~ x + (1 | a)", rows())

@@ -88,6 +88,8 @@ def test_numbers_of_a_law_are_the_same_in_another_spelling(tmp_path):
         ("recorded,no,yes\n,0.7,0.3\nb,0.3,0.7\n", "row 1 .*there is no recorded value"),
         ("recorded,no,yes\na,0.7,\nb,0.3,0.7\n", "row 1 .*column yes: there is no number"),
         ("recorded,no,yes\na,70%,30%\nb,30%,70%\n", "'70%' is no number"),
+        ("recorded,no,yes\na,q,0.3\nb,0.5,0.7\n", "'q' is no number, and a chance that is unknown"),
+        ("recorded,no,yes\na,?,0.3\nb,?,0.7\n", "a chance that is unknown is not estimated"),
         ("recorded,no,yes\na,nan,0.3\nb,0.3,0.7\n", "'nan' is no number"),
         ("recorded;no;yes\na;0,7;0,3\nb;0,3;0,7\n", "has semicolons between its cells"),
         ('recorded,no,yes\na,"0,7","0,3"\nb,"0,3","0,7"\n', "'0,7' has a comma"),

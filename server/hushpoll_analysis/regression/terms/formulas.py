@@ -174,6 +174,11 @@ def read_formula(text: str) -> Formula:
     for power in _POWER.findall(re.sub(r"\w*\([^()]*\)\w*", "", _QUOTED.sub("", text))):
         if int(power) > DEEPEST:
             raise _refused(text, f"the power {power} is above {DEEPEST}")
+    bare = _QUOTED.sub("", text)
+    if not bare.partition("~")[0].strip() or "~" not in bare:
+        raise _refused(text, "it has no outcome left of a tilde (~)")
+    if "|" in bare:
+        raise _refused(text, "it has a bar (|), and there are no random effects or parts")
     try:
         # R's ^ binds as ** does, and Python's does not
         parsed: Any = Parsed("`".join(_powers(text.split("`"))))
