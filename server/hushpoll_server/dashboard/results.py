@@ -369,12 +369,14 @@ def _show_as_numbers(
                 ]
             )  # fmt: skip
             chart = bins_chart(question, rows, noisy=found.noisy, **about)
-            figure |= {
-                "chart": chart,
-                "title": chart.words.title,
-                "noisy": found.noisy,
-                "bins": rows,
-            }
+            noisy = found.noisy
+            if noisy:  # a mean may be told all the same
+                query = Ordered(attribute=name, confidence=confidence)
+                summary = services().analysis.result(row, query, may_export=export)
+                of_mean = chart_of_mean(question, summary.to_dict(), **about)
+                if of_mean is not None and not summary.too_noisy("groups"):
+                    chart, rows, noisy = of_mean, [], False
+            figure |= {"chart": chart, "title": chart.words.title, "noisy": noisy, "bins": rows}
 
 
 def _cut(figures: Sequence[Mapping[str, Any]], size: Ends | None) -> str:

@@ -74,7 +74,7 @@ class EstimatedShares(Result):
                 part = partial(_part_of, names)
             how = "in clear"
             if attribute.protocol is not None:
-                how = f"{attribute.protocol}, epsilon {epsilon}"
+                how = f"{attribute.protocol}, epsilon {float(epsilon):.6g}"
             if option is not None:
                 how = f"select all that apply; {how}"
             if attribute.n is not None:
