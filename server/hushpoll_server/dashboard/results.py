@@ -348,12 +348,12 @@ def _show_as_numbers(
     if asked is None or chosen["detail"] != "bins" or not _has_means(chosen):
         return
     export = may_export(row)
-    about = {"confidence": confidence, "foot": foot_of(published, n, confidence)}
+    foot = foot_of(published, n, confidence)
     question = questions_of(published)[name]
     if asked.number is not None:
         query = Ordered(attribute=name, confidence=confidence)
         summary = services().analysis.result(row, query, may_export=export)
-        chart = chart_of_mean(question, summary.to_dict(), **about)
+        chart = chart_of_mean(question, summary.to_dict(), confidence=confidence, foot=foot)
         if chart is not None:
             noisy = summary.too_noisy("groups")
             figure |= {"chart": chart, "title": chart.words.title, "noisy": noisy}
@@ -368,12 +368,14 @@ def _show_as_numbers(
                     for one in found.bins
                 ]
             )  # fmt: skip
-            chart = bins_chart(question, rows, noisy=found.noisy, **about)
+            chart = bins_chart(question, rows, noisy=found.noisy, confidence=confidence, foot=foot)
             noisy = found.noisy
             if noisy:  # a mean may be told all the same
                 query = Ordered(attribute=name, confidence=confidence)
                 summary = services().analysis.result(row, query, may_export=export)
-                of_mean = chart_of_mean(question, summary.to_dict(), **about)
+                of_mean = chart_of_mean(
+                    question, summary.to_dict(), confidence=confidence, foot=foot
+                )
                 if of_mean is not None and not summary.too_noisy("groups"):
                     chart, rows, noisy = of_mean, [], False
             figure |= {"chart": chart, "title": chart.words.title, "noisy": noisy, "bins": rows}
