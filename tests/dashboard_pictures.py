@@ -162,8 +162,6 @@ def main() -> None:
                     looking = Looking(browser, server.url, theme, width, size)
                     wrong |= look_at(pages, look, looking)
             browser.close()
-            for name, found in wrong.items():
-                print(f"{name}: {'; '.join(found)}", file=sys.stderr)
             sys.exit(f"{len(wrong)} pictures have something wrong" if wrong else 0)
         browser.close()
 
@@ -213,6 +211,8 @@ def look_at(pages: dict[str, str], folder: Path, looking: Looking) -> dict[str, 
         encoding="utf-8",
     )
     print(f"{looking.theme}, {looking.width} pixels: {len(pictures)} pages, {sheet}", flush=True)
+    for name, found in wrong.items():
+        print(f"{name}: {'; '.join(found)}", file=sys.stderr, flush=True)
     return wrong
 
 

@@ -349,12 +349,12 @@ def _show_as_numbers(
     if asked is None or chosen["detail"] != "bins" or not _has_means(chosen):
         return
     export = may_export(row)
-    about = {"confidence": confidence, "foot": foot_of(published, n, confidence)}
+    foot = foot_of(published, n, confidence)
     question = questions_of(published)[name]
     if asked.number is not None:
         query = Ordered(attribute=name, confidence=confidence)
         summary = services().analysis.result(row, query, may_export=export)
-        chart = chart_of_mean(question, summary.to_dict(), **about)
+        chart = chart_of_mean(question, summary.to_dict(), confidence=confidence, foot=foot)
         if chart is not None:
             noisy = summary.too_noisy("groups")
             figure |= {"chart": chart, "title": chart.words.title, "noisy": noisy}
@@ -369,13 +369,17 @@ def _show_as_numbers(
                     for one in found.bins
                 ]
             )  # fmt: skip
-            chart = bins_chart(question, rows, noisy=found.noisy, **about)
-            figure |= {
-                "chart": chart,
-                "title": chart.words.title,
-                "noisy": found.noisy,
-                "bins": rows,
-            }
+            chart = bins_chart(question, rows, noisy=found.noisy, confidence=confidence, foot=foot)
+            noisy = found.noisy
+            if noisy:  # a mean may be told all the same
+                query = Ordered(attribute=name, confidence=confidence)
+                summary = services().analysis.result(row, query, may_export=export)
+                of_mean = chart_of_mean(
+                    question, summary.to_dict(), confidence=confidence, foot=foot
+                )
+                if of_mean is not None and not summary.too_noisy("groups"):
+                    chart, rows, noisy = of_mean, [], False
+            figure |= {"chart": chart, "title": chart.words.title, "noisy": noisy, "bins": rows}
 
 
 def _cut(figures: Sequence[Mapping[str, Any]], size: Ends | None) -> str:

@@ -16,6 +16,7 @@ from hushpoll_server.charts.specifications import (
 from hushpoll_server.reports.findings import headline_row
 from hushpoll_server.reports.headlines import headline_of, of_share
 from hushpoll_server.translations.speech import in_marks, say
+from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.ordered_answers import Ordered, OrderedSummary
 from hushpoll_shared.queries.parts.rows import ends_of
 from hushpoll_shared.survey.published import Published
@@ -101,7 +102,7 @@ def numbers_chart(
     """Return the chart of a question whose answers are many numbers; None of another one.
 
     Of a number of which devices send anchors beside it, shares are not of answers: it is shown by
-    its mean.
+    its mean, and so is a question whose bins are too noisy to tell while its mean is not.
 
     Parameters
     ----------
@@ -119,5 +120,9 @@ def numbers_chart(
         return chart_of_mean(question, summary, confidence=confidence, foot=foot)
     if bins is None:
         return None
+    if bins["noisy"] and summary is not None and not part_is_noisy(summary["verdict"], "groups"):
+        chart = chart_of_mean(question, summary, confidence=confidence, foot=foot)
+        if chart is not None:
+            return chart
     rows = rows_of_bins(bins["bins"])
     return bins_chart(question, rows, noisy=bins["noisy"], confidence=confidence, foot=foot)

@@ -238,11 +238,12 @@ def _question(
     noisy = part_is_noisy(results["estimates"]["verdict"], name)
     by_mean = ordered is not None and words.published.attribute(name).number is not None
     numbers = by_mean or bins is not None
+    mean_noisy = ordered is None or part_is_noisy(ordered["verdict"], "groups")
     chart_noisy = noisy
     if by_mean:
-        chart_noisy = part_is_noisy(ordered["verdict"], "groups")
+        chart_noisy = mean_noisy
     elif bins is not None:
-        chart_noisy = bins["noisy"]
+        chart_noisy = bins["noisy"] and mean_noisy
     return {
         "key": figure.key,
         "attribute": attribute,
@@ -252,7 +253,7 @@ def _question(
         "noisy": chart_noisy,
         "table_noisy": noisy,
         "numbers": numbers,
-        "in_bins": bins is not None and not by_mean,
+        "in_bins": bins is not None and not by_mean and (not bins["noisy"] or mean_noisy),
         "anchors": by_mean,
         "title": "" if figure.chart is None else figure.chart.words.title,
         **_finding(

@@ -55,7 +55,8 @@ def results_of(basis: Basis) -> dict[str, Any]:
         only=choices.attributes,
     )
     source = _KeptInDraws(basis) if published.draws else _source_of(basis)
-    ordered, answered, in_bins = {}, {}, {}
+    ordered, answered = {}, {}
+    in_bins: dict[str, JsonObject] = {}
     if ESTIMATOR_TERMS[choices.estimator].no_interval is None:
         for name in choices.attributes:
             asked = published.attribute(name)

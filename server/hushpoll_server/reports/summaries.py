@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
-from hushpoll_server.charts.figures import with_minus
+from hushpoll_server.charts.figures import fixed, places_of
 from hushpoll_server.translations.speech import in_marks, said, say
 from hushpoll_shared.qualifying.possible import Possible, cut_ends, is_cut
 from hushpoll_shared.qualifying.verdict import part_is_noisy
@@ -107,9 +107,8 @@ def _line(
     if number["value"] is None:
         return (words, "", say(UNKNOWN)), False
     lower, upper = cut_ends(number["lower"], number["upper"], possible)
-    low, high, value = (
-        in_marks(with_minus(f"{one:.5g}")) for one in (lower, upper, number["value"])
-    )
+    places = places_of(number["upper"] - number["lower"], possible[1] - possible[0])
+    low, high, value = (fixed(one, places) for one in (lower, upper, number["value"]))
     limits = say("{low} to {high}", low=low, high=high)
     line = words, value, f"{limits}, {say(UNKNOWN)}" if nothing else limits
     return line, is_cut(number["lower"], number["upper"], possible)

@@ -73,8 +73,8 @@ class EstimatedShares(Result):
                 names = {row.category: one.name for row, one in zip(rows, attributes, strict=True)}
                 part = partial(_part_of, names)
             how = "in clear"
-            if attribute.protocol is not None:
-                how = f"{attribute.protocol}, epsilon {epsilon}"
+            if attribute.protocol is not None and epsilon is not None:
+                how = f"{attribute.protocol}, epsilon {float(epsilon):.6g}"
             if option is not None:
                 how = f"select all that apply; {how}"
             if attribute.n is not None:

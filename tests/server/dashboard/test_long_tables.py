@@ -69,7 +69,7 @@ def test_many_numbers_are_shown_in_bins_and_each_by_itself_on_request(site, visi
     published = site.publish(
         attributes=[age, coin], epsilon="1", protected=None, minimum_batch=1, release="immediate"
     )
-    for answer in (21, 22, 23, 35, 36, 37, 38, 51):
+    for answer in (21, 22, 23, 35, 36, 37, 38, 51) * 12:
         site.send(published, encoded(published, {"age": str(answer), "coin": "a"}))
     site.services.sealing.sweep(site.services.surveys.now())
     ada = visit("ada", work="analyst")
@@ -83,6 +83,18 @@ def test_many_numbers_are_shown_in_bins_and_each_by_itself_on_request(site, visi
     alone = ada.get(f"{path}&detail=all").text
     assert "in bins of neighbouring numbers" not in alone
     assert '<p class="label"><bdi>35</bdi></p>' in alone
+    # so does the report, in its language, and a file that stands alone
+    file = "/surveys/work/versions/1/report-file?attribute=age"
+    report = ada.get(file).text
+    first, _, rest = report.partition('<h2 id="promise"')
+    for page in (first, rest):
+        assert "<bdi>17 to 19</bdi>" in page
+    assert "Of those who answered, in bins of neighbouring numbers." in rest
+    assert "Each number by itself</summary>" in rest
+    assert "<bdi>17 bis 19</bdi>" in ada.get(f"{file}&language=de").text
+    picture = ada.get("/surveys/work/versions/1/estimates/age.svg").text
+    assert "17 to 19" in picture
+    assert "How old are you?" in picture
 
 
 def test_field_finds_questions_by_their_words_where_there_are_many(site, visit):
@@ -148,6 +160,13 @@ def test_every_page_finds_questions_by_their_words_where_there_are_many(site, vi
     assert there.endswith("comparison?of=q1&beside=groups+of+q2")
     chosen = ada.get(f"{start}/cross-tables?a=q2&b=q3").text
     assert 'list="a-questions" value="Do you like milk?"' in chosen
+    form = ada.get(f"{start}/regressions").text
+    for field in ("outcome", "interaction", "interacts-with"):
+        assert f'<input type="search" id="{field}"' in form
+    asked = {"outcome": "Do you like milk?", "predictors": "q1"}
+    answer = ada.send(f"{start}/regressions", on=f"{start}/regressions", **asked)
+    # its words are taken for the question: only reports are missing
+    assert answer.status_code == 409, answer.text
     # words of several questions, or of none, are refused
     assert ada.get(f"{start}/cross-tables?a=like&b=q3").status_code == 422
     assert ada.get(f"{start}/cross-tables?a=zebra&b=q3").status_code == 422

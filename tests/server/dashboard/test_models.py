@@ -69,8 +69,10 @@ def test_analyst_trains_measures_compares_reads_the_card_and_deletes(filled, vis
         assert ("Start the training" in page) == (visitor is analyst)
     compared = f"{MODELS}/compare?model={job}&model={other}"
     page = reader.get(compared).text
-    assert re.search(r"n_estimators</th><td>3</td><td>5</td><td><strong>differs", page)
-    assert "+0.0000" in page
+    assert re.search(
+        r"n_estimators</th><td[^>]*>3</td><td[^>]*>5</td><td[^>]*><strong>differs", page
+    )
+    assert "+0.000<br>" in page
     assert "so this order may be chance" in page
     with monkeypatch.context() as patch:  # a model stays comparable when it is no longer listed
         patch.setattr("hushpoll_server.services.results.jobs.MOST_LISTED", 1)

@@ -81,7 +81,7 @@ def test_reports_by_day_are_drawn_listed_and_downloaded(filled, visit):
     text = visitor.get(WORK).text
     day = filled.clock.now().strftime("%Y-%m-%d")
     assert f"60 reports were in the results by {day}, 60 of them new on that day." in text
-    assert f'<th scope="row">{day}</th><td>60</td><td>60</td>' in text
+    assert re.search(rf"{day}</th><td[^>]*>60</td><td[^>]*>60</td>", text)
     assert 'aria-labelledby="shows-days"' in text
     rows = visitor.get(f"{WORK}/days.csv").text.splitlines()
     assert rows[0:2] == ['"day","added","reports"', f'"{day}",60,60']

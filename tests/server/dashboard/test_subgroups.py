@@ -63,7 +63,7 @@ def test_shares_among_a_group_are_those_of_the_api(filled, visit, of, given, gro
             words = f"{low} to {high}".replace("-0.0", "0.0").replace("-", "\N{MINUS SIGN}")
             assert words in text, share
         else:
-            assert f'<td class="range">{share["bound"]}</td>' in text
+            assert f'interval">{share["bound"]}</td>' in text
     assert known
     assert text.count('role="img" aria-labelledby') == 1
     file = visitor.get(address(f"/{of}.csv", among=given, group=group))
