@@ -33,7 +33,7 @@ PICTURES = {
     "survey": (SURVEY, "light"),
     "estimates": (f"{SURVEY}/estimates", "light"),
     "cross-tables": (f"{SURVEY}/cross-tables?a=health&b=income", "dark"),
-    "draft": ("/dashboard/drafts/{2}?n=20000", "light"),
+    "draft": ("/dashboard/drafts/{2}?n=20000&beside=now", "light"),
     "report": ("/dashboard/surveys/over/versions/1/report", "light"),
     "public": ("/results/over", "dark"),
     "models": (f"{LOAN}/models", "light"),

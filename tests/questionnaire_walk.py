@@ -4,7 +4,7 @@ A user writes a survey in two languages with a select-all, a follow-up, a scale 
 amount in euros and two sensitive questions together; answers it at phone size in the second
 language; lets simulated people answer, whose answers are kept; and reads, on the dashboard, shares
 with intervals that have to cover the truth. Respondents and their noise are drawn from a seed, at
-which all intervals cover with room to spare for the noise of the one person who answers by hand.
+which all intervals cover with room to spare for the noise of the three people who answer by hand.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ PASSWORD = "correct horse battery"
 NAME = "everyday-life"
 SEED = 4
 TIMEOUT = 1000 * LONGEST_SECONDS
+PEOPLE_BY_HAND = 3
 PHONE = {"width": 360, "height": 740}
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 SURVEY = {
@@ -129,7 +130,8 @@ def walk(
     page.get_by_role("link", name="Write the first survey").click()
     manifest = write(page)
     publish(page)
-    answer_on_a_phone(browser, f"{url}/s/{NAME}?lang=de")
+    for _ in range(PEOPLE_BY_HAND):
+        answer_on_a_phone(browser, f"{url}/s/{NAME}?lang=de")
     people = simulate(manifest, folder, environment, respondents)
     return read(page, f"{url}/dashboard/surveys/{NAME}/versions/1", people)
 

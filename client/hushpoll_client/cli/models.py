@@ -13,7 +13,7 @@ from hushpoll_client.analyst.jobs import how_far
 from hushpoll_client.cli.options import analyst_command, version_of, version_option
 from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.out_file import out_option, replacing
-from hushpoll_shared.cli.terminal import emit, emit_answer
+from hushpoll_shared.cli.terminal import agreed, emit, emit_answer
 from hushpoll_shared.spelling.json_values import JsonObject
 
 
@@ -75,7 +75,7 @@ def delete(client: AnalystClient, model_id: str, yes: bool, as_json: bool) -> No
     The token must be the one that asked for the training, or have the scope admin.
     """
     if not yes:
-        click.confirm(f"Delete the model {model_id}? This cannot be undone.", abort=True, err=True)
+        agreed(f"Delete the model {model_id}? This cannot be undone.")
     client.delete_model(model_id)
     emit({"deleted": model_id}, f"model {model_id} is deleted", as_json=as_json)
 

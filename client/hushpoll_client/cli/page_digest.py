@@ -52,7 +52,8 @@ def page_digest(url: str | None, local: bool, as_json: bool) -> None:
         lines.append(
             "They are the same."
             if same
-            else "They differ: the page is of another release, or was changed."
+            else "They differ: the page is of another release, was changed, or comes from a "
+            "checkout in which scripts/bundle was not run."
         )
     emit(document, "\n".join(lines), as_json=as_json)
     if same is False:

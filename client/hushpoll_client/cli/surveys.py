@@ -29,6 +29,7 @@ from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import (
+    agreed,
     emit,
     emit_answer,
     json_option,
@@ -97,9 +98,11 @@ def publish(
     if dry_run:
         emit(resolved.to_dict(), lambda: _rehearsed(resolved, allow_weak), as_json=as_json)
         return
-    with analyst(needed(url), authorized(token)) as client:
+    address = needed(url)
+    with analyst(address, authorized(token)) as client:
         answer = client.publish(draft.to_dict(), allow_weak=allow_weak)
-    emit_answer(answer, _published, as_json=as_json)
+    page = f"{address.rstrip('/')}/s/{draft.name}"
+    emit_answer(answer, lambda told: _published(told, page), as_json=as_json)
 
 
 @survey.command()
@@ -152,7 +155,7 @@ def close(
         question = (
             f"Close {name} version {number}? Nobody can answer it then. This cannot be undone."
         )
-        click.confirm(question, abort=True, err=True)
+        agreed(question)
     emit_answer(
         client.close(name, number, grace_seconds=grace),
         lambda answer: (
@@ -177,7 +180,7 @@ def delete_records(
     """
     if not yes:
         question = f"Delete all records of {name} version {version}? This cannot be undone."
-        click.confirm(question, abort=True, err=True)
+        agreed(question)
     emit_answer(
         client.delete_records(name, version),
         lambda answer: (
@@ -466,9 +469,10 @@ def _counted(counts: JsonMembers) -> str:
     return f"tokens of {name}: {counts['unspent']:,} unspent, {counts['spent']:,} spent"
 
 
-def _published(answer: dict[str, Any]) -> str:
+def _published(answer: dict[str, Any], page: str) -> str:
     lines = [f"{answer.get('survey')} version {answer.get('version')} is published"]
     lines.append(f"digest: {answer.get('digest')}")
+    lines.append(f"page for respondents: {page}")
     lines += [f"warning: {warning.get('message')}" for warning in answer.get("warnings", [])]
     return "\n".join(lines)
 

@@ -29,6 +29,7 @@ from hushpoll_shared.group_metrics import DIFFERENCES, METRICS
 from hushpoll_shared.qualifying.verdict import share_tells
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.manifest import load_manifest
+from hushpoll_shared.survey.option_texts import option_labels
 from hushpoll_shared.tables.plans import comparison_table, verdicts_table
 
 if TYPE_CHECKING:
@@ -72,12 +73,13 @@ if TYPE_CHECKING:
     type=float,
     default=DELTA,
     show_default=True,
-    help="Delta of what a trusted shuffler would add.",
+    help="Delta of what a trusted shuffler would add (--crowd, --all).",
 )
 @click.option(
     "--crowd",
     type=click.IntRange(min=1),
-    help="Reports with the same values in clear.  [default: n over their combinations]",
+    help="Say what a trusted shuffler would add, with so many reports that have the same values in "
+    "clear. --all says it for n over their combinations.",
 )
 @confidence_option
 @click.option(
@@ -160,7 +162,11 @@ def plan_command(
             )
         if out is not None:
             save_table(document, lambda: verdicts_table(document), out)
-        emit(document, lambda: _verdicts_text(document) + _saved(out), as_json=as_json)
+        emit(
+            document,
+            lambda: _verdicts_text(document, shuffled=crowd is not None) + _saved(out),
+            as_json=as_json,
+        )
         return
     if n is None:
         raise InvalidParameter(
@@ -176,11 +182,15 @@ def plan_command(
         # what the draft can tell comes before the rest is computed
         with waiting(f"plan of {draft.name}"):
             own = as_drafted(draft, n)
-        emit(own, lambda: _verdict_text(draft.name, own, n), as_json=False)
+        emit(own, lambda: _verdict_text(draft, own, n), as_json=False)
         with waiting(f"plan of {draft.name}"):
             told = outlook(draft, n, given, metric=metric, delta=delta, crowd=crowd, drafted=own)
             pairs = () if "error" in own else _pairs(draft, n)
-        emit(told, lambda: _outlook_text(told, given, pairs), as_json=False)
+        emit(
+            told,
+            lambda: _outlook_text(told, given, pairs, shuffled=crowd is not None),
+            as_json=False,
+        )
         return
     with waiting(f"plan of {draft.name}"):
         document = plan(draft, n, given, metric=metric, delta=delta, crowd=crowd)
@@ -201,7 +211,7 @@ LEGEND: Final = (
 )
 
 
-def _verdicts_text(document: dict[str, Any]) -> str:
+def _verdicts_text(document: dict[str, Any], *, shuffled: bool) -> str:
     lines = [document["verdict"]]
     told = [one["sentence"] for one in document["goals"]]
     if len(told) > 1:
@@ -210,7 +220,7 @@ def _verdicts_text(document: dict[str, Any]) -> str:
         lines += ["", document["together"]["verdict"]]
     for reason in document.get("selects", ()):
         lines += ["", reason]
-    if document["shuffled"]:
+    if shuffled and document["shuffled"]:
         lines += ["", document["shuffled"]["sentence"]]
     return "\n".join(_wrapped(line) for line in lines)
 
@@ -225,25 +235,37 @@ def _wrapped(line: str) -> str:
     )
 
 
-def _verdict_text(survey: str, own: DraftedOption, n: int) -> str:
+def _verdict_text(draft: Manifest, own: DraftedOption, n: int) -> str:
     """Return what the draft can tell, first in a sentence, then by question."""
     if "error" in own:
         return _wrapped(f"The draft cannot be published as it is: {own['error']}.")
-    rows = own["attributes"]
+    published = draft.resolve()
+    labels = option_labels(published)
+    units = {one.name: one.number.unit for one in published.attributes if one.number is not None}
+    rows = [
+        {**row, "name": labels.get(row["name"], row["name"]), "unit": units.get(row["name"])}
+        for row in own["attributes"]
+    ]
     noisy = [row["name"] for row in rows if row["width"] / 2 > _tells(row)]
     told = len(rows) - len(noisy)
-    start = f"{n:,} respondents, as the draft of {survey} says:"
+    start = f"{n:,} respondents, as the draft of {draft.name} says:"
     if not rows:
         return _wrapped(f"{start} nothing is randomised.")
     if not noisy:
-        verdict = f"{start} the shares of all randomised questions, {told}, can be told."
+        verdict = f"{start} all {told} randomised answers in the table can be told."
     else:
-        which = f"{told} of {len(rows)} randomised questions can be told"
+        which = f"{told} of the {len(rows)} randomised answers in the table can be told"
         verdict = f"{start} {which}; too noisy to tell: {', '.join(noisy)}."
     return f"{_wrapped(verdict)}\n\n{rendered(_precision(rows, noisy)).rstrip()}\n"
 
 
-def _outlook_text(document: Outlook, given: AuditAssumptions, pairs: Sequence[PairOutlook]) -> str:
+def _outlook_text(
+    document: Outlook,
+    given: AuditAssumptions,
+    pairs: Sequence[PairOutlook],
+    *,
+    shuffled: bool,
+) -> str:
     """Return what pairs and an audit will tell, warnings of the draft, and what is recommended."""
     own, metric = document["own"], document["metric"]
     powers = own.get("audit_power") or {}
@@ -256,7 +278,7 @@ def _outlook_text(document: Outlook, given: AuditAssumptions, pairs: Sequence[Pa
             )
         )
     parts += [_wrapped(f"Note: {text}.") for text in own.get("warnings", ())]
-    parts += map(_wrapped, _advice(document))
+    parts += map(_wrapped, _advice(document, shuffled=shuffled))
     return "\n".join(parts)
 
 
@@ -297,7 +319,7 @@ def _precision(rows: list[dict[str, Any]], noisy: list[str]) -> Table:
         reach = f"{50 * row['width']:.1f} points"
         if row.get("mean_width") is not None:
             half = row["mean_width"] / 2
-            reach = f"mean {half:,.{max(0, 2 - len(str(int(half))))}f}"
+            reach = f"mean {half:,.{max(0, 2 - len(str(int(half))))}f} {row['unit'] or ''}".rstrip()
             found = found.replace("points", "% of the range")
         if row["name"] in noisy:
             reach, found = f"{reach}: too noisy", found
@@ -305,7 +327,7 @@ def _precision(rows: list[dict[str, Any]], noisy: list[str]) -> Table:
     return table
 
 
-def _advice(document: Outlook) -> list[str]:
+def _advice(document: Outlook, *, shuffled: bool) -> list[str]:
     lines = []
     chosen = document["recommended"]
     if chosen is None:
@@ -313,12 +335,11 @@ def _advice(document: Outlook) -> list[str]:
     elif chosen == {"protocol": "own", "split": "own"}:
         lines.append(f"The draft's protocols and split are recommended: {document['reason']}.")
     else:
-        lines.append(
-            f"Recommended: protocol {chosen['protocol']}, split {chosen['split']}: "
-            f"{document['reason']}."
-        )
+        own = {"protocol": "the draft's protocols", "split": "the draft's split"}
+        what = [own[key] if value == "own" else f"{key} {value}" for key, value in chosen.items()]
+        lines.append(f"Recommended: {', '.join(what)}: {document['reason']}.")
     lines += _gains(document["optimal_gain"])
-    if document["shuffled"]:
+    if shuffled and document["shuffled"]:
         lines.append(document["shuffled"]["sentence"])
     lines.append(
         "Give or take: half of a 95 % interval, all answers being equally frequent. Two halves of "

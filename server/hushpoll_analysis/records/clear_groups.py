@@ -174,8 +174,10 @@ class ClearGroups:
         return all(self.whole(name) for name in names)
 
     def _regrouped(self, attribute: PublishedAttribute) -> PublishedAttribute:
-        for together in (*self.published.selects, *self.published.matrices):
-            if attribute.name in together.attributes and not self._stand(together.attributes):
+        lists = [one.attributes for one in self.published.selects]
+        lists += [one.attributes for one in self.published.matrices]
+        for names in lists:
+            if attribute.name in names and not self._stand(names):
                 text = asked_text(self.published, attribute.name)
                 attribute = replace(attribute, question=text[:QUESTION_LENGTH])
         if attribute.name not in self.merged:

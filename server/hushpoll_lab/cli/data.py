@@ -39,7 +39,8 @@ def data(
 
     Writes FILE.csv (integer codes), FILE.answers.csv (the same rows as categories),
     FILE.categories.json (what the codes mean) and FILE.manifest.json (a survey that would ask for
-    them). Rows that are not the paper's are refused, since its results would not be theirs.
+    them). Other rows than the paper's are refused, because the paper's results are not about
+    them.
     """
     if file is not None and url is not None:
         raise click.UsageError("--from is a file and --url downloads one; give one of them")

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar
 
-from hushpoll_protocols import HushpollError, MissingExtra, TransportError
+from hushpoll_protocols import HushpollError, InvalidParameter, MissingExtra, TransportError
 from hushpoll_shared.cli.plain_output import takes_all
 from hushpoll_shared.spelling.text import made_printable, printable, printable_lines
 from hushpoll_shared.tables.top_rows import MOST_ROWS
@@ -140,6 +140,28 @@ def json_text(document: object) -> str:
     if text.isascii():
         return text
     return "".join(json.dumps(c)[1:-1] if c != "\n" and printable(c) != c else c for c in text)
+
+
+def agreed(question: str) -> None:
+    """Ask a question on standard error; end the command, with code 1, unless the answer is yes.
+
+    Raises
+    ------
+    InvalidParameter
+        If nobody is there to answer.
+    """
+    try:
+        yes = click.confirm(question, err=True)
+    except click.Abort:
+        if sys.stdin is not None and sys.stdin.isatty():
+            raise
+        click.echo(err=True)
+        raise InvalidParameter(
+            "nobody answers the question; add --yes, which agrees to it", field="yes"
+        ) from None
+    if not yes:
+        click.echo("Nothing was changed.", err=True)
+        click.get_current_context().exit(1)
 
 
 def emit(document: object, text: str | Callable[[], str], *, as_json: bool) -> None:

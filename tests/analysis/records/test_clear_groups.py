@@ -276,7 +276,8 @@ def test_questions_in_clear_of_every_kind_are_hidden_and_merged(kind):
     published = of_questions([SMOKES, asked | {"role": "plain", "categories": CHOICES}])
     before = ClearGroups.before_the_end(published, 10).shown
     assert [one.name for one in before.attributes] == ["smokes"]
-    assert not before.selects and not before.matrices
+    assert not before.selects
+    assert not before.matrices
     # The last two categories of the first question in clear are merged, if it has more than two.
     first = published.clear[0]
     places = {one.name: np.arange(one.k) for one in published.clear}
@@ -286,7 +287,8 @@ def test_questions_in_clear_of_every_kind_are_hidden_and_merged(kind):
     assert merged.wording().questions
     assert {name: merged.attribute(name).question for name in texts} == texts
     assert merged.matrices == ()
-    assert merged.attribute(first.name).ends is None and merged.digest == published.digest
+    assert merged.attribute(first.name).ends is None
+    assert merged.digest == published.digest
 
 
 def test_a_follow_up_keeps_its_meaning_where_its_router_is_hidden_or_merged():

@@ -145,3 +145,25 @@ def test_without_click_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(MissingExtra) as caught:
         importlib.import_module("hushpoll_shared.cli.terminal")
     assert caught.value.extra == "cli"
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "said"),
+    [
+        ("y\n", 0, "done"),
+        ("\n", 1, "Nothing was changed."),
+        ("n\n", 1, "Nothing was changed."),
+        (None, 1, "nobody answers the question; add --yes"),
+    ],
+)
+def test_a_question_is_agreed_to_refused_or_answered_by_nobody(typed, code, said):
+    @click.command()
+    @terminal.reports_errors
+    def close():
+        terminal.agreed("Close it?")
+        click.echo("done")
+
+    result = CliRunner().invoke(close, input=typed)
+    assert result.exit_code == code
+    assert said in result.output
+    assert "Interrupted" not in result.output

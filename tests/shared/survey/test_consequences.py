@@ -94,6 +94,11 @@ def test_the_hint_bounds_what_every_record_does_to_every_belief(
         ({"release": "end"}, False, {"team": "when the survey is over"}),
         ({"release": "immediate"}, False, {"team": "tell it from the others"}),
         ({"submission": "token"}, False, {"team": "has your token", "operator": "your token"}),
+        (
+            {"submission": "invited"},
+            False,
+            {"team": "has your invitation", "operator": "cannot link to your invitation"},
+        ),
         ({}, True, {"operator": "scripts that randomise come from this server"}),
     ],
 )

@@ -11,7 +11,7 @@ from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import analyst_command, version_of, version_option
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_shared.cli.manifest_commands import refusal, with_lines
-from hushpoll_shared.cli.terminal import emit_answer, usable
+from hushpoll_shared.cli.terminal import agreed, emit_answer, usable
 from hushpoll_shared.reading.documents import read_document
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.presentation import IMAGE_BYTES
@@ -156,7 +156,7 @@ def publish(
 def delete(client: AnalystClient, draft_id: str, yes: bool, as_json: bool) -> None:
     """Delete the draft ID for good."""
     if not yes:
-        click.confirm(f"Delete the draft {draft_id}? This cannot be undone.", abort=True, err=True)
+        agreed(f"Delete the draft {draft_id}? This cannot be undone.")
     client.delete_draft(draft_id)
     emit_answer(
         {"id": draft_id, "state": "deleted"},

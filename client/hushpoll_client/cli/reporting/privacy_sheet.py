@@ -56,8 +56,8 @@ def privacy_sheet(
 ) -> None:
     """Write the privacy sheet of SURVEY: the name of a survey on a server, or a manifest's file.
 
-    Two pages: what is collected, the law, epsilon beside published designs, who can learn what, how
-    long it is kept, and a text for consent. It needs no token.
+    Two pages: what is collected, how it is randomised, epsilon beside published designs, who can
+    learn what, how long it is kept, and a text for consent. It needs no token.
     """
     try:
         # The other distribution, which this one does not import by itself.

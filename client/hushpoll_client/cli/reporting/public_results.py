@@ -9,7 +9,7 @@ import click
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import analyst_command, version_of, version_option
 from hushpoll_client.cli.reporting.report import choice_options, chosen_tables
-from hushpoll_shared.cli.terminal import emit_answer
+from hushpoll_shared.cli.terminal import agreed, emit_answer
 
 _NAME = click.argument("name")
 
@@ -99,7 +99,7 @@ def list_publications(client: AnalystClient, name: str, version: int | None, as_
 
 def _confirm(question: str, yes: bool) -> None:
     if not yes:
-        click.confirm(question, abort=True, err=True)
+        agreed(question)
 
 
 def _listed(answer: dict[str, Any]) -> str:
