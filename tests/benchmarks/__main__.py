@@ -14,6 +14,7 @@ from benchmarks import (
     cluster,
     device,
     fleet,
+    ingest,
     inviting,
     kernels,
     million,
@@ -40,6 +41,9 @@ def main() -> int:
         "--scale", type=float, default=1.0, help="share of the full size, for a quick look"
     )
     parser.add_argument("--only", action="append", metavar="NAME", help="one benchmark by name")
+    parser.add_argument(
+        "--before", type=Path, help="a checkout of an earlier commit, whose server ingest measures"
+    )
     options = parser.parse_args()
     benchmarks: dict[str, Callable[[], list[Figure]]] = {
         "import": device.importing,
@@ -55,6 +59,7 @@ def main() -> int:
         "training": lambda: training.remembering(options.data, options.scale),
         "fleet-bulk": lambda: fleet.bulk(options.data, options.scale),
         "fleet-wire": lambda: fleet.wire(options.data, options.scale),
+        "ingest": lambda: ingest.taking(options.scale, options.before),
         "inviting": lambda: inviting.inviting(options.scale),
         "sealing": lambda: sealing.sealing(options.data, options.scale),
         "regression": lambda: regression.fitting(options.data, options.scale),
