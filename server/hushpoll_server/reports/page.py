@@ -245,6 +245,7 @@ def _question(
             results["ordered"].get(name),
             results["answered"].get(name),
             figure,
+            is_number=words.published.attribute(name).number is not None,
             for_print=for_print,
         ),
         **beside_shares(results["ordered"].get(name), results["answered"].get(name)),
@@ -257,17 +258,20 @@ def _finding(
     answered: Mapping[str, Any] | None,
     figure: Figure,
     *,
+    is_number: bool,
     for_print: bool,
 ) -> dict[str, Any]:
     """Return the headline of a question, and its picture on the first page, of `MOST_BARS` rows.
 
     Of an option it is the share of those who select it, and of a follow-up the shares of those who
-    were asked.
+    were asked. A number has its mean alone: shares of its anchors are not shares of answers.
     """
     title = "" if figure.chart is None else figure.chart.words.title
     if ordered is not None:
         mean = headline_of(Ordered.result_of(ordered))
         title = title if mean in ("", say(TOO_NOISY)) else mean
+    if is_number:
+        return {"title": title, "top": None, "others": 0, "of_asked": False}
     rows = attribute["categories"]
     asked = _rows_of_asked(rows, answered)
     if attribute.get("option"):
