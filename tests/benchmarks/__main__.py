@@ -14,6 +14,7 @@ from benchmarks import (
     cluster,
     device,
     fleet,
+    ingest,
     inviting,
     kernels,
     memory,
@@ -41,6 +42,9 @@ def main() -> int:
         "--scale", type=float, default=1.0, help="share of the full size, for a quick look"
     )
     parser.add_argument("--only", action="append", metavar="NAME", help="one benchmark by name")
+    parser.add_argument(
+        "--before", type=Path, help="a checkout of an earlier commit, whose server ingest measures"
+    )
     options = parser.parse_args()
     benchmarks: dict[str, Callable[[], list[Figure]]] = {
         "import": device.importing,
@@ -56,6 +60,7 @@ def main() -> int:
         "training": lambda: training.remembering(options.data, options.scale),
         "fleet-bulk": lambda: fleet.bulk(options.data, options.scale),
         "fleet-wire": lambda: fleet.wire(options.data, options.scale),
+        "ingest": lambda: ingest.taking(options.scale, options.before),
         "inviting": lambda: inviting.inviting(options.scale),
         "memory": lambda: memory.keeping(options.scale),
         "sealing": lambda: sealing.sealing(options.data, options.scale),

@@ -40,6 +40,9 @@ const DRAFT = {
       missing: "no answer",
       ask_if: { beer: ["weekly"] },
       question: "How much do you trust them?",
+      help: "Think of the last year.",
+      ends: ["not at all", "completely"],
+      shuffle: {},
       items: [{ name: "press", question: "Newspapers" }, { name: "police", question: "The police" }],
     },
     {
@@ -65,7 +68,7 @@ const DRAFT = {
         wine: { question: "Wein" },
         beer: { question: "Bier" },
         spirits: { question: "Schnaps" },
-        trust: { question: "Wie sehr vertrauen Sie ihnen?", missing: "keine Angabe" },
+        trust: { question: "Wie sehr vertrauen Sie ihnen?", missing: "keine Angabe", help: "Denken Sie an das letzte Jahr.", ends: ["gar nicht", "vollkommen"] },
         press: { question: "Zeitungen" },
         police: { question: "Der Polizei" },
         town: { question: "Hat Ihre Stadt das?", categories: ["nein", "ja"] },
@@ -162,6 +165,21 @@ test("a matrix is answered by keyboard, its rows one by one, and sent", async ()
   await page.locator("#send").click();
   await page.getByText("Thank you. Your answers have arrived.").waitFor();
   assert.deepEqual(said, []);
+  await context.close();
+});
+
+test("a matrix has its help text and the ends of its scale once, and its rows in a drawn order", async () => {
+  const context = await browser.newContext({ viewport: { width: 360, height: 800 } });
+  // An odd number of 64 bits takes the second of two rows first.
+  await context.addInitScript(() => (crypto.getRandomValues = (array) => new Uint8Array(array.buffer).fill(1) && array));
+  const page = await context.newPage();
+  await page.goto(`${server.origin}/s/matrices?lang=de`);
+  await page.locator("#go-on:enabled, #problem:visible").first().waitFor({ state: "attached" });
+  const trust = page.locator("[data-matrix=trust]");
+  assert.deepEqual(await trust.locator("[data-help]").allTextContents(), ["Denken Sie an das letzte Jahr."]);
+  assert.deepEqual(await trust.locator(".ends > span").allTextContents(), ["0: gar nicht", "10: vollkommen"]);
+  assert.deepEqual(await trust.locator(".row").evaluateAll((rows) => rows.map(({ dataset }) => dataset.attribute)), ["police", "press"]);
+  assert.deepEqual(await page.locator("[data-matrix=drinks] .row").evaluateAll((rows) => rows.map(({ dataset }) => dataset.attribute)), ["wine", "beer", "spirits"]);
   await context.close();
 });
 

@@ -38,6 +38,17 @@ test("ends, help, thanks and drawn orders are in the form, in the language that 
   ]);
 });
 
+test("a matrix is one question, with its help text, the ends of its scale, and its rows in a drawn order", async () => {
+  const published = await surveyOf("matrices");
+  const [, drinks, trust] = formOf(published, inLanguage(published, "de"), steps()).pages[0].elements;
+  assert.deepEqual([drinks.type, drinks.hushpoll, drinks.title], ["matrix", "drinks", "Wie oft trinken Sie das?"]);
+  assert.equal(drinks.description, "Denken Sie an das letzte Jahr.");
+  assert.deepEqual(drinks.columns.map(({ text }) => text), ["nie: am wenigsten", "monatlich", "wöchentlich: am meisten"]);
+  assert.deepEqual(drinks.rows.map(({ value }) => value).toSorted(), ["beer", "spirits", "wine"]);
+  assert.equal(drinks.rows[2].value, "spirits");
+  assert.ok(trust.eachRowRequired && !drinks.eachRowRequired);
+});
+
 test("a section is a page with its heading", async () => {
   const published = await surveyOf("presented");
   const sections = { ...published, attributes: published.attributes.map((one, at) => ({ ...one, section: at < 1 ? "One" : "Two" })) };

@@ -49,7 +49,25 @@ TABLED: tuple[tuple[str, str, list[Change]], ...] = (
     ("another role", "attributes[pool].role", [(["attributes", 7, "role"], "target")]),
     ("a missing category", "attributes[pool].missing", [(["attributes", 7, "missing"], "none")]),
     ("another section", "attributes[pool].section", [(["attributes", 7, "section"], REMOVE)]),
-    ("another scale", "attributes[beer].scale", [([*_ITEM, "scale"], REMOVE)]),
+    ("another scale", "attributes[police].scale", [(["attributes", 5, "scale"], "ordinal")]),
+    ("another help text", "attributes[beer].help", [([*_ITEM, "help"], "Think.")]),
+    ("other ends", "attributes[beer].ends", [([*_ITEM, "ends"], ["most", "least"])]),
+    (
+        "answers in an order of an item's own",
+        "attributes[tram].shuffle",
+        [(["attributes", 6, "shuffle"], {})],
+    ),
+    (
+        "too many that stay last",
+        "matrices[drinks].shuffle.last",
+        [([*_FIRST, "shuffle", "last"], 2)],
+    ),
+    ("an order that is no mapping", "matrices[drinks].shuffle", [([*_FIRST, "shuffle"], True)]),
+    (
+        "a help text translated differently",
+        "translations[de].attributes[beer].help",
+        [(["translations", "de", "attributes", "beer", "help"], "Denken.")],
+    ),
     ("no text", "attributes[beer].question", [([*_ITEM, "question"], REMOVE)]),
     (
         "an untranslated question",

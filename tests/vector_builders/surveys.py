@@ -358,6 +358,9 @@ MATRICES: dict[str, Any] = {
             "missing": "not said",
             "scale": "ordinal",
             "question": "How often do you drink this?",
+            "help": "Think of the last year.",
+            "ends": ["least", "most"],
+            "shuffle": {"last": 1},
             "items": [
                 {"name": "wine", "question": "Wine"},
                 {"name": "beer", "question": "Beer"},
@@ -394,6 +397,8 @@ MATRICES: dict[str, Any] = {
             "attributes": {
                 "drinks": {
                     "question": "Wie oft trinken Sie das?",
+                    "help": "Denken Sie an das letzte Jahr.",
+                    "ends": ["am wenigsten", "am meisten"],
                     "categories": ["nie", "monatlich", "wöchentlich"],
                     "missing": "keine Angabe",
                 },

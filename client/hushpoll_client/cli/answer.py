@@ -323,6 +323,7 @@ def interview(
         for at, attribute in enumerate(published.attributes)
         if attribute.name not in options or attribute.name in selects
     ]
+    _draw_items(places, published, shuffle)
     pages = _pages([wording.sections[at] for at in places])
     if total > 1:
         console.print("\nType < in place of an answer to go back.", style="dim", markup=False)
@@ -346,11 +347,12 @@ def interview(
         heading = headings.get(attribute.name)
         if heading is not None and heading != asked_of_all:
             console.print(f"\n{printable(heading[1])}", style="bold underline", markup=False)
+            _print_help(wording.helps[at], console)
         asked_of_all = heading
         select = selects.get(attribute.name)
         said = _Said(
             f"{number + 1} of {total}",
-            wording.helps[at] if select is None else wording.select_helps[select],
+            _help_of(wording, at, select, in_matrix=heading is not None),
             _treatment(published, attribute, wording),
             wording.ends[at],
         )
@@ -385,6 +387,30 @@ def interview(
         asked_so_far.append(number)
         number += 1
     return answers
+
+
+def _draw_items(
+    places: list[int], published: Published, shuffle: Callable[[list[int]], None]
+) -> None:
+    """Put the places of each matrix's items in the order in which they are asked."""
+    names = [published.attributes[at].name for at in places]
+    for matrix in published.matrices:
+        first = names.index(matrix.attributes[0])
+        own = places[first : first + len(matrix.attributes)]
+        order = _shown_order(len(own), matrix.shuffle, shuffle)
+        places[first : first + len(own)] = [own[place] for place in order]
+
+
+def _help_of(wording: Wording, at: int, select: int | None, *, in_matrix: bool) -> str | None:
+    """Return the help text of a question; that of a matrix stands below its heading."""
+    if in_matrix:
+        return None
+    return wording.helps[at] if select is None else wording.select_helps[select]
+
+
+def _print_help(words: str | None, console: Console) -> None:
+    for line in printable_lines(words or "").splitlines():
+        console.print(f"   {line}", markup=False, highlight=False)
 
 
 class _Back(Exception):
@@ -432,8 +458,7 @@ class _Said:
         """Print the question with all of it."""
         console.print()
         console.print(f"{self.place}. {printable(question)}", style="bold", markup=False)
-        for line in printable_lines(self.help or "").splitlines():
-            console.print(f"   {line}", markup=False, highlight=False)
+        _print_help(self.help, console)
         console.print(f"   {printable(self.treatment)}", style="dim", markup=False)
 
 

@@ -19,8 +19,8 @@ import { TransportError } from "./errors.js";
  * @property {typeof import("./translations.js")} [translations]
  */
 
-/** @param {unknown} selects */
-const shuffled = (selects) => Array.isArray(selects) && selects.some((one) => "shuffle" in Object(one));
+/** @param {unknown} groups Select-alls or matrices. */
+const shuffled = (groups) => Array.isArray(groups) && groups.some((one) => "shuffle" in Object(one));
 
 /**
  * The parts that a manifest uses.
@@ -39,7 +39,7 @@ export async function load(read) {
     invited: read.submission === "invited" && import("./invited.js"),
     groups: "protected" in read && import("./protected_groups.js"),
     numbers: has("number") && import("./numbers.js"),
-    presenting: (["ends", "shuffle"].some(has) || "thanks" in read || "logo" in read || shuffled(read.selects)) && import("./presentation.js"),
+    presenting: (["ends", "shuffle"].some(has) || "thanks" in read || "logo" in read || shuffled(read.selects) || shuffled(read.matrices)) && import("./presentation.js"),
     selecting: "selects" in read && import("./selects.js"),
     tables: "matrices" in read && import("./matrices.js"),
     translations: "translations" in read && import("./translations.js"),

@@ -4,7 +4,7 @@
  * A matrix changes what is shown and nothing of what is randomised: its items are attributes like others.
  */
 
-import { LIST, must, NAME, obey, QUESTION, shape } from "./core.js";
+import { GIVEN, LIST, must, NAME, obey, QUESTION, shape } from "./core.js";
 
 /** @typedef {import("./attribute.js").Attribute} Attribute */
 
@@ -15,10 +15,11 @@ import { LIST, must, NAME, obey, QUESTION, shape } from "./core.js";
  * @property {string} name
  * @property {string[]} attributes Its items, in order.
  * @property {string} [question] What is asked of all.
+ * @property {{last?: number}} [shuffle] That the order of the items is drawn; how many of the last keep their place.
  */
 
 /** What the items of a matrix have in common. */
-const SHARED = /** @type {const} */ (["role", "categories", "missing", "scale", "section", "ask_if"]);
+const SHARED = /** @type {const} */ (["role", "categories", "missing", "scale", "ends", "help", "section", "ask_if"]);
 
 /**
  * Refuse matrices whose items are not questions with one scale that stand together, or are a part of something else.
@@ -35,7 +36,7 @@ export function checkMatrices({ matrices, selects = [], together = [], draws = [
     obey(value?.name, `matrices[${place}].name`, NAME);
     const where = `matrices[${value.name}]`;
     /** @type {Matrix} */
-    const read = /** @type {any} */ (shape(value, where, { name: NAME, attributes: LIST, "question?": QUESTION }));
+    const read = /** @type {any} */ (shape(value, where, { name: NAME, attributes: LIST, "question?": QUESTION, "shuffle?": GIVEN }));
     const { name, attributes: names } = read;
     const block = together.find((/** @type {{name: string}} */ one) => one.name === name);
     must(!taken.has(name) && (!block || same(block.attributes, names)), `${where}.name`, name, "a new name");
@@ -50,10 +51,10 @@ export function checkMatrices({ matrices, selects = [], together = [], draws = [
       for (const key of SHARED) must(same(item[key], items[0][key]), `${path}.${key}`, item[key], "that of the other items");
       must(!Object.keys(item.ask_if ?? {}).some((router) => names.includes(router)), `${path}.ask_if`, item.ask_if, "outside its matrix");
       must(item.question !== undefined, `${path}.question`, item.question, "given");
-      for (const key of /** @type {const} */ (["number", "help", "ends", "shuffle"])) must(!item[key], `${path}.${key}`, item[key], "left out");
+      for (const key of /** @type {const} */ (["number", "shuffle"])) must(!item[key], `${path}.${key}`, item[key], "left out");
       must(item.role !== "target", `${path}.role`, item.role, "another");
       for (const [tag, words] of Object.entries(translations)) {
-        for (const key of ["categories", "missing"]) {
+        for (const key of ["categories", "missing", "help", "ends"]) {
           const [own, other] = [item, items[0]].map((one) => new Map(Object.entries(Object(words).attributes ?? {})).get(one.name)?.[key]);
           must(same(own, other), `translations[${tag}].attributes[${item.name}].${key}`, own, "that of the other items");
         }

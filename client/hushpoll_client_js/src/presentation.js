@@ -25,7 +25,7 @@ export function checkEnds(ends, where) {
  * @param {Record<string, any>} survey As it was read, with its attributes.
  * @throws {InvalidParameter} Naming the field.
  */
-export function checkPresentation({ attributes, selects = [], thanks, logo }) {
+export function checkPresentation({ attributes, selects = [], matrices = [], thanks, logo }) {
   for (const { name, ends, shuffle, scale, number, categories } of attributes) {
     const where = `attributes[${name}]`;
     if (ends !== undefined) {
@@ -35,7 +35,9 @@ export function checkPresentation({ attributes, selects = [], thanks, logo }) {
     must(shuffle === undefined || (!scale && !number), `${where}.shuffle`, shuffle, "left out: the answers are ordered");
     checkShuffle(shuffle, `${where}.shuffle`, categories.length);
   }
-  for (const { name, shuffle, attributes: options } of selects) checkShuffle(shuffle, `selects[${name}].shuffle`, options.length);
+  for (const [list, groups] of Object.entries({ selects, matrices })) {
+    for (const { name, shuffle, attributes: parts } of groups) checkShuffle(shuffle, `${list}[${name}].shuffle`, parts.length);
+  }
   if (thanks !== undefined) obey(thanks, "thanks", THANKS);
   if (logo !== undefined) shape(logo, "logo", { image: IMAGE, alt: ALT });
 }

@@ -139,8 +139,8 @@ export async function readPublished(value) {
     const layout = layOut(drawing?.drawParts(parts, draws) ?? parts);
     must(format === 1 || layout.recordSize <= 1024, String(later), layout.recordSize, "at most 1024 bytes");
     checkAttributes(attributes);
-    presenting?.checkPresentation({ ...read, attributes });
     tables?.checkMatrices(read, attributes);
+    presenting?.checkPresentation({ ...read, attributes });
     translations?.checkTranslations({ ...read, attributes });
     must(!joint || split !== "k-based", "split", split, "another: there are blocks");
     selecting?.checkDrawn(selects, layout.fields);

@@ -21,19 +21,24 @@ const MOST_STEPS = 11;
  */
 export function formOf(published, shown = published, bits = secureBits) {
   const selects = new Map((published.selects ?? []).map((select, at) => [select.attributes[0], at]));
-  const options = new Set((published.selects ?? []).flatMap((select) => select.attributes));
+  const tables = new Map((published.matrices ?? []).map((matrix, at) => [matrix.attributes[0], at]));
+  // Those after the first of what is asked as one.
+  const later = new Set([...(published.selects ?? []), ...(published.matrices ?? [])].flatMap(({ attributes }) => attributes.slice(1)));
   /** @type {{name: string, title?: string, elements: object[]}[]} */
   const pages = [];
   /** @type {string | undefined} */
   let section;
   shown.attributes.forEach((attribute, at) => {
-    const select = selects.get(attribute.name);
-    if (select === undefined && options.has(attribute.name)) return;
+    if (later.has(attribute.name)) return;
+    const [select, table] = [selects, tables].map((places) => places.get(attribute.name));
     if (!pages.length || attribute.section !== section) {
       section = attribute.section;
       pages.push({ name: `page${pages.length + 1}`, ...(section === undefined ? {} : { title: section }), elements: [] });
     }
-    const element = select === undefined ? questionOf(published.attributes[at], attribute, bits) : selectOf(published, shown, select, bits);
+    const element =
+      select !== undefined ? selectOf(published, shown, select, bits)
+      : table !== undefined ? tableOf(published, shown, table, bits)
+      : questionOf(published.attributes[at], attribute, bits);
     pages[pages.length - 1].elements.push(element);
   });
   const thanks = shown.thanks === undefined ? {} : { completedHtml: `<p>${escaped(shown.thanks).replaceAll("\n", "<br>")}</p>` };
@@ -72,12 +77,34 @@ function selectOf(published, shown, at, bits) {
   };
 }
 
+/** @param {Published} published @param {Published} shown @param {number} at @param {Bits} bits */
+function tableOf(published, shown, at, bits) {
+  const [own, { question }] = [published, shown].map(({ matrices }) => /** @type {import("./matrices.js").Matrix[]} */ (matrices)[at]);
+  const of = (/** @type {string} */ item) => shown.attributes.findIndex(({ name }) => name === item);
+  const [first, said] = [published, shown].map(({ attributes }) => attributes[of(own.attributes[0])]);
+  const { choices: rows, choicesOrder: rowOrder } = ordered(own.attributes.map((value) => ({ value, text: shown.attributes[of(value)].question })), own.shuffle, bits);
+  const last = first.categories.length - 1;
+  return {
+    type: "matrix",
+    name: own.name,
+    title: question ?? own.name,
+    ...(said.help === undefined ? {} : { description: said.help }),
+    hushpoll: own.name,
+    // SurveyJS has no place for the ends of a table's scale.
+    columns: first.categories.map((value, code) => ({ value, text: [said.domain[code], said.ends && { 0: said.ends[0], [last]: said.ends[1] }[code]].filter(Boolean).join(": ") })),
+    rows,
+    ...(rowOrder ? { rowOrder } : {}),
+    ...(first.missing === undefined ? { isRequired: true, eachRowRequired: true } : {}),
+  };
+}
+
 /**
  * Choices in the manifest's order, in one that SurveyJS draws, or, where some stay last, in one that is drawn here.
  *
  * @param {object[]} choices
  * @param {{last?: number} | undefined} shuffle
  * @param {Bits} bits
+ * @returns {{choices: object[], choicesOrder?: string}}
  */
 function ordered(choices, shuffle, bits) {
   if (!shuffle) return { choices };

@@ -44,7 +44,8 @@ R = TypeVar("R", bound=Result)
 
 # Of a survey that releases immediately, whose count rises while the page is seen.
 LOOK_AGAIN_SECONDS: Final = 3
-# Questions that are summed up by a mean; the others by a share, as each mean takes its time.
+# Questions that are summed up by a mean, all numbers among them; the others by a share, as each
+# mean takes its time.
 MOST_MEANS: Final = 8
 # Refusals that say that there is nothing to show yet, or any more.
 NOTHING_YET: Final = ("not-released", "not-enough-reports", "records-deleted")
@@ -182,9 +183,12 @@ def _findings(row: VersionRow) -> tuple[EstimatedShares | None, tuple[Finding, .
         return None, ()
     published, analysis, export = seen(row), services().analysis, may_export(row)
     ordered = [one.name for one in shares.attributes if is_ordered(published.attribute(one.name))]
+    # A number has no other line: shares of its anchors are no shares of answers.
+    numbers = [name for name in ordered if published.attribute(name).number is not None]
+    others = [name for name in ordered if name not in numbers]
     means = {
         name: analysis.result(row, Ordered(attribute=name), may_export=export)
-        for name in ordered[:MOST_MEANS]
+        for name in (*numbers, *others[: max(0, MOST_MEANS - len(numbers))])
     }
     return shares, findings_of(published, shares, means)
 

@@ -42,6 +42,7 @@ PARTS: Final[Mapping[str, Callable[[Published], object]]] = {
         or survey.logo
         or any(one.ends is not None or one.shuffle is not None for one in survey.attributes)
         or any(select.shuffle is not None for select in survey.selects)
+        or any(matrix.shuffle is not None for matrix in survey.matrices)
     ),
     "protected_groups": lambda survey: survey.protected is not None,
     "selects": lambda survey: survey.selects,

@@ -217,7 +217,7 @@ def _with_matrices(
             found.append(question)
             continue
         matrix, text = by_item[question.attribute]
-        row = replace(question, section=None, router=None)
+        row = replace(question, section=None, router=None, help=None, ends=None)
         if question.attribute == matrix.attributes[0]:
             found.append(
                 replace(question, attribute=matrix.name, text=text, kind="matrix", rows=(row,))

@@ -201,7 +201,8 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         allowed="a mapping, `{}` or with `last`, how many of the last categories keep their place; "
         "at least two change places. Not with `scale`, `range` or `number`",
         meaning="A device shows the categories in an order that it draws for each respondent. The "
-        "missing category stays last, and so do as many as `last` says.",
+        "missing category stays last, and so do as many as `last` says. With `items` the order "
+        "of the items, the rows of a table, is drawn, and `last` of them stay last.",
         reason="What stands first is chosen more often. The order is neither kept nor sent, and "
         "the code of an answer is its place in the manifest.",
         example={"last": 1},

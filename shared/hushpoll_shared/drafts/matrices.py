@@ -1,8 +1,9 @@
 """A matrix as an author writes it: one attribute with `items`, read as one attribute for each.
 
-The answers, the role, the protocol, the section and the condition stand at the matrix, since its
-items have them in common. With `together` the items are one block, named after the matrix. Of a
-translation the matrix has the question and the answers, and each item its own text.
+The answers, the role, the protocol, the help text, the section and the condition stand at the
+matrix, since its items have them in common, and `shuffle` there is about the order of the items.
+With `together` the items are one block, named after the matrix. Of a translation the matrix has
+the question, the help text and the answers, and each item its own text.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from hushpoll_shared.spelling.text import check_name, is_name, normalized, show
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.blocks import Together
 from hushpoll_shared.survey.matrices import SHARED_WORDS, Matrix
+from hushpoll_shared.survey.presentation import read_shuffle
 from hushpoll_shared.survey.wording import Question, Translation
 
 Members = dict[str, Any]
@@ -27,6 +29,7 @@ Members = dict[str, Any]
 
 ITEMS: Final = "items"
 TOGETHER: Final = "together"
+SHUFFLE: Final = "shuffle"
 ITEM_KEYS: Final = ("name", "question")
 FEWEST_ITEMS: Final = 2
 _FORM: Final = "such as [{name: wine, question: Wine}, {name: beer, question: Beer}]"
@@ -82,13 +85,6 @@ def read_entry(value: object, *, position: int) -> Read:
                 f"categories: leave {key} out, or ask a question of its own for each item",
                 field=f"{where}.{key}",
             )
-    for key in ("help", "ends", "shuffle"):
-        if value.get(key) is not None:
-            raise InvalidParameter(
-                f"{where} has {ITEMS} and {key}, which a matrix does not show: say it in the "
-                "question of the matrix, or ask a question of its own for each item",
-                field=f"{where}.{key}",
-            )
     together = value.get(TOGETHER)
     if together is not None and type(together) is not bool:
         raise InvalidParameter(
@@ -97,8 +93,10 @@ def read_entry(value: object, *, position: int) -> Read:
             field=f"{where}.{TOGETHER}",
         )
     common = read_attribute(
-        {key: one for key, one in value.items() if key not in (ITEMS, TOGETHER)}, position=position
+        {key: one for key, one in value.items() if key not in (ITEMS, TOGETHER, SHUFFLE)},
+        position=position,
     )
+    shuffle = read_shuffle(value.get(SHUFFLE), where=where)
     if common.role == "target":
         raise InvalidParameter(
             f"{where} is the target and has {ITEMS}; what is predicted has one answer: give it "
@@ -106,6 +104,8 @@ def read_entry(value: object, *, position: int) -> Read:
             field=f"{where}.role",
         )
     texts = _items(value[ITEMS], f"{where}.{ITEMS}", common.name)
+    if shuffle is not None:
+        shuffle.check(f"{where}.{SHUFFLE}", len(texts), "items")
     block = None
     if together:
         if not common.perturbed:
@@ -118,7 +118,7 @@ def read_entry(value: object, *, position: int) -> Read:
         common = replace(common, protocol=None)
     return Read(
         tuple(replace(common, name=name, question=text) for name, text in texts.items()),
-        Matrix(common.name, tuple(texts), common.question),
+        Matrix(common.name, tuple(texts), common.question, shuffle),
         block,
     )
 
@@ -234,11 +234,11 @@ def _spread(translation: Translation, matrices: Sequence[Matrix]) -> Translation
                 if getattr(own, key) is not None:
                     path = f"{where}.attributes[{name}].{key}"
                     raise InvalidParameter(
-                        f"{path} translates the answers of an item; those of all its items stand "
-                        f"at the matrix {matrix.name}: move them there",
+                        f"{path} translates for an item what all items of the matrix {matrix.name} "
+                        "have in common and stands there: move it there",
                         field=path,
                     )
-            words[name] = replace(own, categories=common.categories, missing=common.missing)
+            words[name] = replace(own, **{key: getattr(common, key) for key in SHARED_WORDS})
     kept = (words[name] for name in sorted(words))
     return replace(
         translation,
@@ -271,6 +271,8 @@ def gathered(
         entry.pop("question", None)
         if matrix.question is not None:
             entry["question"] = matrix.question
+        if matrix.shuffle is not None:
+            entry[SHUFFLE] = matrix.shuffle.to_dict()
         entry[ITEMS] = [
             {"name": name, "question": attributes[name]["question"]} for name in matrix.attributes
         ]

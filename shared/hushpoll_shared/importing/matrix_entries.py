@@ -16,12 +16,11 @@ from hushpoll_shared.importing.draft_questions import Made, free_name
 from hushpoll_shared.importing.languages import Languages
 from hushpoll_shared.importing.questionnaire import Table
 from hushpoll_shared.spelling.labels import looks
-from hushpoll_shared.spelling.text import QUESTION_LENGTH
+from hushpoll_shared.spelling.text import HELP_LENGTH, QUESTION_LENGTH
 from hushpoll_shared.survey.matrices import SHARED, SHARED_WORDS
 
 _NOT_OF_ITEMS: Final = {
-    "help": "Its hint is left out: a row of a table has none here.",
-    "ends": "What stands at the ends of its scale is left out: a table shows none here.",
+    "help": "Its hint is left out: a table has one for all of its rows.",
     "shuffle": "Its choices stand in the file's order: a table has no other here.",
 }
 _TOLD_APART: Final = "its answers, its condition or its section differ from those of its neighbours"
@@ -69,9 +68,10 @@ def _sharing(rows: Sequence[Made]) -> list[list[Made]]:
     """Return neighbours that have in common what stands at their matrix."""
     runs: list[list[Made]] = []
     for one in rows:
-        keys = (*SHARED, "range", "select", "number")
-        own = [one.attribute.get(key) for key in keys]
-        if runs and own == [runs[-1][0].attribute.get(key) for key in keys]:
+        # A hint of a row's own parts no table.
+        keys = ({*SHARED} - {"help"}) | {"range", "select", "number"}
+        own = {key: one.attribute.get(key) for key in keys}
+        if runs and own == {key: runs[-1][0].attribute.get(key) for key in keys}:
             runs[-1].append(one)
         else:
             runs.append([one])
@@ -85,6 +85,21 @@ def _told_apart(rows: Sequence[Made], languages: Languages) -> bool:
 
 def _row(one: Made, languages: Languages) -> str:
     return languages.fitted(languages.text(one.source.row) or one.source.name, QUESTION_LENGTH)
+
+
+def _help(rows: Sequence[Made], table: Table, languages: Languages) -> dict[str | None, str]:
+    """Return the help text of a table by language, None being the form's own.
+
+    It is the table's, or else what all of its rows say.
+    """
+    words = table.help or rows[0].source.help
+    own = languages.text(words)
+    if own is None or not (table.help or all(one.source.help == words for one in rows)):
+        return {}
+    texts: dict[str | None, str] = {None: languages.fitted(own, HELP_LENGTH)}
+    for tag, other in languages.others.items():
+        texts[tag] = languages.fitted(words.get(other) or own, HELP_LENGTH, tag)
+    return texts
 
 
 def _alone(one: Made) -> DraftEntry:
@@ -104,18 +119,28 @@ def _matrix(rows: Sequence[Made], table: Table, languages: Languages, name: str)
         for key, value in first.attribute.items()
         if key not in ("name", "question", *_NOT_OF_ITEMS)
     }
+    helps = _help(rows, table, languages)
+    own_help = helps.get(None)
+    if own_help is not None:
+        entry["help"] = own_help
+    if table.shuffled:
+        entry["shuffle"] = {}
     entry[ITEMS] = [
         {"name": one.attribute["name"], "question": _row(one, languages)} for one in rows
     ]
     for one in rows:
         for key, told in _NOT_OF_ITEMS.items():
-            if key in one.attribute:
+            if key in one.attribute and (key != "help" or one.attribute[key] != own_help):
                 one.say(told)
     translations: dict[str, dict[str, Members]] = {}
     for tag in languages.others:
         common = {
-            key: value for key, value in first.translations[tag].items() if key in SHARED_WORDS
+            key: value
+            for key, value in first.translations[tag].items()
+            if key in SHARED_WORDS and key != "help"
         }
+        if tag in helps:
+            common["help"] = helps[tag]
         other = languages.others[tag]
         if asked is not None:
             text = table.words.get(other) or asked

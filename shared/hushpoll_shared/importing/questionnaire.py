@@ -51,10 +51,16 @@ class Table:
         As it stands in the file.
     words : mapping
         What is asked of all rows, by language.
+    help : mapping
+        What stands below that to help, by language.
+    shuffled : bool
+        Whether the order of the rows is drawn.
     """
 
     name: str
     words: Words
+    help: Words = field(default_factory=dict)
+    shuffled: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -498,10 +498,17 @@ def _matrix(question: Question, given: Given, left: _Left) -> Iterator[Question 
             required=question.required or required,
             choices=tuple(columns),
             ordered=True,
-            table=None if many else Table(question.name, question.words),
+            table=None
+            if many
+            else Table(question.name, question.words, question.help, _is_random(given)),
             row=row.words,
         )
     left.of(what, given)
+
+
+def _is_random(given: Given) -> bool:
+    """Whether the rows of a matrix change places, by either name of that property."""
+    return "random" in (given.get("rowOrder"), given.get("rowsOrder"))
 
 
 def _of_table(given: Given) -> list[str]:

@@ -375,7 +375,7 @@ def _choosing(
     if "search(" in "".join(row.get("appearance").lower().split()):
         return Dropped(question.name, question.where, _ELSEWHERE_SEARCHED)
     if "label" in look:
-        form.groups[-1].heads[of] = Table(question.name, question.words)
+        form.groups[-1].heads[of] = Table(question.name, question.words, question.help)
         return Dropped(question.name, question.where, _HEADS_A_TABLE)
     if of.startswith("${"):
         reason = f"Its choices are the answers to {of}, which are not known beforehand; list them."

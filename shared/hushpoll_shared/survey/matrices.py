@@ -17,15 +17,17 @@ from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.text import QUESTION_LENGTH, check_text, show
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.named_lists import NamedList
+from hushpoll_shared.survey.presentation import Shuffle, read_shuffle
 from hushpoll_shared.survey.selects import Selection
 
-KEYS: Final = ("name", "attributes", "question")
-"""Fields of an entry of `matrices` in a published survey; all but the last are there always."""
+NEEDED: Final = ("name", "attributes")
+KEYS: Final = (*NEEDED, "question", "shuffle")
+"""Fields of an entry of `matrices` in a published survey."""
 
-SHARED: Final = ("role", "categories", "missing", "scale", "section", "ask_if")
+SHARED: Final = ("role", "categories", "missing", "scale", "ends", "help", "section", "ask_if")
 """What the items of a matrix have in common."""
 
-SHARED_WORDS: Final = ("categories", "missing")
+SHARED_WORDS: Final = ("categories", "missing", "help", "ends")
 """What a translation of them has in common."""
 
 _LIST: Final = NamedList(
@@ -51,17 +53,22 @@ class Matrix:
         Its items in order, two or more that stand next to each other.
     question : str or None
         What is asked of all items; None where it is asked by its name.
+    shuffle : Shuffle or None
+        Whether a device draws the order in which it shows the items.
     """
 
     name: str
     attributes: tuple[str, ...]
     question: str | None = None
+    shuffle: Shuffle | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the entry as JSON, without what is absent."""
         document: dict[str, object] = {"name": self.name, "attributes": list(self.attributes)}
         if self.question is not None:
             document["question"] = self.question
+        if self.shuffle is not None:
+            document["shuffle"] = self.shuffle.to_dict()
         return document
 
 
@@ -75,7 +82,7 @@ def read_matrices(value: object) -> tuple[Matrix, ...]:
     """
     return tuple(
         _matrix(entry, items, where)
-        for where, entry, items in _LIST.entries(value, known=KEYS, needed=KEYS[:-1], filled=True)
+        for where, entry, items in _LIST.entries(value, known=KEYS, needed=NEEDED, filled=True)
     )
 
 
@@ -83,7 +90,8 @@ def _matrix(entry: JsonObject, items: tuple[str, ...], where: str) -> Matrix:
     question = entry.get("question")
     if "question" in entry:
         check_text(question, field=f"{where}.question", longest=QUESTION_LENGTH)
-    return Matrix(str(entry["name"]), items, None if question is None else str(question))
+    text = None if question is None else str(question)
+    return Matrix(str(entry["name"]), items, text, read_shuffle(entry.get("shuffle"), where=where))
 
 
 def check_matrices(
@@ -136,6 +144,8 @@ def check_matrices(
                 "block of that name has the items of the matrix in order: rename one of them",
                 field=f"{where}.name",
             )
+        if matrix.shuffle is not None:
+            matrix.shuffle.check(f"{where}.shuffle", len(matrix.attributes), "items")
         _check_items(matrix, attributes, owners)
         owners |= dict.fromkeys(matrix.attributes, matrix.name)
 
@@ -185,16 +195,13 @@ def _check_item(item: Attribute, first: Attribute, matrix: Matrix) -> None:
         ("question", item.question is None),
         ("number", item.number is not None),
         ("role", item.role == "target"),
-        ("help", item.help is not None),
-        ("ends", item.ends is not None),
         ("shuffle", item.shuffle is not None),
     ):
         if has:
             raise InvalidParameter(
                 f"{where} is an item of the matrix {matrix.name}, which has a text as its question "
-                "and one of some categories as its answer, is not the target, and has no help "
-                f"text, ends or order of its own: correct {key}, or ask the question outside the "
-                "matrix",
+                "and one of some categories as its answer, is not the target, and shows its "
+                f"answers like the others: correct {key}, or ask the question outside the matrix",
                 field=f"{where}.{key}",
             )
 

@@ -39,17 +39,17 @@ class Shuffle:
         """Return it as JSON, without what is absent."""
         return {"last": self.last} if self.last else {}
 
-    def check(self, where: str, categories: int) -> None:
-        """Refuse to keep so many of `categories` in place that fewer than two are left.
+    def check(self, where: str, count: int, of: str = "categories") -> None:
+        """Refuse to keep so many of `count` categories or items in place that fewer than two move.
 
         Raises
         ------
         InvalidParameter
             Naming `where`.
         """
-        if categories - self.last < FEWEST_SHUFFLED:
+        if count - self.last < FEWEST_SHUFFLED:
             raise InvalidParameter(
-                f"{where}.last is {self.last}, and the question has {categories} categories; at "
+                f"{where}.last is {self.last}, and the question has {count} {of}; at "
                 f"least {FEWEST_SHUFFLED} change places: lower it, or leave shuffle out",
                 field=f"{where}.last",
             )

@@ -80,6 +80,21 @@ def test_terminal_prints_the_common_question_once_and_asks_item_by_item():
     assert places == sorted(places)
 
 
+def test_terminal_draws_the_order_of_rows_and_says_help_and_ends():
+    drinks, town = DRAFT["attributes"]
+    more = {"scale": "ordinal", "ends": ["least", "most"], "help": "Think of May.", "shuffle": {}}
+    survey = Manifest.from_dict(
+        {**DRAFT, "attributes": [{**drinks, **more}, town], "translations": None}
+    ).resolve()
+    console = Typing(["weekly", "never", "yes", "no"])
+    assert interview(survey, console, shuffle=lambda places: places.reverse()) == ANSWERS
+    shown = console.file.getvalue()
+    parts = ("How often", "Think of May.", "1 of 4. Beer", "never: least; weekly: most", "Wine")
+    places = [shown.index(part) for part in parts]
+    assert places == sorted(places)
+    assert shown.count("Think of May.") == 1
+
+
 def test_terminal_asks_in_another_language_and_gives_the_survey_s_own_answers():
     console = Typing(["nie", "wöchentlich", "2", "1"])
     assert interview(SURVEY, console, SURVEY.wording("de")) == ANSWERS

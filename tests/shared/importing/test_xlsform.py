@@ -531,7 +531,7 @@ def test_rows_of_a_table_become_one_matrix_with_its_words_in_every_language():
     assert french["doctor"] == {"question": "Médecin"}
     assert entry(made, "doctor").outcome == "taken"
     assert entry(made, "nurse").messages == (
-        "Its hint is left out: a row of a table has none here.",
+        "Its hint is left out: a table has one for all of its rows.",
     )
     assert entry(made, "head").outcome == "dropped"
     published = Manifest.from_dict(made.manifest).resolve()

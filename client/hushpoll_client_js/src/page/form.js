@@ -43,11 +43,13 @@ export function checkForm(form, { attributes, selects = [], matrices = [], share
       const field = fields[at];
       const asked = field.querySelector("[data-question]")?.textContent;
       const choices = choicesOf(field);
+      // What the rows of a table have in common stands above them once.
+      const around = field.closest("[data-matrix]") ?? field;
       return (
         field.dataset.attribute === name &&
         asked === (question ?? name) &&
-        helpOf(field) === help &&
-        [...field.querySelectorAll("[data-end]")].map((end) => end.textContent).join("\n") === (ends ?? []).join("\n") &&
+        helpOf(around) === help &&
+        [...around.querySelectorAll("[data-end]")].map((end) => end.textContent).join("\n") === (ends ?? []).join("\n") &&
         field.querySelector("[data-unit]")?.textContent === number?.unit &&
         (field.dataset.treatment === "perturbed") === Boolean(oracle) &&
         (field.dataset.kind === "option") === selects.some((select) => select.attributes.includes(name)) &&

@@ -1,4 +1,4 @@
-/** Shows answers in an order that this device draws, where a survey wants that; the order is neither kept nor sent. */
+/** Shows answers, and rows of a table, in an order that this device draws, where a survey wants that; the order is neither kept nor sent. */
 
 import { secureBits } from "../bits.js";
 
@@ -11,20 +11,22 @@ import { secureBits } from "../bits.js";
  * @param {import("../published.js").Published} published
  * @param {Bits} [bits]
  */
-export function drawOrders(form, { attributes, selects = [] }, bits = secureBits) {
+export function drawOrders(form, { attributes, selects = [], matrices = [] }, bits = secureBits) {
   for (const { name, shuffle, missing } of attributes) {
     if (shuffle) drawOrder(form.querySelector(`[data-attribute="${name}"]`), (shuffle.last ?? 0) + (missing === undefined ? 0 : 1), bits);
   }
   for (const { name, shuffle } of selects) if (shuffle) drawOrder(form.querySelector(`[data-select="${name}"]`), shuffle.last ?? 0, bits);
+  for (const { name, shuffle } of matrices) if (shuffle) drawOrder(form.querySelector(`[data-matrix="${name}"]`), shuffle.last ?? 0, bits, ".row");
 }
 
 /**
  * @param {Element | null} field
  * @param {number} staying How many of the last choices stay where they are.
  * @param {Bits} bits
+ * @param {string} [moved] What changes places.
  */
-function drawOrder(field, staying, bits) {
-  const choices = [...(field?.querySelectorAll(".choice, option:not([value=''])") ?? [])];
+function drawOrder(field, staying, bits, moved = ".choice, option:not([value=''])") {
+  const choices = [...(field?.querySelectorAll(moved) ?? [])];
   const moving = choices.slice(0, choices.length - staying);
   const end = moving[moving.length - 1].nextSibling;
   for (let left = moving.length; left > 0; left--) {
