@@ -25,17 +25,17 @@ from hushpoll_shared.cli.terminal import (
     reports_errors,
     waiting,
 )
+from hushpoll_shared.drafts.manifest import load_manifest
 from hushpoll_shared.group_metrics import DIFFERENCES, METRICS
 from hushpoll_shared.qualifying.verdict import share_tells
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.tables.plans import comparison_table, verdicts_table
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from hushpoll_analysis.planning.asked_pairs import PairOutlook
-    from hushpoll_shared.survey.manifest import Manifest
+    from hushpoll_shared.drafts.manifest import Manifest
 
 
 @click.command("plan")

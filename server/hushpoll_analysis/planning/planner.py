@@ -35,11 +35,11 @@ from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS, OPTIMAL, Split
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.number import Number
 from hushpoll_shared.survey.protection import weak_protection
 from hushpoll_shared.survey.published import Published

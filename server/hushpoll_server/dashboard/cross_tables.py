@@ -56,9 +56,9 @@ from hushpoll_shared.querying.result import Result, Section
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonObject
+from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
-from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.wire.documents import JobDocument
 
 SHARES: Final = {"all": "of all people", "row": "of each row", "column": "of each column"}

@@ -34,8 +34,8 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import QUEUED, RUNNING, JobRow
 from hushpoll_shared.qualifying.verdict import TOO_NOISY
 from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.tables.statistics import table_of
 
 SURVEY: Final = "/surveys/<name>/versions/<int:version>"
 MOST_REFERENCES: Final = 30

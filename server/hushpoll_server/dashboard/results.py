@@ -67,9 +67,9 @@ from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.option_texts import options_of
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.tables.statistics import table_of
 
 SORTS: Final = {"order": "the questionnaire", "share": "share, largest first", "name": "name"}
 DETAILS: Final = {"bins": "put together", "all": "each by itself"}

@@ -42,6 +42,7 @@ from hushpoll_shared.survey.blocks import (
     with_oracles,
 )
 from hushpoll_shared.survey.budget import split_budget
+from hushpoll_shared.survey.codec import Layout
 from hushpoll_shared.survey.draws import Draw, check_claims, divide, marked
 from hushpoll_shared.survey.follow_ups import check_follow_ups, routers_of
 from hushpoll_shared.survey.option_texts import said_of_options
@@ -54,7 +55,6 @@ from hushpoll_shared.survey.published_attributes import (
 )
 from hushpoll_shared.survey.selects import check_selects
 from hushpoll_shared.survey.terms import INVITED, MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
-from hushpoll_shared.wire.codec import Layout
 from hushpoll_shared.wire.invitations import check_key
 
 FORMAT: Final = 1

@@ -32,7 +32,7 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import DONE, QUEUED, RUNNING, JobRow
 from hushpoll_shared.group_metrics import FOLDS, METRICS
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
-from hushpoll_shared.tables.statistics import table_of
+from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.wire.audit_documents import AuditDocument
 from hushpoll_shared.wire.documents import AuditEntry
 

@@ -46,7 +46,7 @@ from hushpoll_shared.qualifying.possible import DIFFERENCES, BoundedRow, cut_wor
 from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.changes import Change
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
-from hushpoll_shared.tables.statistics import table_of
+from hushpoll_shared.statistic_tables import table_of
 
 PAGE: Final = "/surveys/<name>/versions/<int:version>/comparison"
 GROUPS: Final = "groups of "
