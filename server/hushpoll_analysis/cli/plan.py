@@ -28,7 +28,6 @@ from hushpoll_shared.cli.terminal import (
 from hushpoll_shared.drafts.manifest import load_manifest
 from hushpoll_shared.group_metrics import DIFFERENCES, METRICS
 from hushpoll_shared.qualifying.verdict import share_tells
-from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.tables.plans import comparison_table, verdicts_table
 
 if TYPE_CHECKING:
@@ -404,7 +403,7 @@ def _table(
     return rendered(table) + "\n"
 
 
-def _difference(row: JsonMembers) -> str:
+def _difference(row: dict[str, Any]) -> str:
     return "none" if row["detectable"] is None else f"{row['detectable']:.3f}"
 
 
