@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hushpoll_shared.survey.codec import Layout
 from hushpoll_shared.wire.batch import unpack_rows
-from hushpoll_shared.wire.codec import Layout
 from hushpoll_shared.wire.reports import Report
 
 

@@ -167,7 +167,7 @@ def write(page: Page) -> dict[str, Any]:
     page.get_by_text(re.compile(r"All \d+ texts are translated\.")).wait_for()
     page.get_by_text(re.compile("^It can be published")).wait_for()
     page.get_by_role("link", name="YAML").click()
-    from hushpoll_shared.survey.yaml_reader import parse_yaml
+    from hushpoll_shared.reading.yaml_reader import parse_yaml
 
     return parse_yaml(page.get_by_label("The manifest as YAML").input_value())
 

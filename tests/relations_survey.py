@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.records.records import Records
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import encode_many
 

@@ -7,7 +7,7 @@ import csv
 import numpy as np
 import pytest
 
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_shared.wire.records_file import pack_records_header
 

@@ -26,6 +26,7 @@ from hushpoll_fleet.behaviour.plan import Behaviour
 from hushpoll_fleet.behaviour.poisoning import poisoned
 from hushpoll_protocols import InvalidParameter, MalformedRecord
 from hushpoll_shared import Manifest, Published
+from hushpoll_shared.cli.result_text import text_of_result
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.conditional_shares import ConditionalShares
 from hushpoll_shared.queries.cross_tables import CrossTable
@@ -35,7 +36,6 @@ from hushpoll_shared.queries.independence import Independence
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.queries.simultaneous_estimates import Simultaneous
 from hushpoll_shared.queries.simultaneous_means import SimultaneousMeans
-from hushpoll_shared.querying.result_text import text_of_result
 from hushpoll_shared.wire.batch import answered, encode_many
 
 ATTRIBUTES = [

@@ -14,9 +14,9 @@ from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.results import result_of
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared import Manifest
+from hushpoll_shared.cli.result_text import text_of_result
 from hushpoll_shared.queries.independence import Independence
 from hushpoll_shared.queries.simultaneous_estimates import Simultaneous
-from hushpoll_shared.querying.result_text import text_of_result
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.wire.batch import encode_many
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.harness import Figure, against, announced
 from hushpoll_client import ClientConfig, SurveyClient
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 
 LIMIT_MS = 5.0
 DEVICES = 25

@@ -25,7 +25,7 @@ from hushpoll_fleet.sending.bulk import blocks
 from hushpoll_fleet.sending.fleet import Fleet
 from hushpoll_fleet.sending.wire import play
 from hushpoll_protocols import PROTOCOLS
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 
 USERS = 1_000_000

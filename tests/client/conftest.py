@@ -16,7 +16,7 @@ import pytest
 
 from hushpoll_client import ClientConfig, SurveyClient
 from hushpoll_client.delivery.timing import Pacing
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.survey.published import Published
 from waiting import LONGEST_SECONDS
 

@@ -15,7 +15,7 @@ import threading
 import time
 
 from hushpoll_client import ClientConfig, Published, SurveyClient
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 
 NAME = "forks"
 CONFIG = ClientConfig(

@@ -23,7 +23,7 @@ from hushpoll_client import (
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.commandline import main
 from hushpoll_fleet.demo.processes import Server
-from hushpoll_shared.survey.manifest import Manifest, load_manifest
+from hushpoll_shared.drafts.manifest import Manifest, load_manifest
 from hushpoll_shared.wire.reports import Report as Row
 from hushpoll_shared.wire.reports import new_report_id, pack_reports
 from waiting import wait_until

@@ -11,7 +11,7 @@ from hushpoll_client import ClientConfig
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.commandline import main
 from hushpoll_fleet.demo.processes import Server
-from hushpoll_shared.survey.yaml_reader import parse_yaml
+from hushpoll_shared.reading.yaml_reader import parse_yaml
 
 FENCE = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MANIFEST = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)

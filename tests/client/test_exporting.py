@@ -12,7 +12,7 @@ from hushpoll_client import randomize
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.commandline import main
 from hushpoll_fleet.demo.processes import Server
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.wire.reports import Report, new_report_id, pack_reports
 
 

@@ -16,8 +16,8 @@ from client.faulty_proxy import FAULTS, FaultyProxy
 from hushpoll_client import ClientConfig, Ledger, Report, SurveyClient
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_fleet.demo.processes import Server
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.base64url import b64encode
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.wire.records_file import read_records
 
 # Small pauses for a test; what a proxy drops is noticed at once on loopback.

@@ -13,8 +13,8 @@ import pytest
 from client.hostile_server import BODIES, HOSTILE, JOB_ID, HostileServer
 from hushpoll_client.cli.command_group import LazyGroup, hushpoll
 from hushpoll_client.cli.commandline import main
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.text import printable
-from hushpoll_shared.survey.manifest import Manifest
 
 NAME = "plain"
 FILES = {"table.csv", "table.xlsx", "report.json", "report.html"}

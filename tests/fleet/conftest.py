@@ -9,9 +9,9 @@ import pytest
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_fleet.demo.processes import Server
+from hushpoll_shared.drafts.manifest import Manifest
+from hushpoll_shared.reading.yaml_reader import parse_yaml
 from hushpoll_shared.samples import demo_manifest
-from hushpoll_shared.survey.manifest import Manifest
-from hushpoll_shared.survey.yaml_reader import parse_yaml
 
 NUMBERS = itertools.count()
 

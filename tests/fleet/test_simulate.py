@@ -22,7 +22,7 @@ from hushpoll_fleet.sending.bulk import block_size
 from hushpoll_fleet.sending.fleet import Fleet, SeededBits
 from hushpoll_fleet.sending.wire import play
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.wire.records_file import read_records
 from waiting import LONGEST_SECONDS, wait_until
 

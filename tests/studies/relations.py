@@ -26,7 +26,7 @@ from hushpoll_analysis import (
     three_way_table,
 )
 from hushpoll_analysis.multiplicity.simultaneous import Method
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
 from relations_survey import draw, survey
 from studies.command import study_command

@@ -148,7 +148,7 @@ def trace(folder: Path, *, storage: bool = False) -> dict[str, list[str]]:
 
     from hushpoll_client.analyst.analyst_client import AnalystClient
     from hushpoll_fleet.demo.processes import Server
-    from hushpoll_shared.survey.manifest import Manifest
+    from hushpoll_shared.drafts.manifest import Manifest
 
     notes = folder / "notes"
     notes.mkdir()

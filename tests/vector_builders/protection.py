@@ -19,9 +19,9 @@ from hushpoll_client.device.sentences import (
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.odds import posterior_bounds
 from hushpoll_server.words import catalogues
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.base64url import b64encode
 from hushpoll_shared.survey.consequences import label_of, say_label
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.protection import question_level, survey_level
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import voprf

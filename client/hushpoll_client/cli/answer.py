@@ -20,7 +20,6 @@ from hushpoll_client.device.survey_client import SurveyClient
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import BudgetExhausted
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
-from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.labels import trimmed
 from hushpoll_shared.spelling.text import printable, printable_lines
 from hushpoll_shared.survey.consequences import label_text
@@ -182,7 +181,7 @@ def answer(
             sys.exit(1)
 
 
-def _offered(link: str, options: dict[str, object]) -> Published:
+def _offered(link: str, options: dict[str, Any]) -> Published:
     """Fetch and check the survey: nobody is asked to agree to one that is not there."""
     with SurveyClient.from_link(link, **options) as client:
         return client.published
@@ -246,7 +245,7 @@ def _entry(client: SurveyClient) -> Entry | None:
     return next((entry for entry in client.ledger.entries() if entry.digest == digest), None)
 
 
-def _receipt(document: JsonMembers, entry: Entry) -> str:
+def _receipt(document: dict[str, Any], entry: Entry) -> str:
     result = {
         "accepted": "Sent, and acknowledged by the server, where it stays. The report is not kept "
         "here any more.",

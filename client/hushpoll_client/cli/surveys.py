@@ -37,12 +37,12 @@ from hushpoll_shared.cli.terminal import (
     reports_errors,
     waiting,
 )
+from hushpoll_shared.drafts.manifest import load_manifest
 from hushpoll_shared.reading.documents import read_document
 from hushpoll_shared.reading.people import read_people
 from hushpoll_shared.samples import sample_manifest
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.consequences import label_text
-from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.survey.protection import Level, weak_protection
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.documents import JobDocument, MailsSent

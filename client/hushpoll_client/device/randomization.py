@@ -24,8 +24,8 @@ from hushpoll_shared.wire.withdrawals import id_of, new_secret
 
 if TYPE_CHECKING:
     from hushpoll_protocols import Bits
+    from hushpoll_shared.survey.codec import Codes
     from hushpoll_shared.survey.published import Published
-    from hushpoll_shared.wire.codec import Codes
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -23,8 +23,8 @@ from hushpoll_client import Published
 from hushpoll_fleet.audit.devices import Device
 from hushpoll_protocols import SecureBits
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
-from hushpoll_shared.survey.manifest import Manifest
 
 CATEGORIES: Final = 4
 FEWEST_DRAWS: Final = 1_000

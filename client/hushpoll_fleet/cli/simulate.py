@@ -27,8 +27,8 @@ from hushpoll_fleet.sending.fleet import Fleet
 from hushpoll_fleet.sending.offline import write_reports
 from hushpoll_fleet.sending.wire import play
 from hushpoll_shared.cli.terminal import emit, progress, reports_errors
+from hushpoll_shared.drafts.manifest import Manifest, load_manifest
 from hushpoll_shared.reading.text_files import read_text
-from hushpoll_shared.survey.manifest import Manifest, load_manifest
 from hushpoll_shared.survey.terms import IMMEDIATE, INVITED
 
 _MOST_TOKENS = 10_000

@@ -11,9 +11,9 @@ from typing import Any, Final
 from hushpoll_fleet.demo.processes import Server, run_command, run_json
 from hushpoll_fleet.demo.tables import comparison, estimates_table, training_table
 from hushpoll_fleet.population.population import Population
+from hushpoll_shared.drafts.manifest import Manifest, load_manifest
 from hushpoll_shared.samples import DEMO_FILE, demo_manifest
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.survey.manifest import Manifest, load_manifest
 
 SHOWN: Final = "health"
 """Attribute of the demo's survey whose categories are compared with the truth."""

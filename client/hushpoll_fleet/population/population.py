@@ -36,7 +36,7 @@ except ImportError:
     raise MissingExtra("kernels", "drawing respondents") from None
 
 if TYPE_CHECKING:
-    from hushpoll_shared.survey.manifest import Manifest
+    from hushpoll_shared.drafts.manifest import Manifest
 
 Codes = dict[str, NDArray[np.int64]]
 

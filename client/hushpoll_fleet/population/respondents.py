@@ -15,9 +15,9 @@ from hushpoll_client import InvalidParameter
 from hushpoll_fleet.population.csv_respondents import BadRows, read_respondents
 from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_protocols.errors import MissingExtra
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.csv_cells import escaped
 from hushpoll_shared.survey.follow_ups import code_answer, routes_of
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.selected_answers import spread_answers
 
 if TYPE_CHECKING:

@@ -25,10 +25,10 @@ from hushpoll_shared.cli.terminal import (
     reports_errors,
     waiting,
 )
+from hushpoll_shared.drafts.manifest import load_manifest
 from hushpoll_shared.group_metrics import DIFFERENCES, METRICS
 from hushpoll_shared.qualifying.verdict import share_tells
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.survey.manifest import load_manifest
 from hushpoll_shared.survey.option_texts import option_labels
 from hushpoll_shared.tables.plans import comparison_table, verdicts_table
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hushpoll_analysis.planning.asked_pairs import PairOutlook
-    from hushpoll_shared.survey.manifest import Manifest
+    from hushpoll_shared.drafts.manifest import Manifest
 
 
 @click.command("plan")
@@ -425,7 +425,7 @@ def _table(
     return rendered(table) + "\n"
 
 
-def _difference(row: JsonMembers) -> str:
+def _difference(row: dict[str, Any]) -> str:
     return "none" if row["detectable"] is None else f"{row['detectable']:.3f}"
 
 

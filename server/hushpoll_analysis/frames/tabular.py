@@ -11,8 +11,8 @@ from hushpoll_protocols.errors import MissingExtra
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.tables.result_table import Kind, ResultTable
-from hushpoll_shared.tables.statistics import table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ class Tabular(ABC):
 
     __slots__ = ()
     statistic_name: ClassVar[str]
-    """Of :data:`hushpoll_shared.tables.statistics.TABLES`."""
+    """Of :data:`hushpoll_shared.statistic_tables.TABLES`."""
 
     @abstractmethod
     def to_dict(self) -> Mapping[str, object]:

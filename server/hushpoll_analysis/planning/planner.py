@@ -35,11 +35,10 @@ from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.group_metrics import METRICS
-from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS, OPTIMAL, Split
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.number import Number
 from hushpoll_shared.survey.protection import weak_protection
 from hushpoll_shared.survey.published import Published
@@ -234,7 +233,7 @@ class DraftedOption(TypedDict, total=False):
     protocol: str
     split: str
     error: str
-    attributes: list[JsonMembers]
+    attributes: list[dict[str, Any]]
     total_variance: float
     audit_power: dict[str, float | None] | None
     warnings: list[str]
@@ -257,7 +256,7 @@ class Outlook(TypedDict):
     optimal_gain: dict[str, float]
     recommended: Choice | None
     reason: str | None
-    shuffled: JsonMembers | None
+    shuffled: dict[str, Any] | None
 
 
 def outlook(

@@ -34,8 +34,8 @@ from hushpoll_analysis.verdicts.needed import N_MAX, POWER, PROTECTS, rounded_up
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.epsilon import EPSILON_MAX, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.protection import Level, survey_level
 from hushpoll_shared.survey.published import Published
 

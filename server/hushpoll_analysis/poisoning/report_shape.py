@@ -40,7 +40,7 @@ from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.kernels import indicators
 from hushpoll_protocols.record_forms import BitForm, CodeForm
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.wire.codec import Field, Mask
+from hushpoll_shared.survey.codec import Field, Mask
 
 ALPHA = 0.01
 """Chance, at most, that a survey without a fake is flagged."""

@@ -19,9 +19,9 @@ from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, Missing
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.codec import Field
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import answered
-from hushpoll_shared.wire.codec import Field
 
 MANIFEST = "hushpoll.manifest"
 CONTENT = "hushpoll.content"

@@ -22,9 +22,9 @@ from hushpoll_analysis.records.laws import law_of, refuse_block, refuse_draw
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, ManifestRefused
 from hushpoll_protocols.estimation.marginals import AnyLaw, UnevenSets
 from hushpoll_protocols.kernels import indicators
+from hushpoll_shared.survey.codec import Field
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import MalformedRow, answered, codes, column, malformed_many
-from hushpoll_shared.wire.codec import Field
 from hushpoll_shared.wire.records_file import read_records
 
 if TYPE_CHECKING:

@@ -34,8 +34,8 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.nearest import remedy_for
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.codec import Field
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.codec import Field
 
 
 def checked_formula(

@@ -28,10 +28,10 @@ from hushpoll_analysis.survey_design.record_weights import (
 )
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.codec import Field
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.wording import Wording
 from hushpoll_shared.wire.batch import answered
-from hushpoll_shared.wire.codec import Field
 
 LabelledFormat = Literal["sav", "dta"]
 LABELLED: Final[Mapping[str, str]] = {

@@ -26,8 +26,8 @@ from hushpoll_analysis.records.fields import fields_of
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import Held, OfCounts, Source
 from hushpoll_protocols import FrequencyOracle, create
+from hushpoll_shared.survey.codec import Field
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.codec import Field
 
 
 @dataclass(frozen=True, slots=True)

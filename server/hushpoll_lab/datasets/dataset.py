@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.csv_cells import escaped
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_training.data.coded import attribute_name
 
 

@@ -11,12 +11,12 @@ from hushpoll_lab.experiments import fields
 from hushpoll_lab.experiments.roles import OF_CODES, read_roles
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.reading.text_files import named, read_text
+from hushpoll_shared.reading.yaml_reader import parse_yaml
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import NAME_LENGTH, is_name, show
 from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS
-from hushpoll_shared.survey.manifest import Manifest
-from hushpoll_shared.survey.yaml_reader import parse_yaml
 from hushpoll_training.data.coded import attribute_name
 from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
 from hushpoll_training.encodings.registry import ENCODINGS

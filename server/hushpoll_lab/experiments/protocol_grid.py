@@ -10,9 +10,9 @@ from typing import Final
 from hushpoll_lab.experiments.configuration import REFERENCE, Experiment
 from hushpoll_lab.experiments.grid import Task, draft, publish, run_task, tasks
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_training.data.coded import attribute_name, read_codes
 from hushpoll_training.data.rows import read_rows
 from hushpoll_training.learners.learner import Learner

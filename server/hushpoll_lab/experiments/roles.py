@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 from hushpoll_lab.experiments import fields
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.drafts.manifest import Manifest, load_manifest
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.manifest import Manifest, load_manifest
 
 OF_CODES: Final = ("target", "protected", "sensitive")
 """Keys of a configuration without a manifest."""

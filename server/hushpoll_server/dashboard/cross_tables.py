@@ -55,10 +55,9 @@ from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.result import Result, Section
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.spelling.intervals import how_to_read
-from hushpoll_shared.spelling.json_values import JsonObject
+from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
-from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.wire.documents import JobDocument
 
 SHARES: Final = {"all": "of all people", "row": "of each row", "column": "of each column"}
@@ -190,13 +189,13 @@ class _Within(Result):
         return {"a": self.a, "b": self.b}
 
 
-def _table_within(table: JsonObject, a: str, b: str) -> ResultTable:
+def _table_within(table: Mapping[str, Any], a: str, b: str) -> ResultTable:
     return table_of_result(_Within.read({**table, "a": a, "b": b}))
 
 
 def _table(
     row: VersionRow, chosen: Mapping[str, str], *, most: int | None = None
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Return a cross-table; its cells are shares of all people, of each row or of each column.
 
     With `most`, cells of so many rows and columns may do, with ``facts`` of the whole table.

@@ -31,7 +31,6 @@ from hushpoll_server.jobs.learners import learners as learners_of
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared import group_metrics
-from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.tables.result_table import ResultTable, columns
 
 SURVEY: Final = "/surveys/<name>/versions/<int:version>"
@@ -163,19 +162,19 @@ def _form(row: VersionRow) -> dict[str, Any]:
     }
 
 
-def _chosen(row: VersionRow, kind: str) -> JsonMembers:
+def _chosen(row: VersionRow, kind: str) -> dict[str, Any]:
     """Return what the form asks for, as a request of the API says it; defaults are left out."""
     form = request.form
     learner = form.get("learner", "")
     words = {"learner": learner, "encoding": form.get("encoding", "")}
-    chosen: JsonMembers = {name: word for name, word in words.items() if word}
+    chosen: dict[str, Any] = {name: word for name, word in words.items() if word}
     for name in ("seed", "folds", *(("trials",) if kind == "tune" else ())):
         if text := form.get(name, "").strip():
             chosen[name] = number_in(name, text, int)
     if kind == "tune":
         return chosen
     known = {one["name"]: one for one in learners_of(services(), row)["learners"]}
-    parameters: JsonMembers = {}
+    parameters: dict[str, Any] = {}
     for allowed in known.get(learner, {"parameters": []})["parameters"]:
         text = form.get(f"parameter-{allowed['name']}", "").strip()
         if text in ("", str(allowed["default"])):
@@ -185,7 +184,7 @@ def _chosen(row: VersionRow, kind: str) -> JsonMembers:
     return chosen | {"parameters": parameters}
 
 
-def _compared(row: VersionRow) -> list[JsonMembers]:
+def _compared(row: VersionRow) -> list[dict[str, Any]]:
     """Return the models that the address chooses."""
     ids = request.args.getlist("model")
     if not 2 <= len(set(ids)) <= MOST_COMPARED:
@@ -200,7 +199,7 @@ def _compared(row: VersionRow) -> list[JsonMembers]:
     return runs
 
 
-def _seen(row: VersionRow, measured: JsonMembers | None) -> JsonMembers | None:
+def _seen(row: VersionRow, measured: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return what was measured of a model, without metrics of groups that the user may not see."""
     parts = services()
     groups = parts.analysis.seen(row, may_export=may_export(row))

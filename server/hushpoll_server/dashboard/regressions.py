@@ -33,9 +33,8 @@ from hushpoll_server.services.results.regressions import KIND, why_withheld
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import QUEUED, RUNNING, JobRow
 from hushpoll_shared.qualifying.verdict import TOO_NOISY
-from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.tables.statistics import table_of
 
 SURVEY: Final = "/surveys/<name>/versions/<int:version>"
 MOST_REFERENCES: Final = 30
@@ -156,7 +155,7 @@ def _predictors(answer: dict[str, Any]) -> list[str]:
     return list(read_formula(answer["formula"]).predictors)
 
 
-def _why_withheld(row: VersionRow, found: JsonMembers, names: list[str]) -> str | None:
+def _why_withheld(row: VersionRow, found: dict[str, Any], names: list[str]) -> str | None:
     """Return why a regression, or its summary, of these attributes is not shown to the user."""
     parts = services()
     groups = parts.analysis.seen(row, may_export=may_export(row))
@@ -166,7 +165,7 @@ def _why_withheld(row: VersionRow, found: JsonMembers, names: list[str]) -> str 
     return why_withheld(groups, found, names, complete=complete)
 
 
-def shown_of(row: VersionRow) -> list[JsonMembers]:
+def shown_of(row: VersionRow) -> list[dict[str, Any]]:
     """Return the regressions of a version, without findings that the user may not see."""
     return [_without_what_is_withheld(row, one) for one in services().regressions.history(row)]
 
@@ -178,7 +177,7 @@ def _without_what_is_withheld(row: VersionRow, entry: dict[str, Any]) -> dict[st
     return {**entry, "regression": None if withheld else found, "withheld": withheld}
 
 
-def _form(row: VersionRow) -> dict[str, object]:
+def _form(row: VersionRow) -> dict[str, Any]:
     """Return what the form needs: questions by their texts, and their answers."""
     groups = services().analysis.seen(row, may_export=may_export(row))
     published = services().surveys.published(row) if groups is None else groups.shown
@@ -193,7 +192,7 @@ def _form(row: VersionRow) -> dict[str, object]:
     }
 
 
-def _question(attribute: PublishedAttribute, text: str) -> dict[str, object]:
+def _question(attribute: PublishedAttribute, text: str) -> dict[str, Any]:
     number = is_scored(attribute.domain)
     kind = "a number" if number else f"{len(attribute.domain)} answers"
     return {

@@ -67,10 +67,9 @@ from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
-from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.option_texts import options_of
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.tables.statistics import table_of
 
 SORTS: Final = {"order": "the questionnaire", "share": "share, largest first", "name": "name"}
 DETAILS: Final = {"bins": "put together", "all": "each by itself"}
@@ -80,7 +79,7 @@ ESTIMATORS: Final = tuple(
 )
 # Of one page; the others have their tables, and a page of their own.
 MOST_CHARTS: Final = 8
-_CHOICES: Final[dict[str, object]] = {
+_CHOICES: Final[dict[str, Any]] = {
     "confidences": CONFIDENCES,
     "sorts": SORTS,
     "details": DETAILS,
@@ -231,14 +230,14 @@ def _answer(
 
 def _of_questions(
     row: VersionRow, published: Published, names: Sequence[str], confidence: float
-) -> dict[str, tuple[JsonMembers | None, JsonMembers | None, str]]:
+) -> dict[str, tuple[dict[str, Any] | None, dict[str, Any] | None, str]]:
     """Return for each question its summary, the shares of those who answered it, and a headline.
 
     The summary is None where labels give no scale, the shares where everybody answers. The headline
     is that of a mean that can be told; it is empty without one.
     """
     analysis, export = services().analysis, may_export(row)
-    found: dict[str, tuple[JsonMembers | None, JsonMembers | None, str]] = {}
+    found: dict[str, tuple[dict[str, Any] | None, dict[str, Any] | None, str]] = {}
     for name in names:
         if options_of(published, name) != (name,):
             found[name] = None, None, ""

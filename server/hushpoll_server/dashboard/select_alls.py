@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.matrices import Matrix
 from hushpoll_shared.survey.option_texts import (
     asked_text,
@@ -98,7 +97,7 @@ def gathered(entries: Sequence[Mapping[str, Any]], published: Published) -> list
     return list(found.values())
 
 
-Line = JsonObject
+Line = Mapping[str, Any]
 """A line of an answer, or a figure of a page with its lines."""
 
 

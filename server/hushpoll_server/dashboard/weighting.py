@@ -42,9 +42,9 @@ from hushpoll_shared.qualifying.possible import cut_words
 from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.reading.decimal_texts import doubtful_point, has_doubtful_point
 from hushpoll_shared.spelling.text import isolated
+from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.tables.statistics import table_of
 
 SURVEY: Final = "/surveys/<name>/versions/<int:version>/weighted"
 KINDS: Final = {

@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field
 
 from hushpoll_server.http.models.common import Answer, Digest, Strict, SurveyPath, VersionPath
 from hushpoll_server.http.openapi import REF, body_of, problems
-from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE
 
 TAGS: Final = ("reports", "operations")
@@ -100,7 +99,7 @@ class Ready(Answer):
 _SCHEMAS: Final = (Health, Ready, ReportAnswer, RejectedReport, WithdrawalAnswer, EvaluationAnswer)
 
 
-def _path(model: type[BaseModel]) -> list[JsonMembers]:
+def _path(model: type[BaseModel]) -> list[dict[str, Any]]:
     """Return the parameters of a path."""
     return [
         {
@@ -114,21 +113,21 @@ def _path(model: type[BaseModel]) -> list[JsonMembers]:
     ]
 
 
-def _json(description: str, schema: JsonMembers) -> JsonMembers:
+def _json(description: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"description": description, "content": {JSON_MEDIA_TYPE: {"schema": schema}}}
 
 
-def _ref(model: type[BaseModel]) -> JsonMembers:
+def _ref(model: type[BaseModel]) -> dict[str, Any]:
     return {"$ref": REF.format(model=model.__name__)}
 
 
-def _without_definitions(model: type[BaseModel]) -> JsonMembers:
+def _without_definitions(model: type[BaseModel]) -> dict[str, Any]:
     schema = model.model_json_schema(ref_template=REF)
     schema.pop("$defs")
     return schema
 
 
-OPERATIONS: Final[dict[tuple[str, str], JsonMembers]] = {
+OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
     ("/health", "get"): {
         "operationId": "health",
         "tags": ["operations"],

@@ -17,10 +17,10 @@ from hushpoll_server.http.endpoint import json_answer, json_response
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.spelling.json_values import JsonObject
+from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.guarantee import guarantee
 from hushpoll_shared.tables.result_table import ResultTable
-from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
 
 Format = Literal["json", "csv", "xlsx"]
@@ -43,7 +43,7 @@ def statistic_answer(
     model : BaseModel
         The answer.
     statistic : str
-        Of :data:`hushpoll_shared.tables.statistics.TABLES`.
+        Of :data:`hushpoll_shared.statistic_tables.TABLES`.
     form : str or None
         What the request names; None: by its ``Accept``, and JSON by default.
     published : Published

@@ -34,8 +34,8 @@ from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.spelling.text import isolated
+from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.tables.result_table import ResultTable
-from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.wire.audit_documents import AuditDocument, MetricDocument
 
 Draw = Callable[[Specification], bytes]

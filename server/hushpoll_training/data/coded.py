@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_training.data.rows import Column, read_coded
 
 LARGEST_CODE = 65_535

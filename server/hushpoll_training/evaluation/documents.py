@@ -4,7 +4,7 @@ A record is read years later: what earlier releases did not write is not require
 """
 
 from collections.abc import Mapping
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from hushpoll_shared.spelling.json_values import JsonObject
 
@@ -145,7 +145,7 @@ class RunRecord(TypedDict):
     unmeasured: str | None
     ldp: MetricValues | None
     baseline: MetricValues
-    manifest: JsonObject
+    manifest: Mapping[str, Any]
     versions: dict[str, str]
     learner: NotRequired[str]
     learner_is: NotRequired[str]

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_training.evaluation.documents import RunRecord
 from hushpoll_training.learners.claim import PrivacyClaim
 from hushpoll_training.learners.parameters import split_names
@@ -139,7 +138,7 @@ def protections(record: RunRecord) -> list[Protection]:
     return found
 
 
-def _central(claim: JsonObject) -> str:
+def _central(claim: Mapping[str, Any]) -> str:
     """Say epsilon, delta, neighbours and accountant of a claim of central privacy."""
     said = "" if claim.get("proven", True) else ", an approximation that is no upper bound"
     delta = "" if not claim["delta"] else f" and delta {claim['delta']:g}"

@@ -16,7 +16,6 @@ from typing import Any, Final, cast
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
-from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import Target
 from hushpoll_training.encodings.encoding import Features
@@ -73,7 +72,7 @@ def save_model(
     run: RunRecord,
     *,
     overwrite: bool = False,
-    card: JsonObject | None = None,
+    card: Mapping[str, Any] | None = None,
 ) -> None:
     """Save a model with the record of its run.
 
@@ -199,7 +198,7 @@ def _learner(meaning: Mapping[str, Any], path: Path) -> Learner:
         raise _contradiction(path, f"has another learner ({error})") from None
 
 
-def _read(path: Path) -> JsonMembers:
+def _read(path: Path) -> dict[str, Any]:
     meaning = _parsed(path)
     needed = {
         "format": int,
@@ -226,7 +225,7 @@ def _read(path: Path) -> JsonMembers:
     return meaning
 
 
-def _of_first_format(meaning: JsonMembers, path: Path) -> JsonMembers:
+def _of_first_format(meaning: dict[str, Any], path: Path) -> dict[str, Any]:
     """Return what a model of format 1 means, in today's terms; its parameters are the run's."""
     trees = meaning.get("trees")
     if not isinstance(trees, dict) or "sha256" not in trees:

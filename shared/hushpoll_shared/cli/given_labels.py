@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hushpoll_shared.querying.query import Query
-from hushpoll_shared.reading.category_labels import labels
+from hushpoll_shared.survey.category_labels import labels
 from hushpoll_shared.survey.published import Published
 
 
@@ -30,7 +30,7 @@ def with_labels(
     Raises
     ------
     InvalidParameter
-        See :func:`hushpoll_shared.reading.category_labels.labels`.
+        See :func:`hushpoll_shared.survey.category_labels.labels`.
     """
     found = dict(given)
     for one in query.parameters():

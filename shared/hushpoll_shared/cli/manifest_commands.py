@@ -8,6 +8,7 @@ from typing import Any
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_errors
+from hushpoll_shared.drafts.manifest import Manifest, load_document
 from hushpoll_shared.drafts.manifest_problems import (
     MOST_PROBLEMS,
     ManifestProblem,
@@ -17,7 +18,6 @@ from hushpoll_shared.drafts.manifest_problems import (
 from hushpoll_shared.drafts.schema import schema_text
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.domain_size import QUOTED_REPORTS, too_fine
-from hushpoll_shared.survey.manifest import Manifest, load_document
 
 try:
     import click

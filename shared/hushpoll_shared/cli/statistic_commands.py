@@ -18,6 +18,7 @@ from hushpoll_shared.cli.estimates_text import estimates_and_shape
 from hushpoll_shared.cli.fairness_text import fairness_text
 from hushpoll_shared.cli.joint_table_text import joint_table_text
 from hushpoll_shared.cli.out_file import replacing
+from hushpoll_shared.cli.result_text import text_of_query
 from hushpoll_shared.cli.table_out import table_bytes, table_out_option
 from hushpoll_shared.cli.terminal import check_answer, emit_answer, usable
 from hushpoll_shared.cli.tidy_text import tidy_text
@@ -26,9 +27,8 @@ from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.querying.options import options_of
 from hushpoll_shared.querying.query import Query
-from hushpoll_shared.querying.result_text import text_of_query
+from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.tables.result_table import ResultTable
-from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.tables.table_files import format_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -50,7 +50,7 @@ class Statistic:
     Attributes
     ----------
     table : str
-        As :func:`hushpoll_shared.tables.statistics.table_of` takes it.
+        As :func:`hushpoll_shared.statistic_tables.table_of` takes it.
     text : callable
         From the JSON form to lines of text.
     parameters : tuple of callable

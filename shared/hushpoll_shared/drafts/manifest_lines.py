@@ -12,7 +12,7 @@ from hushpoll_shared.drafts.manifest_problems import ManifestProblem
 try:
     import yaml
 
-    from hushpoll_shared.survey.yaml_reader import Syntax
+    from hushpoll_shared.reading.yaml_reader import Syntax
 except ImportError:
     raise MissingExtra("cli", "finding the lines of a manifest") from None
 

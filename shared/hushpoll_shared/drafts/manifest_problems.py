@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.drafts.matrices import ITEMS, TOGETHER, read_entry
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.attributes import NPS
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
 from hushpoll_shared.wire.problems import remedy_in
 

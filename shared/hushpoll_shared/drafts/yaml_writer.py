@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hushpoll_shared.survey.yaml_reader import RESOLVERS
+from hushpoll_shared.reading.yaml_reader import RESOLVERS
 
 import yaml  # isort: skip  # the reader has raised the error that names the missing extra
 

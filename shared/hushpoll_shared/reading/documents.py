@@ -35,7 +35,7 @@ def read_document(path: Path, *, field: str, what: str) -> Any:
         case ".json":
             return parse_json(read_text(path, field=field))
         case ".yaml" | ".yml":
-            from hushpoll_shared.survey.yaml_reader import parse_yaml
+            from hushpoll_shared.reading.yaml_reader import parse_yaml
 
             return parse_yaml(read_text(path, field=field))
     raise InvalidParameter(

@@ -42,8 +42,10 @@ from hushpoll_shared.survey.blocks import (
     with_oracles,
 )
 from hushpoll_shared.survey.budget import split_budget
+from hushpoll_shared.survey.codec import Layout
 from hushpoll_shared.survey.draws import Draw, check_claims, divide, marked
 from hushpoll_shared.survey.follow_ups import check_follow_ups, routers_of
+from hushpoll_shared.survey.invitation_key import check_key
 from hushpoll_shared.survey.option_texts import said_of_options
 from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.published_attributes import (
@@ -54,8 +56,6 @@ from hushpoll_shared.survey.published_attributes import (
 )
 from hushpoll_shared.survey.selects import check_selects
 from hushpoll_shared.survey.terms import INVITED, MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
-from hushpoll_shared.wire.codec import Layout
-from hushpoll_shared.wire.invitations import check_key
 
 FORMAT: Final = 1
 """Version of the published form: every question is asked of everybody and randomised alone."""

@@ -65,7 +65,7 @@ class Resolution:
 
     @property
     def form(self) -> tuple[str, int]:
-        """What :func:`hushpoll_shared.survey.select_expansion.expansion` needs of it."""
+        """What :func:`hushpoll_shared.drafts.select_expansion.expansion` needs of it."""
         return self.kind, self.answer
 
 

@@ -15,7 +15,6 @@ from typing import Final
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared.spelling.base64url import b64decode, b64encode
 from hushpoll_shared.spelling.canonical import check_keys
-from hushpoll_shared.spelling.text import show
 from hushpoll_shared.wire.reports import check_digest
 
 INPUT_SIZE: Final = 32
@@ -24,7 +23,6 @@ OUTPUT_SIZE: Final = 64
 """Bytes of a token's output, the key's function of the input."""
 ELEMENT_SIZE: Final = 32
 PROOF_SIZE: Final = 64
-KEY_SIZE: Final = 32
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{128}", re.ASCII)
 _REQUEST_KEYS: Final = ("digest", "blinded")
@@ -65,28 +63,6 @@ class Token:
 def key_info(survey: str, version: int) -> bytes:
     """Return what a key is for, of which it is derived: one survey's one version."""
     return f"hushpoll invited {survey} {version}".encode()
-
-
-def check_key(value: object, *, field: str = "invitation_key") -> str:
-    """Return the public key of a manifest as it is spelled.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is not `KEY_SIZE` bytes in base64url. Whether they are an element of the group is
-        found out where the key is used.
-    """
-    if isinstance(value, str) and len(value) <= 64:
-        try:
-            if len(b64decode(value, field=field)) == KEY_SIZE:
-                return value
-        except InvalidParameter:
-            pass
-    raise InvalidParameter(
-        f"{field} is {show(value)}; it is {KEY_SIZE} bytes in base64url, which the server fills in "
-        "as it publishes a survey with submission invited: leave it out of a draft",
-        field=field,
-    )
 
 
 def encode_redemption(digest: str, blinded: bytes) -> dict[str, str]:

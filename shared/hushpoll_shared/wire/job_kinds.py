@@ -19,7 +19,7 @@ class DeclaredJob:
     words : str
         What it makes, as the action log says it.
     table : str or None
-        The name in ``hushpoll_shared.tables.statistics`` of the table that its result, JSON, is
+        The name in ``hushpoll_shared.statistic_tables`` of the table that its result, JSON, is
         also given as.
     """
 

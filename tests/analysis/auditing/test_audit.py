@@ -23,8 +23,8 @@ from hushpoll_analysis.auditing.report import Compared
 from hushpoll_analysis.estimates.intervals import Interval
 from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.group_metrics import METRICS
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
 
 N = 20_000

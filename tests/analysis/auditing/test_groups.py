@@ -7,7 +7,7 @@ import pytest
 
 from hushpoll_analysis import AuditPredictions, Records, audit, audit_groups, regrouped
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
 
 RACES = ("Black", "Asian", "White", "Other")

@@ -11,7 +11,7 @@ from hushpoll_analysis.auditing.moments import weights
 from hushpoll_analysis.estimates.row_weights import RowWeights
 from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols.estimation.weights import WeightLaw
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
 
 SKEWED = Channel(Fraction(1, 2), Fraction(1, 8))

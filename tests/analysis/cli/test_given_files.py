@@ -14,7 +14,7 @@ from hushpoll_analysis.cli.weighting import read_weights
 from hushpoll_client.cli.commandline import main
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.weighting import read_cell_weights
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.tables.result_table import Column, ResultTable
 from hushpoll_shared.tables.table_files import csv_bytes
 from hushpoll_shared.wire.records_file import pack_records_header

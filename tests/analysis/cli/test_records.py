@@ -27,7 +27,7 @@ from hushpoll_analysis import (
     simultaneous_means,
 )
 from hushpoll_client.cli.commandline import main
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.wire.records_file import pack_records_header
 from ordered_survey import ordered
 from relations_survey import draw, survey

@@ -13,7 +13,7 @@ from hushpoll_client import randomize
 from hushpoll_protocols import SecureBits
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation import estimate
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 
 DRAFT = {
     "name": "work",

@@ -22,7 +22,7 @@ from hushpoll_analysis.survey_design.labelled_files import write_labelled
 from hushpoll_analysis.survey_design.record_weights import RecordWeights
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.registry import PROTOCOLS
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.tables.table_files import csv_bytes
 from hushpoll_shared.tidying.results import tidy_results
 from hushpoll_shared.wire.batch import encode_many

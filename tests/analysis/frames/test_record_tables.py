@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from hushpoll_analysis import Records, frequencies
 from hushpoll_protocols import InvalidParameter, MalformedRecord, MissingExtra
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
 
 KEPT = ("GRR", "OLH", "OUE", "SS")

@@ -8,7 +8,7 @@ import pytest
 from hushpoll_analysis.ordered.bins import MOST, binned, has_bins
 from hushpoll_analysis.records.counts import Counts, PairCounts
 from hushpoll_analysis.records.source import OfCounts
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 
 
 def survey(epsilon="2", **asked):

@@ -10,9 +10,9 @@ from hushpoll_analysis.ordered.results import N_COUNTS_ALL
 from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.results import result_of
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from hushpoll_analysis import Records, ordered_summary, simultaneous_means
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
 from relations_survey import draw, survey
 

@@ -17,11 +17,11 @@ from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.results import result_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import perturb
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.queries.conditional_shares import ConditionalShares
 from hushpoll_shared.queries.cross_tables import CrossTable
 from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.queries.estimates import Estimates
-from hushpoll_shared.survey.manifest import Manifest
 
 SIZES = {"commune": 4, "school": 3, "trade": 3}
 SMOKES = {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]}

@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from hushpoll_analysis.records.parquet import read_row_group
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 
 ATTRIBUTES = [
     {"name": "gender", "role": "sensitive", "protocol": "GRR", "categories": ["F", "M"]},

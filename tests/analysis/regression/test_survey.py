@@ -12,7 +12,7 @@ from hushpoll_analysis.regression.answers import Numbers
 from hushpoll_analysis.regression.model import fit
 from hushpoll_analysis.regression.survey import answers_of
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_shared.wire.records_file import pack_records_header
 

@@ -9,7 +9,7 @@ from hushpoll_analysis.estimates.row_weights import RowWeights
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.querying.result_text import text_of_result
+from hushpoll_shared.cli.result_text import text_of_result
 from relations_survey import draw, survey
 
 MARGINS = np.array([0.3, 0.7]), np.array([0.5, 0.2, 0.3])

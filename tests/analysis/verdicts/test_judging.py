@@ -19,14 +19,14 @@ from hushpoll_analysis.results import result_of
 from hushpoll_analysis.verdicts.expected import Expected, with_epsilon
 from hushpoll_analysis.verdicts.needed import fewest_reports, smallest_epsilon
 from hushpoll_protocols import create
+from hushpoll_shared.cli.result_text import text_of_result
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.queries.conditional_shares import ConditionalShares
 from hushpoll_shared.queries.cross_tables import CrossTable
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.independence import Independence
 from hushpoll_shared.queries.ordered_answers import Ordered
-from hushpoll_shared.querying.result_text import text_of_result
 from hushpoll_shared.querying.table import table_of_result
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
 
 TEN = ["gender", "smokes", *(f"q{number}" for number in range(8))]

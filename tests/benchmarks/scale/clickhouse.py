@@ -22,7 +22,7 @@ from benchmarks.scale.costs import drawn
 from benchmarks.scale.keeping import circumstances, keep
 from hushpoll_analysis import Records
 from hushpoll_analysis.records.counts import count
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.survey.published import Published
 
 # One machine has no second copy: what is acknowledged must be on its disk.

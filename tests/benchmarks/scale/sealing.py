@@ -134,7 +134,7 @@ def _ready() -> None:
 
     from benchmarks.collecting import DRAFT, records
     from hushpoll_analysis import Records, count
-    from hushpoll_shared.survey.manifest import Manifest
+    from hushpoll_shared.drafts.manifest import Manifest
 
     published = Manifest.from_dict(DRAFT).resolve()
     count(Records(published, records(published, 1000, np.random.default_rng(1))))

@@ -5,7 +5,7 @@ import pytest
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.config import ClientConfig
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused, TransportError
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ import pytest
 from hushpoll_client import Ledger, Report
 from hushpoll_client.cli import answer
 from hushpoll_client.cli.commandline import main
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.base64url import b64encode
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.wire import voprf
 from hushpoll_shared.wire.invitations import (
     Token,

@@ -6,8 +6,8 @@ from click.testing import CliRunner
 
 from hushpoll_client.cli.drafting.importing import import_draft
 from hushpoll_shared.cli.manifest_commands import check
+from hushpoll_shared.drafts.manifest import load_document
 from hushpoll_shared.drafts.manifest_problems import manifest_problems
-from hushpoll_shared.survey.manifest import load_document
 from workbooks import xlsform
 
 FORM = xlsform(

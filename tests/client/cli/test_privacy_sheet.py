@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from hushpoll_client.cli.reporting.privacy_sheet import privacy_sheet
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 
 DRAFT = {
     "name": "work",

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from hushpoll_client.cli.reporting.report import report
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 
 ID = "ab" * 16

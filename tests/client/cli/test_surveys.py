@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from hushpoll_client import randomize
 from hushpoll_client.cli.surveys import survey
 from hushpoll_protocols import InvalidParameter
-from hushpoll_shared.survey.manifest import load_manifest
+from hushpoll_shared.drafts.manifest import load_manifest
 
 
 def test_sample_survey_that_is_printed_can_be_published_and_has_a_population(tmp_path):

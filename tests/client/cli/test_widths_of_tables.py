@@ -14,7 +14,7 @@ from client.cli.test_tables_of_commands import commands, writes_tables
 from hushpoll_client.cli.command_group import hushpoll
 from hushpoll_client.cli.commandline import main
 from hushpoll_shared.cli import terminal
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_shared.wire.records_file import pack_records_header
 

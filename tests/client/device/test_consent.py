@@ -14,7 +14,7 @@ from hushpoll_client import (
     SurveyClient,
 )
 from hushpoll_client.device.consent import describe_difference, survey_digest
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 
 SURVEY = "work-and-health"
 CONFIG = ClientConfig(raise_faults=True, exit_patience=0, attempts=1)

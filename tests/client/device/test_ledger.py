@@ -18,7 +18,7 @@ from hushpoll_client import (
     Published,
     SurveyClient,
 )
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from waiting import LONGEST_SECONDS
 
 SURVEY = "work-and-health"

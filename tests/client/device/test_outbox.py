@@ -22,8 +22,8 @@ from hushpoll_client import (
 )
 from hushpoll_client.device.device import DeviceFile, device_file
 from hushpoll_client.device.outbox import Claimed
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.base64url import b64encode
-from hushpoll_shared.survey.manifest import Manifest
 
 SURVEY = "work-and-health"
 ACCEPTED = {"status": "accepted"}

@@ -6,7 +6,7 @@ import pytest
 
 from hushpoll_client.device.preview import build_preview
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 
 
 def test_clear_answers_come_first_then_the_randomised_ones(published, answers):

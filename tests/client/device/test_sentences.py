@@ -24,8 +24,8 @@ from enumerated_law import Row, Table, after, extremes, facts_about, pairs, tabl
 from hushpoll_client.device.preview import build_preview
 from hushpoll_client.device.sentences import BELIEFS, TAKE_BACK, protection_of_question
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, create
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.survey.blocks import Block
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
 
 VECTORS = json.loads(

@@ -19,9 +19,9 @@ from hushpoll_client import (
     SurveyClient,
     TransportError,
 )
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.survey import published_attributes as module
-from hushpoll_shared.survey.manifest import Manifest
 
 SURVEY = "work-and-health"
 ACCEPTED = {"status": "accepted"}

@@ -8,8 +8,8 @@ import pytest
 from hushpoll_fleet.population.population import Population
 from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents, marginals
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.survey.attributes import Attribute
-from hushpoll_shared.survey.manifest import Manifest
 
 ATTRIBUTES = (
     Attribute("gender", "sensitive", ("Female", "Male")),

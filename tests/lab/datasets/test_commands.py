@@ -10,7 +10,7 @@ from hushpoll_lab.cli.data import data
 from hushpoll_lab.cli.experiment import experiment
 from hushpoll_lab.datasets import LOADERS, load
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.manifest import load_manifest
+from hushpoll_shared.drafts.manifest import load_manifest
 from hushpoll_training.data.coded import read_codes
 from hushpoll_training.data.rows import read_rows
 

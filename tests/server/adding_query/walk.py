@@ -24,7 +24,7 @@ from hushpoll_client.cli.commandline import main
 from hushpoll_fleet.demo.processes import Server
 from hushpoll_server.reports.bundle import read_bundle
 from hushpoll_server.reports.results import results_of
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_shared.wire.records_file import pack_records_header
 from hushpoll_shared.wire.reports import Report, new_report_id, pack_reports

@@ -10,7 +10,7 @@ import pytest
 
 from hushpoll_analysis import Records
 from hushpoll_server.reports.codebook import codebook, codebook_file
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from sample_survey import VERSION, encoded
 
 pytestmark = pytest.mark.sqlite

@@ -20,11 +20,11 @@ from hushpoll_server.dashboard.drafts.item_fields import items_of
 from hushpoll_server.dashboard.drafts.translation_fields import names_of_items, open_tables
 from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE, TRANSLATED_ATTRIBUTE, TRANSLATION
 from hushpoll_shared.drafts.fields import names
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.drafts.survey_fields import SURVEY
+from hushpoll_shared.reading.yaml_reader import parse_yaml
 from hushpoll_shared.samples import sample_manifest
 from hushpoll_shared.spelling.labels import trimmed
-from hushpoll_shared.survey.manifest import Manifest
-from hushpoll_shared.survey.yaml_reader import parse_yaml
 from sample_survey import make_draft
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "manifests.json"

@@ -11,10 +11,10 @@ import pytest
 from hushpoll_server.dashboard.drafts import outlook, views
 from hushpoll_server.dashboard.drafts.outlook import outlook_of
 from hushpoll_server.services.surveys import turns
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.drafts.yaml_writer import write_yaml
+from hushpoll_shared.reading.yaml_reader import parse_yaml
 from hushpoll_shared.samples import sample_manifest
-from hushpoll_shared.survey.manifest import Manifest
-from hushpoll_shared.survey.yaml_reader import parse_yaml
 from sample_survey import SURVEYS, make_draft
 from workbooks import xlsform
 

@@ -13,8 +13,8 @@ from hushpoll_analysis.records.records import Records
 from hushpoll_server.charts.fairness import fairness_chart
 from hushpoll_server.dashboard.auditing.fairness_figures import figure_of
 from hushpoll_server.services.results.audits import summary_of
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.group_metrics import METRICS
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.wire.batch import encode_many
 from sample_survey import make_draft, make_report
 

@@ -12,10 +12,10 @@ from asked_queries import ASKED, SECOND
 from hushpoll_analysis.results import RESULTS
 from hushpoll_server.charts.figures import cell_of_shares
 from hushpoll_server.dashboard.querying.fields import MOST_OPTIONS, fields_of, label_of
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.qualifying.possible import CUT
 from hushpoll_shared.queries.conditional_shares import ConditionalShares
 from hushpoll_shared.querying.shown import cut_notes, shown_sections
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.tables.top_rows import MOST_ROWS
 
 pytestmark = pytest.mark.sqlite

@@ -14,7 +14,7 @@ import pytest
 from hushpoll_server.dashboard.drafts.form import form_of, manifest_of
 from hushpoll_shared.drafts.manifest_problems import manifest_problems
 from hushpoll_shared.drafts.yaml_writer import write_yaml
-from hushpoll_shared.survey.yaml_reader import parse_yaml
+from hushpoll_shared.reading.yaml_reader import parse_yaml
 from sample_survey import SURVEYS
 from server.dashboard.test_draft_form import sent
 

@@ -23,11 +23,11 @@ from hushpoll_analysis.results import RESULTS, result_of
 from hushpoll_client.cli.commandline import main
 from hushpoll_protocols.errors import TransportError
 from hushpoll_server.reports.shown import html_of_result
+from hushpoll_shared.cli.result_text import text_of_query
 from hushpoll_shared.cli.terminal import check_answer
 from hushpoll_shared.qualifying.possible import CUT
 from hushpoll_shared.querying.registry import all_queries
 from hushpoll_shared.querying.result import Line
-from hushpoll_shared.querying.result_text import text_of_query
 from hushpoll_shared.querying.shown import cut_notes, shown_sections
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.spelling.text import printable

@@ -14,7 +14,7 @@ from hushpoll_analysis.regression.survey import answers_of
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_protocols.kernels import perturb
 from hushpoll_server.jobs.kinds import shape
-from hushpoll_shared.tables.statistics import table_of
+from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.tables.table_files import csv_bytes
 from hushpoll_shared.wire.reports import Report
 from hushpoll_training import fairness_of_records

@@ -11,7 +11,7 @@ import pytest
 
 from hushpoll_analysis.html import style_sheet
 from hushpoll_server.pages.assets import PARTS, WORKER, Asset, Assets, assets, hash_of, scripts
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 
 pytestmark = pytest.mark.sqlite
 

@@ -17,8 +17,8 @@ from hushpoll_server.pages import survey as page
 from hushpoll_server.pages.survey import MOST_RADIO_BUTTONS, RenderedPages, questions
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.words import words_for
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.clock import FixedClock
-from hushpoll_shared.survey.manifest import Manifest
 from sample_survey import make_draft
 from waiting import LONGEST_SECONDS, run_together
 

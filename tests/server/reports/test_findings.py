@@ -12,11 +12,11 @@ from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.results import result_of
 from hushpoll_protocols import SecureBits
 from hushpoll_server.reports.findings import findings_of, headline_row, limits_words, share_words
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.queries.parts.rows import CategoryEstimate
 from hushpoll_shared.survey.attributes import Attribute
-from hushpoll_shared.survey.manifest import Manifest
 
 QUESTIONS = {
     "smokes": {"categories": ["Yes", "No"], "question": "Do you smoke?"},

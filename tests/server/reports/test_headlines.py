@@ -13,6 +13,7 @@ from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.results import result_of
 from hushpoll_protocols import SecureBits
 from hushpoll_server.reports.headlines import TOO_NOISY, headline_of, of_groups, of_share
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.qualifying.verdict import TOO_NOISY as SAYS_NOISY
 from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.queries.answered_shares import Answered
@@ -22,7 +23,6 @@ from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.independence import Independence
 from hushpoll_shared.queries.ordered_answers import Ordered
-from hushpoll_shared.survey.manifest import Manifest
 
 NARROW = "\u00a0"
 

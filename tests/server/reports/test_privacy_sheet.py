@@ -11,7 +11,7 @@ import pytest
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.reports.privacy_sheet import privacy_sheet, sheet_texts
 from hushpoll_server.words import catalogues
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.survey.published_designs import PUBLISHED_DESIGNS
 
 DRAFT = {

@@ -29,7 +29,7 @@ from hushpoll_server.reports.choices import Choices
 from hushpoll_server.reports.offline import remade
 from hushpoll_server.reports.page import page_of, style_hash
 from hushpoll_server.reports.report import Report
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from sample_survey import VERSION
 
 pytestmark = pytest.mark.sqlite

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.drafts.manifest_problems import MOST_PROBLEMS, manifest_problems
-from hushpoll_shared.survey.manifest import Manifest
 from sample_survey import make_draft
 
 AGE = {"name": "age", "role": "sensitive", "categories": ["young", "old"]}

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hushpoll_shared.drafts.yaml_writer import write_yaml
+from hushpoll_shared.reading.yaml_reader import parse_yaml
 from hushpoll_shared.samples import sample_manifest
-from hushpoll_shared.survey.yaml_reader import parse_yaml
 
 LEAVES = (
     st.none()

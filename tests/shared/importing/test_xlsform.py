@@ -6,12 +6,12 @@ import zipfile
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.drafts.manifest_problems import manifest_problems
 from hushpoll_shared.importing import workbook as bounds
 from hushpoll_shared.importing.formats import import_bytes, import_file
 from hushpoll_shared.importing.workbook import Sheets
 from hushpoll_shared.importing.xlsform import read_xlsform
-from hushpoll_shared.survey.manifest import Manifest
 from workbooks import workbook, xlsform
 
 YES_NO = [("yn", "y", "Yes"), ("yn", "n", "No")]

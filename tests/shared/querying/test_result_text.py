@@ -2,10 +2,10 @@
 
 import pytest
 
+from hushpoll_shared.cli.result_text import text_of_query
 from hushpoll_shared.queries.changes import Change
 from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.queries.independence import Independence
-from hushpoll_shared.querying.result_text import text_of_query
 
 SHARE = {"value": 0.5, "standard_error": 0.1, "lower": 0.3, "upper": 0.7, "bound": "bounded"}
 SIDE = {"survey": "sample", "version": 1, "digest": "0" * 64, "attribute": "age", "n": 90}

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from enumerated_law import extremes, facts_about, pairs, tables
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.spelled_numbers import spelled
 from hushpoll_shared.survey.consequences import (
     ENGLISH,
@@ -22,7 +23,6 @@ from hushpoll_shared.survey.consequences import (
     label_text,
     say_label,
 )
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
 
 TOWN = {"name": "town", "role": "plain", "categories": ["Oslo", "Bonn"]}

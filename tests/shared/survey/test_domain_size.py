@@ -8,14 +8,14 @@ from fractions import Fraction
 import pytest
 
 from hushpoll_protocols import PROTOCOLS, create
+from hushpoll_shared.drafts.manifest import Manifest
+from hushpoll_shared.reading.yaml_reader import parse_yaml
 from hushpoll_shared.survey.domain_size import (
     MOST_BRACKETS,
     reports_for_mean,
     reports_for_shares,
     too_fine,
 )
-from hushpoll_shared.survey.manifest import Manifest
-from hushpoll_shared.survey.yaml_reader import parse_yaml
 
 
 def question(epsilon="1", protocol="OUE", **domain):

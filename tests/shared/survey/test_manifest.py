@@ -245,7 +245,7 @@ def test_a_protocol_refusal_names_the_attribute(
     def refuse(*args: object, **kwargs: object) -> None:
         raise InvalidParameter("cannot tell the truth from the rest", field="epsilon")
 
-    monkeypatch.setattr("hushpoll_shared.survey.manifest.create", refuse)
+    monkeypatch.setattr("hushpoll_shared.drafts.manifest.create", refuse)
     assert "gender: cannot tell" in refused(document, "attributes[gender].epsilon")
 
 
@@ -277,7 +277,7 @@ def test_yaml_without_its_extra_names_it(tmp_path: Path, monkeypatch: pytest.Mon
     path = tmp_path / "survey.yaml"
     path.write_text("name: x")
     monkeypatch.setitem(sys.modules, "yaml", None)
-    monkeypatch.delitem(sys.modules, "hushpoll_shared.survey.yaml_reader", raising=False)
+    monkeypatch.delitem(sys.modules, "hushpoll_shared.reading.yaml_reader", raising=False)
     with pytest.raises(MissingExtra, match=r"hushpoll\[cli\]") as caught:
         load_manifest(path)
     assert caught.value.extra == "cli"

@@ -18,7 +18,7 @@ import pytest
 
 from hushpoll_protocols import FrequencyOracle, MalformedRecord
 from hushpoll_shared import Manifest, Published
-from hushpoll_shared.wire.codec import Field
+from hushpoll_shared.survey.codec import Field
 
 Law = dict[bytes, Fraction]
 

@@ -6,7 +6,7 @@ import pytest
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared import Manifest, load_manifest
-from hushpoll_shared.survey.yaml_reader import parse_yaml
+from hushpoll_shared.reading.yaml_reader import parse_yaml
 
 SURVEY = """\
 # A comment

@@ -13,8 +13,8 @@ import pytest
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.spelling.csv_cells import unescaped
+from hushpoll_shared.statistic_tables import TABLES, table_of
 from hushpoll_shared.tables.result_table import Column, ResultTable, columns
-from hushpoll_shared.tables.statistics import TABLES, table_of
 from hushpoll_shared.tables.table_files import csv_bytes, format_of, xlsx_bytes
 
 HOSTILE = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from rich.table import Table
 
+from hushpoll_shared.cli.result_text import text_of_query
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.queries.estimates import Estimates
-from hushpoll_shared.querying.result_text import text_of_query
 from hushpoll_shared.tables.top_rows import MOST_ROWS, top_rows
 
 ROWS = [{"n": {"value": value}} for value in (0.1, None, -0.5, 0.3, 0.2)]

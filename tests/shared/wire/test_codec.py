@@ -17,7 +17,7 @@ from hushpoll_protocols import (
     SecureBits,
 )
 from hushpoll_shared import Manifest, Published
-from hushpoll_shared.wire.codec import Codes, Layout
+from hushpoll_shared.survey.codec import Codes, Layout
 
 
 class CountingBits:

@@ -15,8 +15,8 @@ from pyarrow import parquet
 
 from hushpoll_analysis.frames.parquet_cells import parquet_header, parquet_texts
 from hushpoll_protocols import InvalidParameter
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.csv_cells import escaped
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_training.data.coded import read_codes
 from hushpoll_training.data.predictions_file import read_predictions
 from hushpoll_training.data.rows import CHUNK, read_rows

@@ -3,7 +3,7 @@
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_training.data.coded import override
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.models.recipe import Recipe

@@ -10,7 +10,7 @@ import pytest
 from hushpoll_analysis import Records
 from hushpoll_analysis.records.parquet import ParquetRecords
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_training.encodings.priors import estimate_priors
 from hushpoll_training.evaluation.evaluation import evaluate
 from hushpoll_training.learners.cluster import connected

@@ -13,7 +13,7 @@ from hushpoll_client.cli.reporting.report import FORMATS
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
-from hushpoll_shared.survey.manifest import Manifest, load_document
+from hushpoll_shared.drafts.manifest import Manifest, load_document
 from hushpoll_shared.survey.published import Published
 
 _MANIFESTS: Final = frozenset({".yaml", ".yml", ".json"})

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from hushpoll_analysis.planning.blocks.ways import DRAWN, SPLIT, TOGETHER, Way, ways_of
 from hushpoll_analysis.planning.goals import Goal
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.survey.manifest import Manifest
 
 Needed = Callable[[Manifest, Goal], int | None]
 

@@ -20,11 +20,11 @@ from hushpoll_analysis.planning.goals import Goal, needs
 from hushpoll_analysis.planning.planner import total_variance
 from hushpoll_analysis.records.answering import audited
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.survey.blocks import Together
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.survey.draws import SHORTHAND, Draw
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
 
 SPLIT: Final = "split"

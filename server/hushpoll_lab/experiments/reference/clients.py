@@ -123,7 +123,7 @@ def check_clients() -> None:
         )
 
 
-_LOADED: dict[str, object] = {}
+_LOADED: dict[str, Any] = {}
 
 
 def _clients() -> dict[str, Any]:

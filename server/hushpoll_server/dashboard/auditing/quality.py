@@ -23,9 +23,9 @@ from hushpoll_server.services.results.quality import NOTHING
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import DONE, QUEUED, RUNNING
 from hushpoll_shared.queries.estimates import Estimates
+from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.tables.result_table import ResultTable, columns
-from hushpoll_shared.tables.statistics import table_of
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
 
 SURVEY: Final = "/surveys/<name>/versions/<int:version>"

@@ -17,9 +17,9 @@ from hushpoll_shared.importing.formats import import_bytes
 from hushpoll_shared.importing.report import Imported
 from hushpoll_shared.importing.workbook import MOST_BYTES
 from hushpoll_shared.reading.text_files import text_of
+from hushpoll_shared.reading.yaml_reader import parse_yaml
 from hushpoll_shared.spelling.canonical import parse_json
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.yaml_reader import parse_yaml
 
 MOST_YAML_BYTES: Final = 2**18
 """Largest YAML that is read: reading takes seconds beyond, and JSON is read at once."""

@@ -45,9 +45,9 @@ from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.surveys.drafts import Draft
 from hushpoll_shared.drafts.yaml_writer import write_yaml
+from hushpoll_shared.reading.yaml_reader import parse_yaml
 from hushpoll_shared.samples import sample_manifest
 from hushpoll_shared.survey.presentation import IMAGE_BYTES, Logo
-from hushpoll_shared.survey.yaml_reader import parse_yaml
 
 NOT_KEPT: Final = frozenset({"draft-changed", "forbidden", "unknown-survey"})
 

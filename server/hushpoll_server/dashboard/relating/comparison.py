@@ -45,8 +45,7 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.qualifying.possible import DIFFERENCES, BoundedRow, cut_words
 from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.changes import Change
-from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
-from hushpoll_shared.tables.statistics import table_of
+from hushpoll_shared.statistic_tables import table_of
 
 PAGE: Final = "/surveys/<name>/versions/<int:version>/comparison"
 GROUPS: Final = "groups of "
@@ -78,9 +77,9 @@ class _Comparison(TypedDict):
 
     statistic: str
     title: str
-    document: JsonObject
+    document: Mapping[str, Any]
     cut: str
-    verdict: JsonObject
+    verdict: Mapping[str, Any]
     noisy: bool
     rows: list[_Compared]
     first: str
@@ -142,7 +141,7 @@ def comparison_file(name: str, version: int, form: str) -> Response:
     )
 
 
-def _chosen(row: VersionRow) -> tuple[dict[str, str], JsonMembers]:
+def _chosen(row: VersionRow) -> tuple[dict[str, str], dict[str, Any]]:
     """Return what the address chooses, and what there is to choose from."""
     parts = services()
     published = asked_of(row)

@@ -25,7 +25,7 @@ from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.qualifying.possible import cut_words
 from hushpoll_shared.qualifying.verdict import part_is_noisy
-from hushpoll_shared.tables.statistics import table_of
+from hushpoll_shared.statistic_tables import table_of
 
 PAGE: Final = "/surveys/<name>/versions/<int:version>/tables/<job_id>"
 

@@ -41,9 +41,9 @@ from hushpoll_server.services.surveys.launch import launch_plan
 from hushpoll_server.services.surveys.plans import require_few_categories
 from hushpoll_server.services.surveys.validation import named, validate
 from hushpoll_server.services.surveys.warnings import publishing_warnings
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.importing.formats import import_bytes
 from hushpoll_shared.importing.workbook import MOST_BYTES
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.presentation import IMAGE_BYTES
 
 api = Routes(

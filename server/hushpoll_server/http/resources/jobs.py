@@ -21,7 +21,7 @@ from hushpoll_server.http.tables import table_file
 from hushpoll_server.jobs.kinds import KINDS, JobKind
 from hushpoll_server.jobs.parameters import Parameters
 from hushpoll_server.store.jobs import JobRow
-from hushpoll_shared.tables.statistics import table_of
+from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
 from hushpoll_shared.wire.job_kinds import JOB_KINDS
 

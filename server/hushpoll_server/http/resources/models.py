@@ -58,7 +58,7 @@ def show_model(path: ModelPath) -> Response:
     """Read a model's card."""
     parts = services()
     job, row = parts.models.covered(path.model_id, current_grant())
-    answer = ModelAnswer(id=job.id, card=dict(parts.models.card(job)))
+    answer = ModelAnswer(id=job.id, card=parts.models.card(job))
     parts.actions.looked(current_grant().actor, "models", row.name, row.version)
     return json_answer(answer, nulls=True)
 

@@ -36,13 +36,13 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.counts import Aggregate, Aggregator
 from hushpoll_server.store.sealing import SegmentStore
 from hushpoll_server.store.segments import Rows
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.qualifying.subject import OfRelease
 from hushpoll_shared.queries.cross_tables import CrossTable as JointShares
 from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tidying.results import TidyResults, tidy_results
 from hushpoll_shared.wire.documents import ReleaseHeading

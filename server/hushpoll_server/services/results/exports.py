@@ -51,10 +51,10 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.segments import ShuffledRows
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 from hushpoll_shared.spelling.csv_cells import escaped
+from hushpoll_shared.survey.codec import Field
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.wording import Wording
 from hushpoll_shared.wire.batch import answered
-from hushpoll_shared.wire.codec import Field
 from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, pack_records_header
 
 Format = Literal["records", "parquet", "csv", "sav", "dta"]

@@ -18,7 +18,6 @@ from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import DONE, JobRow
 from hushpoll_server.store.models import ModelStore
-from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.wire.job_kinds import JOB_KINDS
 
 
@@ -52,13 +51,13 @@ class KeptResults:
         """Scope of the token that may ask for one and delete it."""
         return JOB_KINDS[self.kind].scope
 
-    def history(self, row: VersionRow) -> list[JsonMembers]:
+    def history(self, row: VersionRow) -> list[dict[str, Any]]:
         """Return the newest 200 of a version: the job, and a summary once it is done."""
         rows = self._jobs.newest_of(row, self.kind)
         cards = self._store.cards([job.id for job in rows if job.state == DONE])
         return [self._entry(job, cards.get(job.id)) for job in rows]
 
-    def list_for(self, actor: str, row: VersionRow) -> list[JsonMembers]:
+    def list_for(self, actor: str, row: VersionRow) -> list[dict[str, Any]]:
         """Return `history`, and record that it was looked at."""
         self._actions.looked(actor, f"{self.noun}s", row.name, row.version)
         return self.history(row)

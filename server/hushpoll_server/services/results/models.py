@@ -13,7 +13,6 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.services.results.kept_results import KeptResults
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import JobRow
-from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.wire.documents import ModelSummary, TrainingRun
 
 
@@ -24,7 +23,7 @@ class Models(KeptResults):
     noun = "model"
     work = "training"
 
-    def card(self, job: JobRow) -> JsonMembers:
+    def card(self, job: JobRow) -> dict[str, Any]:
         """Return a model's card.
 
         Raises
@@ -41,7 +40,7 @@ class Models(KeptResults):
                 "file alone; fetch that",
                 field="model_id",
             )
-        card: JsonMembers = json.loads(text)
+        card: dict[str, Any] = json.loads(text)
         return card
 
     def compared(self, row: VersionRow, ids: Sequence[str]) -> list[TrainingRun]:

@@ -15,7 +15,6 @@ from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
 from hushpoll_server.services.surveys.warnings import PublishingWarning, publishing_warnings
 from hushpoll_server.store.addressees import Mail
 from hushpoll_server.store.catalogue import TokenStore, VersionRow
-from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.protection import total_epsilon, total_level
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import IMMEDIATE, INVITED
@@ -84,7 +83,7 @@ class Overviews:
         released = self._releases.summaries(rows)
         return [self._summary(row, more) for row, more in zip(rows, released, strict=True)]
 
-    def _summary(self, row: VersionRow, released: JsonObject) -> JsonMembers:
+    def _summary(self, row: VersionRow, released: Mapping[str, Any]) -> dict[str, Any]:
         published = self._surveys.published(row)
         total = total_epsilon(published.budget.values())
         return {
@@ -120,7 +119,7 @@ class Overviews:
         return publishing_warnings(self._surveys.published_of(version_id))
 
 
-def _shuffled(published: Published, reports: int) -> JsonMembers | None:
+def _shuffled(published: Published, reports: int) -> dict[str, Any] | None:
     """Return what a trusted shuffler would add, if there were one.
 
     None without reports. Their number is rounded down to two digits, which keeps the bound and lets

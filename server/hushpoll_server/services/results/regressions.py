@@ -12,7 +12,6 @@ from typing import Any, Final
 from hushpoll_analysis.records.clear_groups import ClearGroups
 from hushpoll_server.services.results.kept_results import KeptResults
 from hushpoll_server.store.jobs import JobRow
-from hushpoll_shared.spelling.json_values import JsonMembers
 
 KIND: Final = "regress"
 
@@ -23,9 +22,9 @@ class Regressions(KeptResults):
     kind = KIND
     noun = work = "regression"
 
-    def result(self, job: JobRow) -> JsonMembers:
+    def result(self, job: JobRow) -> dict[str, Any]:
         """Return what it says, as `hushpoll regress --json` prints it; raises as `document`."""
-        found: JsonMembers = self.document(job)
+        found: dict[str, Any] = self.document(job)
         return found
 
 

@@ -11,7 +11,7 @@ from hushpoll_analysis.planning.verdicts import verdicts
 from hushpoll_protocols import K_MAX
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
 from hushpoll_server.services.surveys.turns import Turns
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 
 MOST_WAITING: Final = 4
 MOST_CATEGORIES: Final = 1 << 18

@@ -19,9 +19,9 @@ from hushpoll_server.services.surveys.schedule import period_end
 from hushpoll_server.services.surveys.turns import Turns
 from hushpoll_server.store.backend import Cutoff
 from hushpoll_server.store.catalogue import SurveyStore, VersionRow
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.clock import format_timestamp
 from hushpoll_shared.spelling.text import is_name
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.protection import Level, weak_protection
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import INVITED

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from hushpoll_protocols.errors import ManifestRefused
 from hushpoll_server.services.surveys.plans import require_few_categories
 from hushpoll_server.services.surveys.surveys import SurveyService, refusal_of_weak
+from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.drafts.manifest_problems import (
     ManifestProblem,
     manifest_problems,
     problem_of,
 )
 from hushpoll_shared.spelling.text import is_name
-from hushpoll_shared.survey.manifest import Manifest
 from hushpoll_shared.survey.published import Published
 
 

@@ -6,7 +6,7 @@ from hushpoll_analysis.regression.survey import checked_formula
 from hushpoll_analysis.regression.terms.formulas import read_formula
 from hushpoll_analysis.regression.terms.writing import formula_of
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 
 HOSTILE = ["a'b", 'x"y', "`q`", "p + q ~ r", "(1**99)", "\\n", "Prefer not, ever", "é ≤ 3"]
 

@@ -259,7 +259,7 @@ from hushpoll_analysis.records.records import RecordStream
 from hushpoll_protocols import SecureBits
 from hushpoll_server.services.results.analysis import prepare
 from hushpoll_shared.wire.batch import malformed_many
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 
 with install_recorder("numba:compiler_lock") as prepared:
     prepare()

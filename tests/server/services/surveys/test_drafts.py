@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hushpoll_server.services.surveys import drafts
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 from sample_survey import SURVEYS, VERSION, bearer, make_draft
 
 DRAFTS = "/api/v1/drafts"

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from hushpoll_analysis.planning.planner import plan
 from hushpoll_client.cli.surveys import survey as survey_commands
-from hushpoll_shared.survey.manifest import Manifest
+from hushpoll_shared.drafts.manifest import Manifest
 
 pytestmark = pytest.mark.sqlite
 

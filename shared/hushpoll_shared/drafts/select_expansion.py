@@ -14,7 +14,7 @@ from hushpoll_shared.survey.selects import SelectAll
 from hushpoll_shared.survey.wording import Question, Translation
 
 if TYPE_CHECKING:
-    from hushpoll_shared.survey.manifest import Manifest
+    from hushpoll_shared.drafts.manifest import Manifest
 
 
 def expansion(draft: Manifest, forms: Mapping[str, tuple[str, int]]) -> dict[str, Any]:

@@ -231,7 +231,7 @@ class Manifest(Terms):
         return self._expanded({choice.name: choice.chosen.form for choice in self.choices})
 
     def _expanded(self, forms: Mapping[str, tuple[str, int]]) -> Manifest:
-        from hushpoll_shared.survey.select_expansion import expansion
+        from hushpoll_shared.drafts.select_expansion import expansion
 
         return replace(self, **expansion(self, forms))
 
