@@ -20,8 +20,8 @@ from benchmarks.harness import Figure, against, announced
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import wait_for
 from hushpoll_fleet.demo.processes import Server, run_command
+from hushpoll_shared.drafts.manifest import load_manifest
 from hushpoll_shared.samples import DEMO_FILE, demo_manifest
-from hushpoll_shared.survey.manifest import load_manifest
 
 IDLE_LIMIT_MB = 320.0
 MACHINE_LIMIT_MB = 512.0

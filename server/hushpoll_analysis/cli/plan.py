@@ -28,7 +28,6 @@ from hushpoll_shared.cli.terminal import (
 from hushpoll_shared.drafts.manifest import load_manifest
 from hushpoll_shared.group_metrics import DIFFERENCES, METRICS
 from hushpoll_shared.qualifying.verdict import share_tells
-from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.option_texts import option_labels
 from hushpoll_shared.tables.plans import comparison_table, verdicts_table
 
