@@ -190,7 +190,7 @@ def test_a_job_of_a_hostile_id_is_not_looked_at(call, draft, job_id):
             code, out, err = call(*arguments(command, server.url))
             shows_estimates = command == "estimate"  # which do not wait for a job
             check(out, err, wrapped=shows_estimates)
-            assert (code, bool(out)) == (1, shows_estimates)
+            assert (code, bool(out)) == (1, shows_estimates), err
             assert "the job's id is" in err
         code, out, err = call("job", "show", job_id.replace("\0", ""), "--url", server.url)
     check(out, err)

@@ -74,7 +74,7 @@ class EstimatedShares(Result):
                 part = partial(_part_of, names)
             how = "in clear"
             if attribute.protocol is not None and epsilon is not None:
-                how = f"{attribute.protocol}, epsilon {float(epsilon):.6g}"
+                how = f"{attribute.protocol}, epsilon {_six_digits(epsilon)}"
             if option is not None:
                 how = f"select all that apply; {how}"
             if attribute.n is not None:
@@ -103,6 +103,14 @@ def shown_rows(attributes: Iterable[Mapping[str, Any]]) -> int:
         if isinstance(one.get("categories"), list)
     )
     return sum(map(len, lists))
+
+
+def _six_digits(epsilon: str) -> str:
+    """Return an epsilon as it is read by people; a text that is no number stays as it is."""
+    try:
+        return f"{float(epsilon):.6g}"
+    except ValueError:
+        return epsilon
 
 
 def _question_of(attribute: AttributeEstimates) -> str:
