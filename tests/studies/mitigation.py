@@ -112,9 +112,9 @@ def cells(row: Row) -> list[str]:
 
 
 def markdown(table: Sequence[Row]) -> str:
-    """Return the rows in clear, and of each protocol those with its lowest epsilon, in Markdown."""
-    lowest = {row.records.partition(",")[0]: row.records for row in reversed(table)}
-    shown = [row for row in table if row.records in lowest.values()]
+    """Return the rows in clear, and the first protocol's with its lowest epsilon, in Markdown."""
+    lowest = list(dict.fromkeys(row.records for row in table))[:2]
+    shown = [row for row in table if row.records in lowest]
     return "\n".join([HEADER, *(f"| {' | '.join(cells(row))} |" for row in shown)])
 
 
