@@ -29,6 +29,8 @@ def with_minus(text: str) -> str:
 def places_of(width: float, length: float) -> int:
     """Return how many decimals an interval supports: two of its last digit fit into its width.
 
+    An interval of no width is that of a step of the scale, such as a quantile; it needs no more.
+
     Parameters
     ----------
     width : float
@@ -37,7 +39,7 @@ def places_of(width: float, length: float) -> int:
         Of the whole scale; one of 20 or more needs no decimal to begin with.
     """
     places = 0 if length >= 20 else 1
-    while places < MOST_PLACES and width < 2 * 10.0**-places:
+    while places < MOST_PLACES and 0 < width < 2 * 10.0**-places:
         places += 1
     return places
 

@@ -8,6 +8,7 @@ import re
 import pytest
 import segno
 
+from hushpoll_server.charts.figures import fixed, places_of
 from hushpoll_server.dashboard import administration
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.qualifying.possible import CUT
@@ -358,8 +359,9 @@ def test_means_and_shares_of_those_who_answered_stand_under_the_table(filled, vi
     least = min(one["low"] for one in answer["scale"])
     most = max(one["high"] for one in answer["scale"])
     for number in (group["mean"], *group["quantiles"]):
-        low, high = shown_ends(number, least, most)
-        assert f"{low:.5g} to {high:.5g}" in shown
+        places = places_of(number["upper"] - number["lower"], most - least)
+        low, high = (fixed(one, places) for one in shown_ends(number, least, most))
+        assert f"{low} to {high}" in shown
     assert "Shares of those who answered" not in shown
     shown = visitor.get(f"{WORK}/estimates?attribute=age&confidence=0.8").text
     assert "Mean and quantiles" not in shown
