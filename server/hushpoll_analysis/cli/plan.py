@@ -245,7 +245,9 @@ def _verdict_text(draft: Manifest, own: DraftedOption, n: int) -> str:
         {**row, "name": labels.get(row["name"], row["name"]), "unit": units.get(row["name"])}
         for row in own["attributes"]
     ]
-    noisy = [row["name"] for row in rows if row["width"] / 2 > _tells(row)]
+    noisy = [
+        row["name"] for row in rows if row["width"] / 2 > _tells(row["k"], row.get("mean_width"))
+    ]
     told = len(rows) - len(noisy)
     start = f"{n:,} respondents, as the draft of {draft.name} says:"
     if not rows:
@@ -300,9 +302,9 @@ MEAN_TELLS: Final = 0.25
 """Half-width of the mean of a number, as a part of its range, up to which it tells something."""
 
 
-def _tells(row: dict[str, Any]) -> float:
+def _tells(k: int, mean_width: float | None) -> float:
     """Return the half-width up to which a share, or the mean of a number, tells something."""
-    return MEAN_TELLS if row.get("mean_width") is not None else share_tells(row["k"])
+    return share_tells(k) if mean_width is None else MEAN_TELLS
 
 
 def _precision(rows: list[dict[str, Any]], noisy: list[str]) -> Table:

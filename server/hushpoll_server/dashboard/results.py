@@ -353,7 +353,7 @@ def _show_as_numbers(
     if asked.number is not None:
         query = Ordered(attribute=name, confidence=confidence)
         summary = services().analysis.result(row, query, may_export=export)
-        chart = chart_of_mean(question, summary.to_dict(), confidence=confidence, foot=foot)
+        chart = chart_of_mean(question, summary, confidence=confidence, foot=foot)
         if chart is not None:
             noisy = summary.too_noisy("groups")
             figure |= {"chart": chart, "title": chart.words.title, "noisy": noisy}
@@ -373,9 +373,7 @@ def _show_as_numbers(
             if noisy:  # a mean may be told all the same
                 query = Ordered(attribute=name, confidence=confidence)
                 summary = services().analysis.result(row, query, may_export=export)
-                of_mean = chart_of_mean(
-                    question, summary.to_dict(), confidence=confidence, foot=foot
-                )
+                of_mean = chart_of_mean(question, summary, confidence=confidence, foot=foot)
                 if of_mean is not None and not summary.too_noisy("groups"):
                     chart, rows, noisy = of_mean, [], False
             figure |= {"chart": chart, "title": chart.words.title, "noisy": noisy, "bins": rows}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from hushpoll_server.charts.rows import Share
 from hushpoll_server.charts.specifications import (
@@ -16,14 +16,23 @@ from hushpoll_server.charts.specifications import (
 from hushpoll_server.reports.findings import headline_row
 from hushpoll_server.reports.headlines import headline_of, of_share
 from hushpoll_server.translations.speech import in_marks, say
-from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.ordered_answers import Ordered, OrderedSummary
 from hushpoll_shared.queries.parts.rows import ends_of
 from hushpoll_shared.survey.published import Published
 
 
-def rows_of_bins(bins: Sequence[Mapping[str, Any]]) -> list[Share]:
-    """Return the rows of a chart of bins, each with ``low``, ``high`` and its share."""
+class Bin(TypedDict):
+    """Numbers from `low` to `high`, and the share of those who answered one of them."""
+
+    low: int
+    high: int
+    frequency: float
+    lower: float
+    upper: float
+
+
+def rows_of_bins(bins: Sequence[Bin]) -> list[Share]:
+    """Return the rows of a chart of bins."""
     return [
         Share(
             category=_range(one["low"], one["high"]),
@@ -67,7 +76,7 @@ def bins_chart(
 
 
 def chart_of_mean(
-    question: str, summary: Mapping[str, Any], *, confidence: float, foot: Sequence[str]
+    question: str, result: OrderedSummary, *, confidence: float, foot: Sequence[str]
 ) -> Chart | None:
     """Return the chart of the mean of ordered answers; None where it has no interval.
 
@@ -75,12 +84,11 @@ def chart_of_mean(
     ----------
     question : str
         What is asked.
-    summary : mapping
-        Ordered answers of everybody, as the API gives them.
+    result : OrderedSummary
+        Ordered answers of everybody.
     confidence, foot
         As of `bins_chart`.
     """
-    result: OrderedSummary = Ordered.result_of(summary)
     mean = result.groups[0].mean
     if mean.value is None or mean.lower is None or mean.upper is None:
         return None
@@ -115,12 +123,13 @@ def numbers_chart(
     confidence, foot
         As of `bins_chart`.
     """
-    summary, bins = results["ordered"].get(name), results["bins"].get(name)
+    given, bins = results["ordered"].get(name), results["bins"].get(name)
+    summary: OrderedSummary | None = None if given is None else Ordered.result_of(given)
     if published.attribute(name).number is not None and summary is not None:
         return chart_of_mean(question, summary, confidence=confidence, foot=foot)
     if bins is None:
         return None
-    if bins["noisy"] and summary is not None and not part_is_noisy(summary["verdict"], "groups"):
+    if bins["noisy"] and summary is not None and not summary.too_noisy("groups"):
         chart = chart_of_mean(question, summary, confidence=confidence, foot=foot)
         if chart is not None:
             return chart
