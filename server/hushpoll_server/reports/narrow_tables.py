@@ -23,6 +23,8 @@ _TAG: Final = re.compile(r"<[^>]*>")
 def with_columns(html: str) -> str:
     """Return a page whose tables with one row of column headings have them at their cells, too.
 
+    A table whose headings have links stays as it is, and is moved sideways in a narrow window.
+
     Parameters
     ----------
     html : str
@@ -35,7 +37,8 @@ def with_columns(html: str) -> str:
 def _labelled(table: re.Match[str]) -> str:
     text = table[0]
     head = _HEAD.search(text)
-    if head is None or head[1].count("<tr") != 1:
+    # A list hides the headings: a link there could not be followed any more.
+    if head is None or head[1].count("<tr") != 1 or "<a " in head[1]:
         return text
     columns = [_TAG.sub("", _UNSEEN.sub("", one)).strip() for one in _COLUMN.findall(head[1])]
 

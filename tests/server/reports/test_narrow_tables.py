@@ -37,3 +37,11 @@ def test_cell_beyond_the_columns_has_none():
     cells = "".join(f"<td>{n}</td>" for n in range(4))
     html = with_columns(table(f'<tr><th scope="row">x</th>{cells}</tr>'))
     assert html.count("data-column") == 3
+
+
+def test_table_whose_headings_are_links_stays():
+    linked = (
+        '<table><thead><tr><th scope="col">Setting</th><th scope="col"><a href="/1">Model 1</a></th>'
+        '</tr></thead><tbody><tr><th scope="row">x</th><td>3</td></tr></tbody></table>'
+    )
+    assert with_columns(linked) == linked
