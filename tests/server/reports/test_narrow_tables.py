@@ -41,7 +41,8 @@ def test_cell_beyond_the_columns_has_none():
 
 def test_table_whose_headings_are_links_stays():
     linked = (
-        '<table><thead><tr><th scope="col">Setting</th><th scope="col"><a href="/1">Model 1</a></th>'
+        '<table><thead><tr><th scope="col">Setting</th>'
+        '<th scope="col"><a href="/1">Model 1</a></th>'
         '</tr></thead><tbody><tr><th scope="row">x</th><td>3</td></tr></tbody></table>'
     )
     assert with_columns(linked) == linked
