@@ -96,7 +96,7 @@ def on_the_dashboard(
             person.post(f"{board}/sign-in", fields, timeout=300)
         assert f"{path}/largest-share" in ada.get(board + path, timeout=300).text
         empty = ada.get(f"{board}{path}/largest-share", timeout=300).text
-        assert "Choose: Attribute." in empty
+        assert "Choose: Question." in empty
         assert '<option value="health">health</option>' in empty
         page = ada.get(f"{board}{path}/largest-share", params=asked, timeout=300).text
         assert f"{expected.largest.frequency:.4f}" in page

@@ -10,11 +10,15 @@ import hushpoll_server
 from hushpoll_server.jobs.kinds import KINDS
 from hushpoll_server.services.people.act_words import ACT_WORDS, act_words
 from hushpoll_server.services.people.roles import ORDER
+from hushpoll_server.services.results.audits import Audits
+from hushpoll_server.services.results.models import Models
+from hushpoll_server.services.results.regressions import Regressions
 from hushpoll_shared.querying.registry import all_queries
 
 SOURCES = Path(hushpoll_server.__file__).parent
 # What stands in the places of the codes that are put together.
-PARTS = {"asked-for-": KINDS, "fetched-": KINDS, "gave-role-": ORDER}
+NOUNS = [kept.noun for kept in (Models, Audits, Regressions)]
+PARTS = {"asked-for-": KINDS, "fetched-": KINDS, "gave-role-": ORDER, "deleted-": NOUNS}
 
 
 def codes(call: ast.Call) -> Iterator[str]:
@@ -34,6 +38,8 @@ def codes(call: ast.Call) -> Iterator[str]:
             yield f"looked-at-{text}" if looked else text
         case ast.JoinedStr(values=[ast.Constant(value=str(beginning)), _]):
             yield from (f"{beginning}{part}" for part in PARTS[beginning])
+        case ast.JoinedStr() if ast.unparse(code) == "f'{self.noun}s'":
+            yield from (f"looked-at-{noun}s" for noun in NOUNS)
         case ast.Attribute(value=ast.Name(id="kind" | "query"), attr="name"):  # of any query
             yield from (f"looked-at-{query.name}" for query in all_queries().values())
         case ast.Name(id="act"):  # of a function that is given the code
