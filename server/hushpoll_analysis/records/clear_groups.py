@@ -47,6 +47,9 @@ class Regrouped(Published):
 
     published_digest: str
 
+    def __post_init__(self) -> None:
+        """Check nothing: the rules of a survey held when it was published."""
+
     @cached_property
     def digest(self) -> str:
         """The digest of what was published, to which results belong."""
@@ -165,9 +168,7 @@ class ClearGroups:
             "translations": (),
             "published_digest": self.published.digest,
         }
-        survey = object.__new__(Regrouped)  # its rules held when it was published
-        vars(survey).update(values)
-        return survey
+        return Regrouped(**values)
 
     def _stand(self, names: Iterable[str]) -> bool:
         """Return whether questions that stand together are shown as they were asked."""

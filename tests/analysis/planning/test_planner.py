@@ -194,8 +194,8 @@ def test_the_command_says_the_verdict_first_within_80_columns(tmp_path):
     assert words.startswith(document["verdict"])
     # A shuffler is spoken of only where it is asked for.
     assert document["shuffled"]["sentence"] not in words
-    crowded = " ".join(called(path, *goals, "--crowd", "500").output.split())
-    assert "500 shuffled reports" in crowded.removeprefix(words)
+    with_shuffler = " ".join(called(path, *goals, "--crowd", "500").output.split())
+    assert "500 shuffled reports" in with_shuffler.removeprefix(words)
     assert all(one["sentence"] in words for one in document["goals"])
     assert max(map(len, text.splitlines())) <= 80
 
