@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flask import Response, request, url_for
 
-from hushpoll_server.dashboard.forms.refusing import comes_back
+from hushpoll_server.dashboard.forms.form import comes_back
 from hushpoll_server.dashboard.frame import dashboard, finished, member, private, see
 from hushpoll_server.dashboard.surveys import reached, survey
 from hushpoll_server.errors import Refused

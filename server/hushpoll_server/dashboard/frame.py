@@ -233,7 +233,7 @@ def choice(name: str, allowed: Iterable[str], default: str | None = None) -> str
     """
     words = list(allowed)
     # A form that comes back has the choices with which it was shown.
-    given = request.args.get(name, request.form.get(name) if g.get("refused_form") else None)
+    given = request.args.get(name, request.form.get(name) if "refusal" in g else None)
     if given is None or (given == "" and given not in words):
         return words[0] if default is None else default
     if given not in words:

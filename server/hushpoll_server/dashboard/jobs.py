@@ -8,7 +8,7 @@ from typing import Any, Final
 from flask import Response, request, url_for
 
 from hushpoll_server.dashboard.forms.asking import ask_for
-from hushpoll_server.dashboard.forms.refusing import comes_back
+from hushpoll_server.dashboard.forms.form import comes_back
 from hushpoll_server.dashboard.frame import choice, dashboard, finished, member, page, private, see
 from hushpoll_server.dashboard.select_alls import labels_of, named_by
 from hushpoll_server.dashboard.surveys import of_survey, reached, seen

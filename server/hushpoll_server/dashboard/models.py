@@ -12,8 +12,8 @@ from hushpoll_server.charts.figures import level, percent
 from hushpoll_server.charts.rows import BoundedShare, Share
 from hushpoll_server.charts.specifications import Chart, estimates_chart
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms.asking import ask_for
-from hushpoll_server.dashboard.forms.refusing import comes_back
+from hushpoll_server.dashboard.forms.asking import ask_for, learners_in_form
+from hushpoll_server.dashboard.forms.form import comes_back
 from hushpoll_server.dashboard.frame import (
     choice,
     dashboard,
@@ -144,22 +144,13 @@ def delete_model(name: str, version: int, model_id: str) -> Response:
 
 def _form(row: VersionRow) -> dict[str, Any]:
     """Return what the form of a training needs; its learner is chosen in the address."""
-    try:
-        known = learners_of(services(), row)
-    except Refused as refusal:
-        if refusal.code != "missing-extra":
-            raise
-        return {"form": None, "missing": refusal.detail}
-    runnable = {one["name"]: one for one in known["learners"] if one["reason"] is None}
-    chosen = choice("learner", runnable, known["default_learner"])
-    return {
-        "form": {
-            **known,
-            "runnable": runnable,
-            "not_here": [one for one in known["learners"] if one["reason"] is not None],
-            "chosen": runnable[chosen],
-        }
-    }
+    found = learners_in_form(row)
+    if (form := found["form"]) is not None:
+        runnable = {one["name"]: one for one in form["learners"] if one["reason"] is None}
+        form["labels"] = [(name, one["label"]) for name, one in runnable.items()]
+        form["not_here"] = [one for one in form["learners"] if one["reason"] is not None]
+        form["chosen"] = runnable[choice("learner", runnable, form["default_learner"])]
+    return found
 
 
 def _chosen(row: VersionRow, kind: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from hushpoll_server.charts.days import releases_chart
 from hushpoll_server.charts.rows import ReleasedDay
 from hushpoll_server.charts.specifications import Chart
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms.refusing import comes_back
+from hushpoll_server.dashboard.forms.form import comes_back
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     USUAL_CONFIDENCE,

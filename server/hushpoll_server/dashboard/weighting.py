@@ -18,8 +18,7 @@ from hushpoll_server.charts.figures import percent
 from hushpoll_server.charts.rows import Share
 from hushpoll_server.charts.specifications import Chart, as_too_noisy, estimates_chart, told
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms.filled import Fault
-from hushpoll_server.dashboard.forms.refusing import told_beside
+from hushpoll_server.dashboard.forms.form import OF_VALUES, Fault
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     choice,
@@ -117,8 +116,9 @@ def weighted(name: str, version: int) -> Response:
                 fault = _fault(error.detail, error.field or "", form)
             else:
                 refusal = error.detail
-    shown = page(
+    return page(
         "weighted.html",
+        200 if fault is None else OF_VALUES,
         **of_survey(row, "estimates"),
         form=form,
         kinds=KINDS,
@@ -130,9 +130,9 @@ def weighted(name: str, version: int) -> Response:
         cut="" if answer is None else _cut(answer),
         infinity=math.inf,
         refusal=refusal,
+        fault=fault,
         arguments=dict(request.args.items()),
     )
-    return shown if fault is None else told_beside(shown, fault)
 
 
 @dashboard.get(f"{SURVEY}/shares.<form>")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 import pytest
+from flask import g, render_template_string
 from werkzeug.datastructures import MultiDict
 
-from hushpoll_server.dashboard.forms.filled import FAULT_ID, Fault, filled_again
+from hushpoll_server.dashboard.forms.form import FAULT_ID, Fault, Refusal
 
 pytestmark = pytest.mark.sqlite
 WORK = "/surveys/work/versions/1"
@@ -127,25 +128,67 @@ def test_publishing_comes_back_with_its_choices(site, visit):
     assert ("fairness", "yes") not in seen.values
 
 
-def test_form_of_another_page_and_hostile_values_are_no_markup():
-    page = (
-        '<form action="/a"><button name="what" value="x">X</button></form><details><summary>S'
-        '</summary><form method="post" action="/a"><p>a &amp; b &#39;</p><input type="hidden" '
-        'name="form_token" value="t"><label>L<input name="n" value="1"></label>'
-        '<select name="s"><option>a&lt;b</option><option selected>c</option></select><textarea '
-        'name="t">old</textarea></form></details>'
-    )
-    hostile = '"><script>alert(1)</script>'
-    sent = MultiDict({"n": hostile, "s": hostile, "t": f"</textarea>{hostile}", "form_token": "z"})
-    html = filled_again(page, "/a", sent, Fault(("t",), hostile))
-    assert html is not None
-    assert "<script>" not in html
+FORM = """{% import "dashboard/fields.html" as inputs %}
+{% call(f) inputs.form("/a", fixed={"what": "x"}, files=true) %}<details{{ f.open }}>
+{{ inputs.text(f, "n", "N", "1", inputmode="decimal", required=true) }}
+{{ inputs.text(f, "password", "P", "2", type="password") }}{{ inputs.text(f, "file", "F", type="file") }}
+{{ inputs.area(f, "t", "T", "old") }}{{ inputs.list(f, "s", ["a<b", "c"], "c") }}
+{{ inputs.list(f, "m", [("1", "one"), ("2", "two"), ("3", "three")], "3", multiple=true) }}
+{% call inputs.box(f, "b", ticked=true) %}B{% endcall %}
+{% for one in "xy" %}{% call inputs.box(f, "r", one, one, loop.first, "radio") %}R{% endcall %}{% endfor %}
+</details>{% endcall %}"""
+
+
+@pytest.fixture
+def written(site):
+    """Return what writes the form above, refused with what was sent, or as it is at first."""
+
+    def write(sent=None, path="/a", fields=("t",), words="Wrong."):
+        with site.app.test_request_context("/dashboard/"):
+            if sent is not None:
+                g.refusal = Refusal(path, MultiDict(sent), Fault(fields, words))
+            return render_template_string(FORM)
+
+    return write
+
+
+def test_every_kind_of_field_keeps_what_was_sent(written):
+    long = "Ünïcödé 漢字 🙂 &amp; " * 2_000 + "\r\n\r\nend"
+    sent = [("what", "x"), ("n", "  9 "), ("password", "secret"), ("t", long), ("s", "a<b")]
+    html = written([*sent, ("m", "1"), ("m", "2"), ("r", "y")])
+    seen = Page(html)
+    assert ("n", "  9 ") in seen.values
+    assert [one for name, one in seen.values if name == "m"] == ["1", "2"]
+    assert [one for name, one in seen.values if name in ("b", "r")] == ["y"]
+    assert "<option selected>a&lt;b</option>" in html
+    assert html.count(" selected") == 3
+    assert "secret" not in html
+    assert long.replace("&", "&amp;") in html
     assert "<details open>" in html
-    assert "<p>a &amp; b &#39;</p>" in html
-    assert 'name="form_token" value="t"' in html
-    assert "old</textarea>" not in html
+    assert [one["name"] for one in seen.at_fault] == ["t"]
+    # No option, and no box, was chosen: the defaults are not put in their place.
+    none = Page(written(sent))
+    assert [one for name, one in none.values if name in ("m", "b", "r")] == []
+    # At first the form has its defaults.
+    first = Page(written())
+    assert [one for one in first.values if one[0] in "nmbr"] == [
+        ("n", "1"), ("m", "3"), ("b", "yes"), ("r", "x"),
+    ]  # fmt: skip
+    assert first.at_fault == []
+
+
+def test_form_of_another_page_and_hostile_values_are_no_markup(written):
+    hostile = '"><script>alert(1)</script>'
+    values = {"n": hostile, "s": hostile, "t": f"</textarea>{hostile}", "form_token": "z"}
+    sent = {"what": "x", **values}
+    html = written(sent, words=hostile)
+    assert "<script>" not in html
+    assert 'value="z"' not in html
     assert html.count("</textarea>") == 1
-    assert filled_again(page, "/b", sent, Fault((), "x")) is None
+    for untouched in (written(sent, path="/b"), written(sent | {"what": "y"})):
+        assert ">\nold</textarea>" in untouched
+        assert FAULT_ID not in untouched
     # Of no field: at the beginning of the form.
-    without = filled_again(page, "/a", sent, Fault(("other",), "x"))
-    assert f'action="/a"><span class="fault" id="{FAULT_ID}"' in without
+    without = written(sent, fields=("other",))
+    assert without.index(FAULT_ID) < without.index("<details")
+    assert without.count(FAULT_ID) == 1

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from flask import Response, request, url_for
 
-from hushpoll_server.dashboard.forms.refusing import comes_back
+from hushpoll_server.dashboard.forms.form import comes_back
 from hushpoll_server.dashboard.frame import dashboard, member, page, private, see
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services

@@ -10,8 +10,8 @@ from flask import Response, request, url_for
 
 from hushpoll_server.dashboard.auditing.fairness_figures import Figure, figure_of, rate_lines
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms.asking import ask_for
-from hushpoll_server.dashboard.forms.refusing import comes_back
+from hushpoll_server.dashboard.forms.asking import ask_for, learners_in_form
+from hushpoll_server.dashboard.forms.form import comes_back
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     choice,
@@ -27,7 +27,6 @@ from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_server.dashboard.surveys import lead_by_words, may_export, of_survey, reached
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.jobs.learners import learners as learners_of
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import DONE, QUEUED, RUNNING, JobRow
@@ -153,19 +152,14 @@ def _without_what_is_withheld(row: VersionRow, entry: dict[str, Any]) -> dict[st
 
 def _form(row: VersionRow) -> dict[str, Any]:
     """Return what the form of an audit needs; model and groups are chosen in the address."""
-    try:
-        known = learners_of(services(), row)
-    except Refused as refusal:
-        if refusal.code != "missing-extra":
-            raise
-        return {"form": None, "missing": refusal.detail}
-    runnable = {
-        one["name"]: one["label"]
-        for one in known["learners"]
-        if one["reason"] is None and not one["private"]
-    }
+    found = learners_in_form(row)
+    if (form := found["form"]) is None:
+        return found
     published = services().surveys.published(row)
-    models = _models(row)
+    models = {
+        id: f"{of.get('learner') or 'lightgbm'}, {of.get('encoding') or 'indicator'}, {id[:8]}"
+        for id, of in _models(row).items()
+    }
     target = None if published.target is None else published.target.name
     own = published.protected
     # Whose groups may be compared: those of the manifest, or the categories of an attribute.
@@ -179,23 +173,24 @@ def _form(row: VersionRow) -> dict[str, Any]:
     by_groups = {name: labels[name] for name in attributes}
     lead_by_words({"groups": by_groups})
     groups = choice("groups", named) if named else ""
-    return {
-        "form": {
-            **known,
-            "runnable": runnable,
-            "models": models,
-            "model": choice("model", ("", *models)),
-            "folds": FOLDS,
-            "protected": own,
-            "attributes": attributes,
-            "groups": groups,
-            "by_groups": by_groups,
-            "references": attributes.get(groups, []),
-            "privileged": own.privileged if own is not None and own.attribute == groups else (),
-            "inputs": INPUTS,
-            "confidences": CONFIDENCES,
-        }
+    form |= {
+        "runnable": {
+            one["name"]: one["label"]
+            for one in form["learners"]
+            if one["reason"] is None and not one["private"]
+        },
+        "models": [("", "choose below"), *models.items()] if models else [],
+        "model": choice("model", ("", *models)),
+        "folds": FOLDS,
+        "protected": own,
+        "groups": groups,
+        "by_groups": by_groups,
+        "references": attributes.get(groups, []),
+        "privileged": own.privileged if own is not None and own.attribute == groups else (),
+        "inputs": INPUTS,
+        "confidences": CONFIDENCES,
     }
+    return found
 
 
 def _models(row: VersionRow) -> dict[str, Mapping[str, Any]]:

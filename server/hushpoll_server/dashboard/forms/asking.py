@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import ValidationError
 
 from hushpoll_server.dashboard.frame import member
@@ -9,6 +11,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.http.wording import words_of
 from hushpoll_server.jobs.kinds import KINDS
+from hushpoll_server.jobs.learners import learners
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.spelling.json_values import JsonObject
@@ -40,3 +43,15 @@ def ask_for(row: VersionRow, kind_name: str, values: JsonObject) -> JobRow:
         field, words = words_of(error)
         raise Refused("invalid-request", words, field=field) from None
     return kind.ask(services(), row, parameters, by=member().id, actor=member().actor)
+
+
+def learners_in_form(row: VersionRow) -> dict[str, Any]:
+    """Return what a form has in which a learner is chosen; None, and what the server lacks."""
+    try:
+        known = learners(services(), row)
+    except Refused as refusal:
+        if refusal.code != "missing-extra":
+            raise
+        return {"form": None, "missing": refusal.detail}
+    pairs = [(one["name"], f"{one['name']}: {one['description']}") for one in known["encodings"]]
+    return {"form": {**known, "encodings": pairs}}

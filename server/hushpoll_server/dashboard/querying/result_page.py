@@ -10,8 +10,7 @@ from flask import Response, request, url_for
 
 from hushpoll_analysis.results import RESULTS
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.dashboard.forms.filled import Fault
-from hushpoll_server.dashboard.forms.refusing import told_beside
+from hushpoll_server.dashboard.forms.form import OF_VALUES, Fault
 from hushpoll_server.dashboard.frame import (
     dashboard,
     finished,
@@ -121,13 +120,15 @@ def result(name: str, version: int, query: str) -> Response:
     # A report is about all reports of one version.
     whole = found is not None and not kind.compares and domain is None
     address = kind.of_texts(texts).address() if whole else None
-    shown = page(
+    return page(
         "querying/result.html",
+        200 if fault is None else OF_VALUES,
         **of_survey(row, "results"),
         kind=kind,
         fields=list(fields_of(kind, texts, published, _versions())),
         to_choose=to_choose,
         refusal=refusal,
+        fault=fault,
         result=found,
         headline=None if found is None else headline_of(found) or _titled(found),
         about=[] if found is None else list(asked.names()),
@@ -145,7 +146,6 @@ def result(name: str, version: int, query: str) -> Response:
         address=address,
         downloads=[(form.upper(), _file_address(row, kind, form, texts)) for form in FORMS],
     )
-    return shown if fault is None else told_beside(shown, fault)
 
 
 @dashboard.get(f"{PAGE}/<query>/file.<form>")

@@ -15,8 +15,7 @@ from hushpoll_server.charts.differences import differences_chart
 from hushpoll_server.charts.rows import Difference
 from hushpoll_server.charts.specifications import Chart, as_too_noisy, told
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms.filled import Fault
-from hushpoll_server.dashboard.forms.refusing import told_beside
+from hushpoll_server.dashboard.forms.form import OF_VALUES, Fault
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     choice,
@@ -108,18 +107,19 @@ def comparison(name: str, version: int) -> Response:
             if error.code not in NOTHING_YET:
                 raise
             refusal = error
-    shown = page(
+    return page(
         "comparison.html",
+        200 if fault is None else OF_VALUES,
         **of_survey(row, "comparison"),
         chosen=chosen,
         choices=choices,
         confidences=CONFIDENCES,
         refusal=refusal,
+        fault=fault,
         answer=answer,
         chart=chart,
         svg=None if chart is None else inline(chart, "shows"),
     )
-    return shown if fault is None else told_beside(shown, fault)
 
 
 @dashboard.get(f"{PAGE}.<form>")

@@ -10,7 +10,7 @@ from flask import Response, request, url_for
 from werkzeug.datastructures import MultiDict
 
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
-from hushpoll_server.dashboard.forms.refusing import comes_back
+from hushpoll_server.dashboard.forms.form import comes_back
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     dashboard,
