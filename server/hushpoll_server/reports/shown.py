@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from math import isfinite
+from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from hushpoll_server.charts.bands import Bands
+from hushpoll_server.charts.bands import Bands, bands_of
 from hushpoll_server.charts.figures import cell_of_shares
+from hushpoll_server.charts.figures import level as words_of_level
+from hushpoll_server.charts.rows import Share
+from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES
 from hushpoll_shared.qualifying.verdict import rows_too_noisy
-from hushpoll_shared.querying.result import Result
+from hushpoll_shared.querying.result import Result, Section
 from hushpoll_shared.querying.shown import ShownSection, cut_notes, shown_sections
 from hushpoll_shared.tables.top_rows import MOST_ROWS
+
+MOST_DRAWN: Final = 30
+"""Rows of a section that are drawn; a longer one has its table."""
 
 
 def html_of_result(
@@ -26,6 +34,7 @@ def html_of_result(
     tell_cut: bool = True,
     names: Mapping[str, str] | None = None,
     folded_notes: str = "",
+    drawn: bool = False,
 ) -> Markup:
     """Return the verdict on a result, its sections' tables, what stands below, and its notes.
 
@@ -45,6 +54,8 @@ def html_of_result(
         What attributes are called here: by their questions.
     folded_notes : str
         Under which words its own notes are folded; empty: they stand open.
+    drawn : bool
+        Whether sections that declare shares or differences are drawn above their tables.
     """
     sections = list(shown_sections(result))
     cut = cut_notes(sections, folded=not for_print) if tell_cut else ()
@@ -55,6 +66,11 @@ def html_of_result(
             "noisy": result.verdict is not None and result.verdict.noisy,
             "folded_words": rows_too_noisy,
             "sections": [_as_page(one, names or {}) for one in sections],
+            "figures": [
+                _figure(result, one, names or {}, f"{key}-{place}-shows") if drawn else ""
+                for place, one in enumerate(result.sections(), 1)
+            ],
+            "interval": words_of_level(getattr(result, "confidence", 0.95)),
             "own_notes": [_named(text, names or {}) for text in result.notes()],
             "folded_notes": folded_notes,
             "notes": [
@@ -100,6 +116,26 @@ def _as_page(section: ShownSection, names: Mapping[str, str]) -> ShownSection:
         lines=[line(texts) for texts in section.lines],
         folded=[line(texts) for texts in section.folded],
     )
+
+
+def _figure(result: Result, section: Section, names: Mapping[str, str], label: str) -> Markup | str:
+    """Return the bands of the rows that can be told; empty of a section that is no figure."""
+    rows = []
+    if section.shown and section.possible in (SHARES, DIFFERENCES):
+        for line in section.lines():
+            row = getattr(line.row, section.interval_of) if section.interval_of else line.row
+            value = row.frequency if hasattr(row, "frequency") else row.value
+            ends = (value, row.lower, row.upper)
+            known = all(one is not None and isfinite(one) for one in ends)
+            if known and not result.too_noisy(section.part_of(line.row)):
+                own = (str(getattr(line.row, one)) for one in section.words.values())
+                words = " · ".join(names.get(text, text) for text in line.words or own)
+                rows.append(
+                    Share(category=words, frequency=value, lower=row.lower, upper=row.upper)
+                )
+    if not 0 < len(rows) <= MOST_DRAWN:
+        return ""
+    return html_of_bands((bands_of(rows, possible=section.possible),), label)
 
 
 def html_of_bands(panels: Sequence[Bands], label: str) -> Markup:

@@ -48,6 +48,8 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         reason="Programs use it as a key, and a file of records as a column.",
         example="gender",
         required=True,
+        label="Name in results",
+        hint="a to z, 0 to 9, - and _",
     ),
     ManifestField(
         name="role",
@@ -58,6 +60,12 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         reason="Whether an answer leaves the device in clear must be said for each question.",
         example="sensitive",
         required=True,
+        label="The answer is",
+        called={
+            "sensitive": "randomised",
+            "plain": "sent as it is answered",
+            "target": "the target of a model",
+        },
     ),
     ManifestField(
         name="categories",
@@ -125,6 +133,8 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         "refused. Without it the question must be answered.",
         reason="Skipping is an answer, and is perturbed like any other.",
         example="Prefer not to say",
+        label="Answer of who skips it",
+        hint="Without it the question must be answered.",
     ),
     ManifestField(
         name="question",
@@ -133,6 +143,8 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         meaning="What the respondent is asked; pages and terminals show the name without it.",
         reason="Its wording changes what an answer means, so it is part of the digest.",
         example="How is your health in general?",
+        label="What is asked",
+        hint="Empty: respondents read the name.",
     ),
     ManifestField(
         name="help",
@@ -142,6 +154,8 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         reason="A hint changes what an answer means as the question does, so it is part of the "
         "digest. A device that does not know the field refuses the survey.",
         example="Count cigarettes, and no e-cigarettes.",
+        label="Help text",
+        hint="Respondents read it below the question.",
     ),
     ManifestField(
         name="protocol",
@@ -152,6 +166,8 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         reason="The best protocol depends on the number of categories and on epsilon. A target is "
         "perturbed only if it names one itself.",
         example="OLH",
+        label="Protocol",
+        called={"": "as the survey says"},
     ),
     ManifestField(
         name="positive",
@@ -160,6 +176,8 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         meaning="The category of the target that counts as 1.",
         reason="A classifier needs a yes and a no, and group metrics count the share of the yes.",
         example=">26000",
+        label="Answer that counts as 1",
+        hint="Of the target of a model.",
     ),
     ManifestField(
         name="section",
@@ -169,6 +187,8 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         meaning="The heading of the questions that this one stands among.",
         reason="A long survey is read in parts.",
         example="About your work",
+        label="Section",
+        hint="A heading above the questions that share it.",
     ),
     ManifestField(
         name="scale",
@@ -178,6 +198,12 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         "the scores of a Net Promoter Score. Without it they are a plain list.",
         reason="An order is read faster in a row than in a list.",
         example="ordinal",
+        label="Answers are laid out",
+        called={
+            "": "as a list",
+            "ordinal": "as a scale, in a row",
+            "nps": "as a Net Promoter Score, 0 to 10",
+        },
     ),
     ManifestField(
         name="ends",

@@ -8,6 +8,7 @@ reason cannot be built.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -47,6 +48,12 @@ class ManifestField:
         What holds where it is absent; None if nothing does.
     published : bool
         Whether the published form has it too.
+    label, hint : str
+        What a form calls it, and says beside it; without a label it is no field of a form by
+        itself.
+    called : mapping of str to str
+        What a form calls the words of its values; those that are not named are called what they
+        are, and an empty one stands for no value, or for false.
 
     Raises
     ------
@@ -63,6 +70,9 @@ class ManifestField:
     required: bool = False
     default: Any = field(default=None, hash=False)
     published: bool = True
+    label: str = ""
+    hint: str = ""
+    called: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         for key in ("name", "allowed", "meaning", "reason", "form", "example"):

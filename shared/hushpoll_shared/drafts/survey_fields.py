@@ -47,6 +47,8 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         reason="It stands in addresses and file names, so it has no character that these escape.",
         example="work-and-health",
         required=True,
+        label="Name in addresses",
+        hint="a to z, 0 to 9, - and _",
     ),
     ManifestField(
         name="version",
@@ -57,6 +59,8 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         "counts of its own.",
         example=1,
         required=True,
+        label="Version",
+        hint="Never changes once published.",
     ),
     ManifestField(
         name="title",
@@ -66,6 +70,8 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         reason="`name` is for programs, `title` is for people.",
         example="Work and health",
         required=True,
+        label="Title",
+        hint="What respondents read above the questions.",
     ),
     ManifestField(
         name="description",
@@ -74,6 +80,8 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         meaning="What the survey is about.",
         reason="Respondents read it before they answer, and it is part of the digest.",
         example="A sample survey about work, income and health.",
+        label="Description",
+        hint="What the survey is about.",
     ),
     ManifestField(
         name="operator",
@@ -82,6 +90,9 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         meaning="Who asks, and who is responsible for the answers.",
         reason="A respondent decides by whom they are asked, and the hosted page shows it first.",
         example="Institute of Public Health, Example Town",
+        label="Who asks",
+        hint="The person or organisation that is responsible for the answers. Respondents read it "
+        "first.",
     ),
     ManifestField(
         name="purpose",
@@ -90,6 +101,8 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         meaning="What the answers are used for.",
         reason="Consent is to a purpose, so the purpose is part of the digest.",
         example="We plan the opening hours of the town's clinics.",
+        label="What the answers are for",
+        hint="Respondents agree to this purpose.",
     ),
     ManifestField(
         name="thanks",
@@ -98,6 +111,8 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         meaning="What a respondent reads after answering, such as where results will be found.",
         reason="Who gave answers wants to know what comes of them.",
         example="Thank you! The results will be in the town's gazette in May.",
+        label="Thanks",
+        hint="Respondents read it after answering.",
     ),
     ManifestField(
         name="logo",
@@ -128,6 +143,8 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         meaning="The language of the survey's own words.",
         reason="A screen reader pronounces by it, and a translation needs an original.",
         example="en",
+        label="Language",
+        hint="A tag such as en or pt-BR.",
     ),
     ManifestField(
         name="translations",
@@ -155,6 +172,9 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         "the budget again.",
         example=True,
         default=False,
+        label="On one device",
+        hint="A device cannot tell people apart: where several may, one person could answer twice.",
+        called={"": "one person answers", "several": "several people may answer"},
     ),
     ManifestField(
         name="epsilon",
@@ -173,6 +193,8 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         "every program from reading it as a binary fraction.",
         example="4.0",
         required=True,
+        label="Epsilon of all answers together",
+        hint="Less protects more. From 6 in all, or 3 for one question, it protects weakly.",
     ),
     ManifestField(
         name="split",
@@ -204,6 +226,13 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         "where the survey needs it.",
         example={"weights": {"gender": 2, "age": 1}},
         default="uniform",
+        label="Divided among the questions",
+        called={
+            "uniform": "evenly",
+            "k-based": "by the number of categories",
+            "optimal": "for the least error in all",
+            "weights": "by a weight at each question",
+        },
     ),
     ManifestField(
         name="protocol",
@@ -214,6 +243,9 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         "attribute.",
         example="SS",
         published=False,
+        label="Protocol",
+        hint="Of each question that names none.",
+        called={"": "each question names its own"},
     ),
     ManifestField(
         name="attributes",
@@ -304,6 +336,8 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         meaning="From when reports are taken; at once where it is absent.",
         reason="One spelling in UTC means the same on every device.",
         example="2026-01-31T09:00:00Z",
+        label="Opens, in UTC",
+        hint="Empty: as it is published.",
     ),
     ManifestField(
         name="closes",
@@ -314,6 +348,8 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         reason="A device can tell its respondent how long the survey runs. Devices that were "
         "offline have a grace period after it.",
         example="2026-02-28T18:00:00Z",
+        label="Closes, in UTC",
+        hint="Empty: when you close it.",
     ),
     ManifestField(
         name="submission",
@@ -325,6 +361,12 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         reason="A token bounds what one person can add. An `open` survey needs no list of people.",
         example="token",
         default="open",
+        label="Who may answer",
+        called={
+            "open": "everybody with the link",
+            "token": "holders of a single-use token",
+            "invited": "holders of an invitation, not linkable from what is stored",
+        },
     ),
     ManifestField(
         name="minimum_batch",
@@ -335,6 +377,8 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         "whose minimum is under its owner's number, and the preview warns of fewer than 20.",
         example=500,
         default=DEFAULT_BATCH,
+        label="Fewest reports of a result",
+        hint="Empty: 100.",
     ),
     ManifestField(
         name="release",
@@ -345,6 +389,13 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         "`immediate` is for trials, and respondents read that it holds.",
         example="weekly",
         default=DAILY,
+        label="Results come",
+        called={
+            "daily": "daily",
+            "weekly": "weekly",
+            "end": "at the end",
+            "immediate": "immediately, for trials",
+        },
     ),
     ManifestField(
         name="population",

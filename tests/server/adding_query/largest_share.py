@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hushpoll_shared.qualifying.possible import SHARES
 from hushpoll_shared.queries.parts.rows import FREQUENCY, HOW_TO_READ, CategoryEstimate
 from hushpoll_shared.querying.query import Query, asked, confidence
 from hushpoll_shared.querying.result import Result, Section, told
@@ -31,6 +32,7 @@ class LargestShare(Result):
             title=self.attribute,
             words={"category": "category"},
             shown=FREQUENCY,
+            possible=SHARES,
         )
 
 

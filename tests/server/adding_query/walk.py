@@ -102,6 +102,9 @@ def on_the_dashboard(
         assert f"{expected.largest.frequency:.4f}" in page
         assert "90 % interval" in page
         assert expected.intervals in page
+        assert page.count('<div class="bands" role="img"') == 1  # its section declares shares
+        document = ada.get(f"{board}{path}/largest-share/file.json", params=asked, timeout=300)
+        assert numbers(document.json()) == expected.to_dict()
         file = ada.get(f"{board}{path}/largest-share/file.csv", params=asked, timeout=300)
         assert file.content == table
         wrong = asked | {"confidence": "2"}

@@ -131,11 +131,13 @@ def test_publishing_comes_back_with_its_choices(site, visit):
 FORM = """{% import "dashboard/fields.html" as inputs %}
 {% call(f) inputs.form("/a", fixed={"what": "x"}, files=true) %}<details{{ f.open }}>
 {{ inputs.text(f, "n", "N", "1", inputmode="decimal", required=true) }}
-{{ inputs.text(f, "password", "P", "2", type="password") }}{{ inputs.text(f, "file", "F", type="file") }}
+{{ inputs.text(f, "password", "P", "2", type="password") }}
+{{ inputs.text(f, "file", "F", type="file") }}
 {{ inputs.area(f, "t", "T", "old") }}{{ inputs.list(f, "s", ["a<b", "c"], "c") }}
 {{ inputs.list(f, "m", [("1", "one"), ("2", "two"), ("3", "three")], "3", multiple=true) }}
 {% call inputs.box(f, "b", ticked=true) %}B{% endcall %}
-{% for one in "xy" %}{% call inputs.box(f, "r", one, one, loop.first, "radio") %}R{% endcall %}{% endfor %}
+{% for one in "xy" %}
+{% call inputs.box(f, "r", one, one, loop.first, "radio") %}R{% endcall %}{% endfor %}
 </details>{% endcall %}"""
 
 

@@ -51,6 +51,9 @@ def test_every_query_has_a_page_a_form_and_files_of_what_the_api_says(filled, vi
             filled.get(f"{SECOND}/{kind.name}", query_string=ASKED[kind.name]).json
         )
         sections = list(shown_sections(result))
+        # A section that declares what is possible is drawn, where its rows can be told.
+        if kind.name in ("estimates", "conditional-shares", "changes"):
+            assert '<div class="bands" role="img"' in text, kind.name
         assert text.count(CUT) == len(cut_notes(sections, folded=True))
         for section in sections:
             for line in section.lines[: MOST_ROWS + 1]:

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from hushpoll_shared.drafts.fields import TIME, ManifestField, text
 from hushpoll_shared.spelling.labels import trimmed
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
 
 Read = Callable[[str], str]
 """Returns the text of a field by its name; a field that was not sent is empty."""
 
+# As a browser's own field for a moment gives it, which leaves seconds of 0 out.
+MOMENT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2})(:[0-9]{2})?")
 _WHOLE: Final = re.compile(r"-?(0|[1-9][0-9]{0,17})", re.ASCII)
 
 
@@ -51,26 +54,105 @@ def shown_lines(values: object, most: int) -> str | None:
     return "\n".join(map(str, texts))
 
 
-def take_texts(rest: dict[str, object], fields: Fields, names: tuple[str, ...]) -> None:
-    """Move members that a field can show from a document into fields."""
+@dataclass(frozen=True, slots=True)
+class Control:
+    """How a form shows one field of the manifest's table, and what it gives back.
+
+    Attributes
+    ----------
+    label, hint : str
+        As of the table.
+    kind : {"choice", "switch", "moment", "lines", "decimal", "numeric", "text"}
+        Of the control.
+    words : tuple of (str, str)
+        Of a choice or a switch: what may be chosen, and what it is called.
+    values : tuple of str
+        Words that a manifest has as they are; the first holds where it has none.
+    always : bool
+        Whether a manifest has it also where its word is the first.
+    """
+
+    label: str
+    hint: str
+    kind: str
+    words: tuple[tuple[str, str], ...]
+    values: tuple[str, ...]
+    always: bool
+
+    @classmethod
+    def of(cls, entry: ManifestField) -> Control:
+        """Return the control of a field that has a label."""
+        forms = [entry.form, *_list(entry.form.get("anyOf"))]
+        listed = [str(word) for form in forms for word in _list(form.get("enum"))]
+        values = (*(() if "" not in entry.called else ("",)), *listed)
+        words = {**entry.called} | {word: word for word in values if word not in entry.called}
+        types = [form.get("type") for form in forms]
+        pattern = str(entry.form.get("pattern"))
+        kinds = {
+            "switch": "boolean" in types,
+            "choice": bool(words),
+            "moment": pattern == TIME,
+            "numeric": "integer" in types,
+            "decimal": "number" in types,
+            "lines": pattern == text(0, lines=True)["pattern"],
+        }
+        kind = next((kind for kind, is_one in kinds.items() if is_one), "text")
+        return cls(entry.label, entry.hint, kind, tuple(words.items()), values, entry.required)
+
+    def text(self, value: object) -> str | None:
+        """Return a member of a manifest as the control's text; None where it cannot show it."""
+        if self.kind in ("switch", "choice") and value is None:
+            return self.words[0][0]
+        if self.kind == "switch":
+            return self.words[int(value)][0] if isinstance(value, bool) else None
+        if self.kind == "choice":
+            return value if isinstance(value, str) and value in self.values else None
+        return shown(value)
+
+    def member(self, text: str) -> object:
+        """Return the member of a manifest that a text gives; None where it has none."""
+        first = self.words[0][0] if self.words and not self.always else ""
+        if text in ("", first):
+            return None
+        if self.kind == "switch":
+            return True if text == self.words[-1][0] else None
+        if self.kind == "moment":
+            moment = MOMENT.fullmatch(text)
+            return f"{moment[1]}{moment[2] or ':00'}Z" if moment else text
+        return number(text) if self.kind == "numeric" else text
+
+
+def controls_of(table: Iterable[ManifestField]) -> dict[str, Control]:
+    """Return the controls of a table of the manifest, by the names of its fields."""
+    return {entry.name: Control.of(entry) for entry in table if entry.label}
+
+
+def take(rest: dict[str, object], fields: Fields, controls: Mapping[str, Control]) -> None:
+    """Move the members that controls can show from a document into fields."""
+    for name, control in controls.items():
+        told = control.text(rest.get(name))
+        if told is not None:
+            fields.texts.setdefault(name, told)
+            rest.pop(name, None)
+
+
+def given_members(read: Read, controls: Mapping[str, Control]) -> dict[str, object]:
+    """Return the members that the fields of a form give."""
+    members = {name: control.member(read(name)) for name, control in controls.items()}
+    return {name: member for name, member in members.items() if member is not None}
+
+
+def take_texts(rest: dict[str, object], fields: Fields, names: Iterable[str]) -> None:
+    """Move members that a field can show as texts from a document into fields."""
     for name in names:
-        text = shown(rest.get(name))
-        if text is not None:
-            fields.texts[name] = text
+        told = shown(rest.get(name))
+        if told is not None:
+            fields.texts[name] = told
             del rest[name]
 
 
-def take_choices(
-    rest: dict[str, object], fields: Fields, choices: Mapping[str, tuple[str, ...]]
-) -> None:
-    """Move members that are one of a field's words; an absent one has the first."""
-    for name, words in choices.items():
-        word = rest.get(name)
-        if word is None:
-            fields.texts.setdefault(name, words[0])
-        elif isinstance(word, str) and word in words:
-            fields.texts[name] = word
-            del rest[name]
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def reader(given: Mapping[str, str], prefix: str) -> Read:

@@ -6,27 +6,25 @@ later release may add members to the manifest.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from hushpoll_protocols import PROTOCOLS
 from hushpoll_server.dashboard.drafts.block_fields import blocks_of, take_blocks
 from hushpoll_server.dashboard.drafts.draw_fields import draws_of, take_draws
 from hushpoll_server.dashboard.drafts.fields import (
+    MOMENT,
     Fields,
-    Read,
+    controls_of,
+    given_members,
     json_of,
     kept_members,
     lines,
-    number,
     number_of_parts,
     reader,
     shown,
-    take_choices,
-    take_texts,
+    take,
 )
 from hushpoll_server.dashboard.drafts.pair_fields import PAIRS, pairs_of, take_pairs
 from hushpoll_server.dashboard.drafts.question_fields import question_from, question_of
@@ -37,29 +35,11 @@ from hushpoll_server.dashboard.drafts.translation_fields import (
     translation_from,
     words_of,
 )
-from hushpoll_shared.survey.budget import DRAFT_SPLITS
-from hushpoll_shared.survey.terms import RELEASES, SUBMISSIONS
+from hushpoll_shared.drafts.survey_fields import SURVEY
 
 WEIGHTS: Final = "weights"
-SEVERAL: Final = "several"
-"""The word of the field that says that several people may answer on one device."""
-
-TEXTS: Final = (
-    *("name", "title", "description", "operator", "purpose", "language", "epsilon"),
-    *("opens", "closes", "thanks"),
-)
-NUMBERS: Final = ("version", "minimum_batch")
-CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "split": DRAFT_SPLITS,
-    "protocol": ("", *PROTOCOLS),
-    "submission": SUBMISSIONS,
-    "release": RELEASES,
-}
-"""Words of each field; the first is what a manifest without it has."""
+CONTROLS: Final = controls_of(SURVEY)
 GROUPS: Final = ("privileged", "unprivileged")
-
-# As a browser's own field for a moment gives it, which leaves seconds of 0 out.
-_MOMENT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2})(:[0-9]{2})?")
 
 
 @dataclass
@@ -99,10 +79,7 @@ def form_of(manifest: Mapping[str, object]) -> Form:
     else:
         survey.kept["attributes"] = attributes
     _take_weights(rest, survey, questions)
-    take_texts(rest, survey, (*TEXTS, *NUMBERS))
-    take_choices(rest, survey, CHOICES)
-    if rest.get("shared_device") is None or isinstance(rest["shared_device"], bool):
-        survey.texts["shared_device"] = SEVERAL if rest.pop("shared_device", False) else ""
+    take(rest, survey, CONTROLS)
     _take_groups(rest, survey)
     take_blocks(rest, survey)
     take_draws(rest, survey)
@@ -127,7 +104,7 @@ def manifest_of(
         The manifest that is kept. It is returned, in its own spelling, if the form says the same.
     """
     survey = reader(given, "s-")
-    manifest = _terms_from(survey)
+    manifest = given_members(survey, CONTROLS)
     questions, weights = [], {}
     count = number_of_parts(given, "questions")
     for position in range(count):
@@ -176,38 +153,13 @@ def manifest_of(
 def moment_of(text: str) -> str | None:
     """Return a moment as a browser's own field shows it; None where it shows another or none."""
     moment = text.removesuffix("Z")
-    if moment == text or not _MOMENT.fullmatch(moment):
+    if moment == text or not MOMENT.fullmatch(moment):
         return None
     try:
         datetime.fromisoformat(moment)
     except ValueError:  # the 31st of February, which such a field leaves out
         return None
     return moment
-
-
-def _terms_from(survey: Read) -> dict[str, object]:
-    """Return the members of the survey itself that are texts, numbers and choices."""
-    manifest: dict[str, object] = {}
-
-    def put(*names: str) -> None:
-        for name in names:
-            if text := survey(name):
-                manifest[name] = number(text) if name in NUMBERS else text
-
-    put("name", "version", "title", "description", "operator", "purpose", "thanks", "language")
-    if survey("shared_device") == SEVERAL:
-        manifest["shared_device"] = True
-    put("epsilon")
-    for name, words in CHOICES.items():
-        word = survey(name)
-        if word and word not in (words[0], WEIGHTS):
-            manifest[name] = word
-    for name in ("opens", "closes"):
-        if text := survey(name):
-            moment = _MOMENT.fullmatch(text)
-            manifest[name] = f"{moment[1]}{moment[2] or ':00'}Z" if moment else text
-    put("minimum_batch")
-    return manifest
 
 
 def _take_weights(rest: dict[str, object], survey: Fields, questions: list[Fields]) -> None:

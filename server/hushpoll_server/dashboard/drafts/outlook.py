@@ -10,12 +10,11 @@ from flask import request
 
 from hushpoll_analysis.verdicts.needed import N_MAX
 from hushpoll_protocols.errors import HushpollError
-from hushpoll_server.dashboard.drafts.form import CHOICES, NUMBERS, TEXTS, Form
+from hushpoll_server.dashboard.drafts.form import CONTROLS, Form
 from hushpoll_server.dashboard.drafts.pair_fields import PAIRS
 from hushpoll_server.dashboard.drafts.problem_words import Told, language_at_fault, told
-from hushpoll_server.dashboard.drafts.question_fields import CHOICES as QUESTION_CHOICES
+from hushpoll_server.dashboard.drafts.question_fields import CONTROLS as QUESTION_CONTROLS
 from hushpoll_server.dashboard.drafts.question_fields import ENDS
-from hushpoll_server.dashboard.drafts.question_fields import TEXTS as QUESTION_TEXTS
 from hushpoll_server.dashboard.drafts.translation_fields import Cell
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -248,19 +247,7 @@ def _path(cell: Cell, form: Form) -> str:
 
 
 _OF_QUESTIONS: Final = frozenset(
-    {
-        "low",
-        *QUESTION_TEXTS,
-        *QUESTION_CHOICES,
-        "categories",
-        "router",
-        "select",
-        "items",
-        "rows",
-        "end-first",
-        "shuffle",
-    }
+    {"low", *QUESTION_CONTROLS, "categories", "router", "select", "items", "rows", "end-first"}
+    | {"shuffle"}
 )
-_OF_SURVEYS: Final = frozenset(
-    {*TEXTS, *NUMBERS, *CHOICES, "shared_device", "protected-attribute", "together", "draws", PAIRS}
-)
+_OF_SURVEYS: Final = frozenset({*CONTROLS, "protected-attribute", "together", "draws", PAIRS})

@@ -5,43 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from hushpoll_protocols import PROTOCOLS
 from hushpoll_server.dashboard.drafts.fields import (
     Fields,
     Read,
+    controls_of,
+    given_members,
     kept_members,
     lines,
     number,
     shown_lines,
-    take_choices,
-    take_texts,
+    take,
 )
 from hushpoll_server.dashboard.drafts.item_fields import BLOCK, ITEMS, ROWS, items_of, take_items
-from hushpoll_shared.survey.attributes import ROLES, SCALES
+from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE
 from hushpoll_shared.survey.number import AIMS, MEAN
 from hushpoll_shared.survey.selects import LIMITS, SHARES, WANTS
 
 MOST_LINES: Final = 500
 """Categories that a form shows; a longer list is written as YAML."""
 
-TEXTS: Final = ("name", "question", "missing", "positive", "section", "help")
+CONTROLS: Final = controls_of(ATTRIBUTE)
 ENDS: Final = ("end-first", "end-last")
 SHUFFLED: Final = "shuffled"
-CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "role": ROLES,
-    "protocol": ("", *PROTOCOLS),
-    "scale": ("", *SCALES),
-}
-"""Words of each field; the first is what a question without it has."""
-_ALWAYS: Final = frozenset({"role"})
-"""Written also where the word is the first."""
 
 
 def question_of(question: Mapping[str, object]) -> Fields:
     """Return the fields that show a question."""
     fields, rest = Fields(), dict(question)
-    take_texts(rest, fields, TEXTS)
-    take_choices(rest, fields, CHOICES)
+    take(rest, fields, CONTROLS)
     categories = shown_lines(rest.get("categories"), MOST_LINES)
     if categories is not None:
         fields.texts["categories"] = categories
@@ -123,16 +114,7 @@ def _take_layout(rest: dict[str, object], fields: Fields) -> None:
 
 def question_from(read: Read) -> dict[str, object]:
     """Return the question that the fields of a form give."""
-    question: dict[str, object] = {}
-    if name := read("name"):
-        question["name"] = name
-    for key, words in CHOICES.items():
-        word = read(key)
-        if word and (word != words[0] or key in _ALWAYS):
-            question[key] = word
-    for key in ("section", "question", "help"):
-        if text := read(key):
-            question[key] = text
+    question = given_members(read, CONTROLS)
     if categories := lines(read("categories")):
         question["categories"] = categories
     low, high = read("low"), read("high")
@@ -146,9 +128,6 @@ def question_from(read: Read) -> dict[str, object]:
         question["number"] = limits
     elif low or high:
         question["range"] = [number(low), number(high)]
-    for key in ("missing", "positive"):
-        if text := read(key):
-            question[key] = text
     if any(ends := [read(name) for name in ENDS]):
         question["ends"] = ends
     if read("shuffle") == SHUFFLED or read("last"):

@@ -15,7 +15,6 @@ from urllib.parse import urlencode
 from flask import Response, request, url_for
 from markupsafe import Markup, escape
 
-from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, ManifestRefused
 from hushpoll_server.dashboard.drafts.editing import (
     NEW_LANGUAGE,
@@ -25,10 +24,11 @@ from hushpoll_server.dashboard.drafts.editing import (
     new_question,
 )
 from hushpoll_server.dashboard.drafts.fields import json_text
-from hushpoll_server.dashboard.drafts.form import Form, form_of, manifest_of, moment_of
+from hushpoll_server.dashboard.drafts.form import CONTROLS, Form, form_of, manifest_of, moment_of
 from hushpoll_server.dashboard.drafts.given_manifest import given_manifest, given_questionnaire
 from hushpoll_server.dashboard.drafts.item_fields import items_of
 from hushpoll_server.dashboard.drafts.outlook import BUSY, outlook_of
+from hushpoll_server.dashboard.drafts.question_fields import CONTROLS as QUESTION_CONTROLS
 from hushpoll_server.dashboard.drafts.translation_fields import names_of_items, open_tables
 from hushpoll_server.dashboard.frame import (
     LIVE_POLICY,
@@ -294,7 +294,7 @@ def _as_form(
         revision=now.revision if revision is None else revision,
         saved=manifest == kept.manifest,
         changed_by=now.changed_by if lost else None,
-        protocols=[(name, name) for name in PROTOCOLS],
+        asks={"survey": CONTROLS, "question": QUESTION_CONTROLS},
         moment_of=moment_of,
         json_of=json_text,
         item_names=lambda text: names_of_items(items_of(text)),

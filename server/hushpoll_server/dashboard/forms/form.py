@@ -83,7 +83,7 @@ class Form:
     @property
     def open(self) -> Markup:
         """The attribute of parts that would be folded up, while there is a fault."""
-        return Markup("" if self._fault is None else " open")
+        return Markup("") if self._fault is None else Markup(" open")
 
     @property
     def token(self) -> Markup:
@@ -113,7 +113,7 @@ class Form:
         return Markup("").join(
             Markup(" {}").format(key) if value is True else Markup(' {}="{}"').format(key, value)
             for key, value in given.items()
-            if value or value == 0 and value is not False
+            if value or (value == 0 and value is not False)
         )
 
     def told(self, name: str) -> Markup:

@@ -38,7 +38,6 @@ from hushpoll_server.reports.shown import html_of_result
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.qualifying.domains import domain_line
-from hushpoll_shared.queries.independence import OutcomeOfTest
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.spelling.json_values import JsonObject
@@ -141,7 +140,8 @@ def result(name: str, version: int, query: str) -> Response:
             level=3,
             key="section",
             names=labels_of(published),
-            folded_notes="The test and its figures" if isinstance(found, OutcomeOfTest) else "",
+            folded_notes=found.folded_notes,
+            drawn=True,
         ),
         address=address,
         downloads=[(form.upper(), _file_address(row, kind, form, texts)) for form in FORMS],
