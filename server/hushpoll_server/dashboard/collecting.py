@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from flask import Response, request, url_for
 
-from hushpoll_server.dashboard.forms.form import comes_back
-from hushpoll_server.dashboard.frame import dashboard, finished, member, private, see
-from hushpoll_server.dashboard.surveys import reached, survey
+from hushpoll_server.dashboard.frame import finished, member, see
+from hushpoll_server.dashboard.surveys import survey
+from hushpoll_server.dashboard.version_pages import takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -17,26 +17,20 @@ from hushpoll_server.store.catalogue import VersionRow
 PAGE = "/surveys/<name>/versions/<int:version>"
 
 
-@dashboard.post(f"{PAGE}/origins")
-@private
-@comes_back(survey)
-def replace_origins(name: str, version: int) -> Response:
+@takes("/origins", Role.EDITOR, survey)
+def replace_origins(row: VersionRow) -> Response:
     """Let pages of these web origins answer the survey, in all its versions."""
-    row = reached(name, version, Role.EDITOR)
     parts = services()
     origins = parts.origins.replace(row, request.form.get("origins", "").split())
     parts.actions.record(
         member().actor, "replaced-origins", survey=row.name, subject=str(len(origins))
     )
-    return see(url_for("dashboard.survey", name=name, version=version, _anchor="origins"))
+    return see(url_for("dashboard.survey", name=row.name, version=row.version, _anchor="origins"))
 
 
-@dashboard.post(f"{PAGE}/tokens")
-@private
-@comes_back(survey)
-def issue_respondent_tokens(name: str, version: int) -> Response:
+@takes("/tokens", Role.EDITOR, survey)
+def issue_respondent_tokens(row: VersionRow) -> Response:
     """Issue single-use tokens for respondents: a file with a link to the hosted page a line."""
-    row = reached(name, version, Role.EDITOR)
     parts = services()
     count = count_in_form("tokens")
     if parts.surveys.published(row).submission != "token":
@@ -77,12 +71,9 @@ def links_file(row: VersionRow, field: str, values: Sequence[str]) -> Response:
     return finished(answer)
 
 
-@dashboard.post(f"{PAGE}/delete-records")
-@private
-@comes_back(survey)
-def delete_records(name: str, version: int) -> Response:
+@takes("/delete-records", Role.ADMIN, survey)
+def delete_records(row: VersionRow) -> Response:
     """Delete the records of a version that is over, once the user has typed its name."""
-    row = reached(name, version, Role.ADMIN)
     if request.form.get("confirm", "").strip() != row.name:
         raise Refused(
             "invalid-request",
@@ -94,4 +85,4 @@ def delete_records(name: str, version: int) -> Response:
     # Before the deletion, so that none is without its line.
     parts.actions.record(member().actor, "deleted-records", survey=row.name, version=row.version)
     parts.retention.delete(row)
-    return see(url_for("dashboard.survey", name=name, version=version, _anchor="records"))
+    return see(url_for("dashboard.survey", name=row.name, version=row.version, _anchor="records"))

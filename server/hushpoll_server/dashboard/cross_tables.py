@@ -25,10 +25,8 @@ from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     choice,
-    dashboard,
     member,
     page,
-    private,
     words_of_refusal,
 )
 from hushpoll_server.dashboard.relating.subgroups import shares_in_groups
@@ -39,8 +37,8 @@ from hushpoll_server.dashboard.surveys import (
     may_export,
     nothing_yet,
     of_survey,
-    reached,
 )
+from hushpoll_server.dashboard.version_pages import shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.captions import foot_of
@@ -69,11 +67,9 @@ MOST_TABLES: Final = 10
 C = TypeVar("C", bound=Cell)
 
 
-@dashboard.get("/surveys/<name>/versions/<int:version>/cross-tables")
-@private
-def cross_tables(name: str, version: int) -> Response:
+@shows("/cross-tables", Role.READER)
+def cross_tables(row: VersionRow) -> Response:
     """Show the joint shares of two questions, or let the user choose them."""
-    row = reached(name, version, Role.READER)
     parts = services()
     published = asked_of(row)
     names = [attribute.name for attribute in published.attributes]
@@ -125,11 +121,9 @@ def cross_tables(name: str, version: int) -> Response:
     )
 
 
-@dashboard.get("/surveys/<name>/versions/<int:version>/cross-table.<form>")
-@private
-def cross_table_file(name: str, version: int, form: str) -> Response:
+@shows("/cross-table.<form>", Role.READER)
+def cross_table_file(row: VersionRow, form: str) -> Response:
     """Return a cross-table's heat map, or the data behind it, as a file."""
-    row = reached(name, version, Role.READER)
     published = asked_of(row)
     names = [attribute.name for attribute in published.attributes]
     chosen = {

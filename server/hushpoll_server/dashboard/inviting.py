@@ -8,11 +8,11 @@ from typing import Final
 
 from flask import Response, request, url_for
 
-from hushpoll_server.dashboard.collecting import PAGE, count_in_form, links_file
+from hushpoll_server.dashboard.collecting import count_in_form, links_file
 from hushpoll_server.dashboard.forms.asking import ask_for
-from hushpoll_server.dashboard.forms.form import comes_back
-from hushpoll_server.dashboard.frame import dashboard, member, page, private, see
-from hushpoll_server.dashboard.surveys import of_survey, reached
+from hushpoll_server.dashboard.frame import member, page, see
+from hushpoll_server.dashboard.surveys import of_survey
+from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -36,21 +36,16 @@ class TextFields:
     ours: bool
 
 
-@dashboard.get(f"{PAGE}/invitations")
-@private
-def invitations(name: str, version: int) -> Response:
+@shows("/invitations", Role.EDITOR)
+def invitations(row: VersionRow) -> Response:
     """Show how many are invited and have redeemed, and the forms that invite and remind."""
-    row = reached(name, version, Role.EDITOR)
     services().invitations.check_invited(row)
     return _shown(row, None, [])
 
 
-@dashboard.post(f"{PAGE}/invitations")
-@private
-@comes_back(invitations)
-def issue_invitations(name: str, version: int) -> Response:
+@takes("/invitations", Role.EDITOR, invitations)
+def issue_invitations(row: VersionRow) -> Response:
     """Issue invitations to a version: a file with a link to the hosted page a line."""
-    row = reached(name, version, Role.EDITOR)
     parts = services()
     parts.invitations.check_invited(row)
     codes = parts.invitations.issue(row, count_in_form("invitations"))
@@ -64,12 +59,9 @@ def issue_invitations(name: str, version: int) -> Response:
     return links_file(row, "invitation", codes)
 
 
-@dashboard.post(f"{PAGE}/invitations/mail")
-@private
-@comes_back(invitations)
-def invite_people(name: str, version: int) -> Response:
+@takes("/invitations/mail", Role.EDITOR, invitations)
+def invite_people(row: VersionRow) -> Response:
     """Ask for a job that invites the people of a table by mail, or show its mails beforehand."""
-    row = reached(name, version, Role.EDITOR)
     parts = services()
     parts.invitations.check_open(row)
     texts = _own_texts(row, reminder=False)
@@ -84,21 +76,18 @@ def invite_people(name: str, version: int) -> Response:
     )
     asked: JsonObject = {"people": [dict(person.to_dict()) for person in people]}
     ask_for(row, "invite", {**asked, "texts": _as_json(texts)})
-    return see(url_for("dashboard.survey_jobs", name=name, version=version))
+    return see(url_for("dashboard.survey_jobs", name=row.name, version=row.version))
 
 
-@dashboard.post(f"{PAGE}/invitations/reminders")
-@private
-@comes_back(invitations)
-def remind_people(name: str, version: int) -> Response:
+@takes("/invitations/reminders", Role.EDITOR, invitations)
+def remind_people(row: VersionRow) -> Response:
     """Ask for a job that reminds those whose invitation is not redeemed, or show its mails."""
-    row = reached(name, version, Role.EDITOR)
     services().invitations.check_open(row)
     texts = _own_texts(row, reminder=True)
     if request.form.get("what") == "preview":
         return _previewed(row, texts, reminder=True)
     ask_for(row, "remind", {"texts": _as_json(texts)})
-    return see(url_for("dashboard.survey_jobs", name=name, version=version))
+    return see(url_for("dashboard.survey_jobs", name=row.name, version=row.version))
 
 
 def _shown(row: VersionRow, form: str | None, previews: list[MailPreview]) -> Response:

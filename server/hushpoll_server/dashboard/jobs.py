@@ -8,10 +8,10 @@ from typing import Any, Final
 from flask import Response, request, url_for
 
 from hushpoll_server.dashboard.forms.asking import ask_for
-from hushpoll_server.dashboard.forms.form import comes_back
 from hushpoll_server.dashboard.frame import choice, dashboard, finished, member, page, private, see
 from hushpoll_server.dashboard.select_alls import labels_of, named_by
-from hushpoll_server.dashboard.surveys import of_survey, reached, seen
+from hushpoll_server.dashboard.surveys import of_survey, seen
+from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.jobs.kinds import KINDS
@@ -30,11 +30,9 @@ def jobs() -> Response:
     return page("jobs.html", **_listed(lambda name: member().may(name, Role.ANALYST)), row=None)
 
 
-@dashboard.get("/surveys/<name>/versions/<int:version>/jobs")
-@private
-def survey_jobs(name: str, version: int) -> Response:
+@shows("/jobs", Role.ANALYST)
+def survey_jobs(row: VersionRow) -> Response:
     """List the newest jobs of one survey, with a form for a new export."""
-    row = reached(name, version, Role.ANALYST)
     return page("jobs.html", **of_survey(row, "jobs"), **_listed(lambda _: True, survey=row.name))
 
 
@@ -77,27 +75,22 @@ def in_words(value: Any) -> str:
             return str(value)
 
 
-@dashboard.post("/surveys/<name>/versions/<int:version>/jobs")
-@private
-@comes_back(survey_jobs)
-def ask_for_export(name: str, version: int) -> Response:
+@takes("/jobs", Role.ANALYST, survey_jobs)
+def ask_for_export(row: VersionRow) -> Response:
     """Ask for an export, which a worker makes."""
-    row = reached(name, version, Role.ANALYST)
     ask_for(row, "export", {key: request.form.get(key) for key in ("format", "content")})
-    return see(url_for("dashboard.survey_jobs", name=name, version=version))
+    return see(url_for("dashboard.survey_jobs", name=row.name, version=row.version))
 
 
-@dashboard.post("/surveys/<name>/versions/<int:version>/tables")
-@private
-def ask_for_table(name: str, version: int) -> Response:
+@takes("/tables", Role.ANALYST)
+def ask_for_table(row: VersionRow) -> Response:
     """Ask for the joint table of three questions."""
-    row = reached(name, version, Role.ANALYST)
     form = request.form
     questions = labels_of(seen(row))
     attributes = [named_by(form.get(key, ""), questions) for key in ("a", "b", "c")]
     confidence = form.get("confidence", "0.95")
     ask_for(row, "table", {"attributes": attributes, "confidence": confidence})
-    return see(url_for("dashboard.survey_jobs", name=name, version=version))
+    return see(url_for("dashboard.survey_jobs", name=row.name, version=row.version))
 
 
 @dashboard.post("/jobs/<job_id>/cancel")

@@ -13,18 +13,16 @@ from hushpoll_server.charts.rows import BoundedShare, Share
 from hushpoll_server.charts.specifications import Chart, estimates_chart
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.asking import ask_for, learners_in_form
-from hushpoll_server.dashboard.forms.form import comes_back
 from hushpoll_server.dashboard.frame import (
     choice,
-    dashboard,
     member,
     number_in,
     page,
-    private,
     see,
 )
 from hushpoll_server.dashboard.kept_results import delete_result
-from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
+from hushpoll_server.dashboard.surveys import may_export, of_survey
+from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.jobs.learners import learners as learners_of
@@ -46,11 +44,9 @@ METRICS: Final = {
 UNENDED: Final = ("queued", "running")
 
 
-@dashboard.get(f"{SURVEY}/models")
-@private
-def models(name: str, version: int) -> Response:
+@shows("/models", Role.READER)
+def models(row: VersionRow) -> Response:
     """List the trainings of a version; an analyst has a form to start one."""
-    row = reached(name, version, Role.READER)
     parts = services()
     runs = parts.models.history(row)
     parts.actions.looked(member().actor, "models", row.name, row.version)
@@ -67,22 +63,17 @@ def models(name: str, version: int) -> Response:
     )
 
 
-@dashboard.post(f"{SURVEY}/models")
-@private
-@comes_back(models)
-def ask_for_training(name: str, version: int) -> Response:
+@takes("/models", Role.ANALYST, models)
+def ask_for_training(row: VersionRow) -> Response:
     """Ask for a training or for a search of parameters, which a worker does."""
-    row = reached(name, version, Role.ANALYST)
     kind = "tune" if request.form.get("what") == "tune" else "train"
     ask_for(row, kind, _chosen(row, kind))
-    return see(url_for("dashboard.models", name=name, version=version))
+    return see(url_for("dashboard.models", name=row.name, version=row.version))
 
 
-@dashboard.get(f"{SURVEY}/models/compare")
-@private
-def compare(name: str, version: int) -> Response:
+@shows("/models/compare", Role.READER)
+def compare(row: VersionRow) -> Response:
     """Set the parameters and metrics of two or more models beside each other."""
-    row = reached(name, version, Role.READER)
     parts = services()
     runs = _compared(row)
     parts.actions.looked(member().actor, "models", row.name, row.version)
@@ -100,11 +91,9 @@ def compare(name: str, version: int) -> Response:
     )
 
 
-@dashboard.get(f"{SURVEY}/models/compare.<form>")
-@private
-def compare_file(name: str, version: int, form: str) -> Response:
+@shows("/models/compare.<form>", Role.READER)
+def compare_file(row: VersionRow, form: str) -> Response:
     """Return the chart of compared models, or the metrics behind it, as a file."""
-    row = reached(name, version, Role.READER)
     rows = _metric_rows(_compared(row))
     chart = _accuracy_chart(rows)
     if chart is None:
@@ -114,11 +103,9 @@ def compare_file(name: str, version: int, form: str) -> Response:
     return download(form, name, chart, table, services().surveys.published(row))
 
 
-@dashboard.get(f"{SURVEY}/models/<model_id>")
-@private
-def model_card(name: str, version: int, model_id: str) -> Response:
+@shows("/models/<model_id>", Role.READER)
+def model_card(row: VersionRow, model_id: str) -> Response:
     """Show a model's card, and how to measure it on a panel."""
-    row = reached(name, version, Role.READER)
     job = services().models.of_version(row, model_id)
     parts = services()
     card = parts.models.card(job)
@@ -135,11 +122,10 @@ def model_card(name: str, version: int, model_id: str) -> Response:
     )
 
 
-@dashboard.post(f"{SURVEY}/models/<model_id>/delete")
-@private
-def delete_model(name: str, version: int, model_id: str) -> Response:
+@takes("/models/<model_id>/delete", Role.ANALYST)
+def delete_model(row: VersionRow, model_id: str) -> Response:
     """Delete a training that has ended: the user's own, or any if the user is an admin of it."""
-    return delete_result(services().models, name, version, model_id, page="models")
+    return delete_result(services().models, row, model_id, page="models")
 
 
 def _form(row: VersionRow) -> dict[str, Any]:

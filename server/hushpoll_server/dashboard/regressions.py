@@ -13,19 +13,17 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.regressions import finding_of, regression_chart, slopes_of
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.asking import ask_for
-from hushpoll_server.dashboard.forms.form import comes_back
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
-    dashboard,
     member,
     number_in,
     page,
-    private,
     see,
 )
 from hushpoll_server.dashboard.kept_results import delete_result
 from hushpoll_server.dashboard.select_alls import labels_of, named_by
-from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
+from hushpoll_server.dashboard.surveys import may_export, of_survey
+from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -54,14 +52,12 @@ KINDS: Final = {
 }
 
 
-@dashboard.get(f"{SURVEY}/regressions")
-@private
-def regressions(name: str, version: int) -> Response:
+@shows("/regressions", Role.READER)
+def regressions(row: VersionRow) -> Response:
     """List the regressions of a version, with a form to ask for one.
 
     A reader who may not export chooses among the groups in clear that readers see.
     """
-    row = reached(name, version, Role.READER)
     parts = services()
     found = shown_of(row)
     parts.actions.looked(member().actor, "regressions", row.name, row.version)
@@ -76,21 +72,16 @@ def regressions(name: str, version: int) -> Response:
     )
 
 
-@dashboard.post(f"{SURVEY}/regressions")
-@private
-@comes_back(regressions)
-def ask_for_regression(name: str, version: int) -> Response:
+@takes("/regressions", Role.READER, regressions)
+def ask_for_regression(row: VersionRow) -> Response:
     """Ask for a regression, which a worker fits."""
-    row = reached(name, version, Role.READER)
     ask_for(row, KIND, {**_chosen(row), "for_readers": not may_export(row)})
-    return see(url_for("dashboard.regressions", name=name, version=version))
+    return see(url_for("dashboard.regressions", name=row.name, version=row.version))
 
 
-@dashboard.get(f"{SURVEY}/regressions/<regression_id>")
-@private
-def regression(name: str, version: int, regression_id: str) -> Response:
+@shows("/regressions/<regression_id>", Role.READER)
+def regression(row: VersionRow, regression_id: str) -> Response:
     """Show what a regression found: sentences first, then picture, chances and table."""
-    row = reached(name, version, Role.READER)
     parts = services()
     job, answer = _shown(row, regression_id)
     parts.actions.looked(member().actor, "regressions", row.name, row.version)
@@ -118,11 +109,9 @@ def regression(name: str, version: int, regression_id: str) -> Response:
     )
 
 
-@dashboard.get(f"{SURVEY}/regressions/<regression_id>/chart.<form>")
-@private
-def regression_file(name: str, version: int, regression_id: str, form: str) -> Response:
+@shows("/regressions/<regression_id>/chart.<form>", Role.READER)
+def regression_file(row: VersionRow, regression_id: str, form: str) -> Response:
     """Return the picture of a regression, or all its coefficients, as a file."""
-    row = reached(name, version, Role.READER)
     parts = services()
     job, answer = _shown(row, regression_id)
     parts.actions.record(
@@ -133,11 +122,10 @@ def regression_file(name: str, version: int, regression_id: str, form: str) -> R
     return download(form, file_name, regression_chart(answer), table, published)
 
 
-@dashboard.post(f"{SURVEY}/regressions/<regression_id>/delete")
-@private
-def delete_regression(name: str, version: int, regression_id: str) -> Response:
+@takes("/regressions/<regression_id>/delete", Role.READER)
+def delete_regression(row: VersionRow, regression_id: str) -> Response:
     """Delete a regression that has ended: the user's own, or any if the user is an admin of it."""
-    return delete_result(services().regressions, name, version, regression_id, page="regressions")
+    return delete_result(services().regressions, row, regression_id, page="regressions")
 
 
 def _shown(row: VersionRow, regression_id: str) -> tuple[JobRow, dict[str, Any]]:

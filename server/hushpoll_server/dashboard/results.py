@@ -21,9 +21,7 @@ from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     choice,
-    dashboard,
     page,
-    private,
 )
 from hushpoll_server.dashboard.relating.subgroups import (
     chosen_group,
@@ -44,8 +42,8 @@ from hushpoll_server.dashboard.surveys import (
     may_export,
     nothing_yet,
     of_survey,
-    reached,
 )
+from hushpoll_server.dashboard.version_pages import shows
 from hushpoll_server.dashboard.waves import waves_of
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -87,11 +85,9 @@ _CHOICES: Final[dict[str, Any]] = {
 }
 
 
-@dashboard.get("/surveys/<name>/versions/<int:version>/estimates")
-@private
-def estimates(name: str, version: int) -> Response:
+@shows("/estimates", Role.READER)
+def estimates(row: VersionRow) -> Response:
     """Show the shares of every question, or of one."""
-    row = reached(name, version, Role.READER)
     published = asked_of(row)
     questions = questions_of(published)
     words = request.args.get("find", "").strip()
@@ -164,11 +160,9 @@ def estimates(name: str, version: int) -> Response:
     )
 
 
-@dashboard.get("/surveys/<name>/versions/<int:version>/estimates/<attribute>.<form>")
-@private
-def estimates_file(name: str, version: int, attribute: str, form: str) -> Response:
+@shows("/estimates/<attribute>.<form>", Role.READER)
+def estimates_file(row: VersionRow, attribute: str, form: str) -> Response:
     """Return the chart of one question, or the data behind it, as a file."""
-    row = reached(name, version, Role.READER)
     published = asked_of(row)
     asked_of(row, *options_of(published, attribute))
     chosen, _ = _chosen(published, attribute)

@@ -14,7 +14,6 @@ from hushpoll_server.charts.days import releases_chart
 from hushpoll_server.charts.rows import ReleasedDay
 from hushpoll_server.charts.specifications import Chart
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms.form import comes_back
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     USUAL_CONFIDENCE,
@@ -26,6 +25,7 @@ from hushpoll_server.dashboard.frame import (
 )
 from hushpoll_server.dashboard.qr_code import qr_code
 from hushpoll_server.dashboard.select_alls import found_by, labels_of, questions_of
+from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.findings import Finding, findings_of
@@ -99,11 +99,9 @@ def surveys() -> Response:
     )
 
 
-@dashboard.get("/surveys/<name>/versions/<int:version>")
-@private
-def survey(name: str, version: int) -> Response:
+@shows("", Role.READER)
+def survey(row: VersionRow) -> Response:
     """Show one survey version."""
-    row = reached(name, version, Role.READER)
     parts = services()
     overview = parts.overviews.overview(row)
     parts.actions.looked(member().actor, "overview", row.name, row.version)
@@ -125,21 +123,17 @@ def survey(name: str, version: int) -> Response:
     )
 
 
-@dashboard.get("/surveys/<name>/versions/<int:version>/qr-code.svg")
-@private
-def code(name: str, version: int) -> Response:
+@shows("/qr-code.svg", Role.READER)
+def code(row: VersionRow) -> Response:
     """Give the QR code of the hosted page as a file."""
-    row = reached(name, version, Role.READER)
     answer = Response(qr_code(_address(row), inline=False), mimetype="image/svg+xml")
     answer.headers["Content-Disposition"] = f'attachment; filename="{row.name}-qr-code.svg"'
     return answer
 
 
-@dashboard.get("/surveys/<name>/versions/<int:version>/days.<form>")
-@private
-def days_file(name: str, version: int, form: str) -> Response:
+@shows("/days.<form>", Role.READER)
+def days_file(row: VersionRow, form: str) -> Response:
     """Return the chart of released reports by day, or the data behind it, as a file."""
-    row = reached(name, version, Role.READER)
     parts = services()
     days = parts.releases.by_day(row)
     if not days:
@@ -151,12 +145,9 @@ def days_file(name: str, version: int, form: str) -> Response:
     return download(form, f"{row.name}-{row.version}-days", releases_chart(days), table, published)
 
 
-@dashboard.post("/surveys/<name>/versions/<int:version>/close")
-@private
-@comes_back(survey)
-def close(name: str, version: int) -> Response:
+@takes("/close", Role.EDITOR, survey)
+def close(row: VersionRow) -> Response:
     """Close a version, once the user has typed its name."""
-    row = reached(name, version, Role.EDITOR)
     if request.form.get("confirm", "").strip() != row.name:
         raise Refused(
             "invalid-request",
@@ -167,7 +158,7 @@ def close(name: str, version: int) -> Response:
     row = parts.surveys.close(row, grace_seconds=0 if "at-once" in request.form else None)
     parts.sealing.after_closing(row)
     parts.actions.record(member().actor, "closed", survey=row.name, version=row.version)
-    return see(url_for("dashboard.survey", name=name, version=version))
+    return see(url_for("dashboard.survey", name=row.name, version=row.version))
 
 
 def _findings(row: VersionRow) -> tuple[EstimatedShares | None, tuple[Finding, ...]]:
@@ -237,18 +228,6 @@ def nothing(rest: str) -> Response:
     """Say that there is no such page."""
     del rest
     raise Refused("not-found", "nothing is at this address; the link may be incomplete")
-
-
-def reached(name: str, version: int, role: Role) -> VersionRow:
-    """Return a version, if the user holds a role in its survey.
-
-    Raises
-    ------
-    Refused
-        ``unknown-survey`` or ``forbidden``.
-    """
-    member().require(name, role)
-    return services().surveys.version(name, version)
 
 
 def of_survey(row: VersionRow, tab: str) -> dict[str, Any]:

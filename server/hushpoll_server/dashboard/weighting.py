@@ -22,15 +22,14 @@ from hushpoll_server.dashboard.forms.form import OF_VALUES, Fault
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     choice,
-    dashboard,
     member,
     number_in,
     page,
-    private,
     sentence,
 )
 from hushpoll_server.dashboard.select_alls import labels_of
-from hushpoll_server.dashboard.surveys import asked_of, may_export, of_survey, reached
+from hushpoll_server.dashboard.surveys import asked_of, may_export, of_survey
+from hushpoll_server.dashboard.version_pages import shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.captions import how_to_read_bands
@@ -97,11 +96,9 @@ class _Form(TypedDict):
     filled: bool
 
 
-@dashboard.get(SURVEY)
-@private
-def weighted(name: str, version: int) -> Response:
+@shows("/weighted", Role.READER)
+def weighted(row: VersionRow) -> Response:
     """Show the shares of one question in the population, by what the form says of it."""
-    row = reached(name, version, Role.READER)
     published = asked_of(row)
     form = _form(published)
     answer, chart, refusal, fault = None, None, None, None
@@ -135,11 +132,9 @@ def weighted(name: str, version: int) -> Response:
     )
 
 
-@dashboard.get(f"{SURVEY}/shares.<form>")
-@private
-def weighted_file(name: str, version: int, form: str) -> Response:
+@shows("/weighted/shares.<form>", Role.READER)
+def weighted_file(row: VersionRow, form: str) -> Response:
     """Return the chart of weighted shares, or the numbers behind it, as a file."""
-    row = reached(name, version, Role.READER)
     published = asked_of(row)
     asked = _form(published)
     answer = _answer(row, asked)

@@ -22,9 +22,11 @@ from hushpoll_analysis.results import result_of
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.commandline import main
 from hushpoll_fleet.demo.processes import Server
+from hushpoll_server.charts.figures import cell_of_shares
 from hushpoll_server.reports.bundle import read_bundle
 from hushpoll_server.reports.results import results_of
 from hushpoll_shared.drafts.manifest import Manifest
+from hushpoll_shared.qualifying.possible import SHARES
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_shared.wire.records_file import pack_records_header
 from hushpoll_shared.wire.reports import Report, new_report_id, pack_reports
@@ -57,6 +59,11 @@ def numbers(document: dict[str, Any]) -> dict[str, Any]:
     """Return what a document says beside of which release or file it is."""
     about = ("survey", "version", "digest", "pending", "release", "released_at", "next_release")
     return {name: one for name, one in document.items() if name not in (*about, "inputs")}
+
+
+def shown(expected: LargestShare) -> str:
+    """Return the share as pages and reports have it, since its section says that it is one."""
+    return cell_of_shares(f"{expected.largest.frequency:.4f}", SHARES)
 
 
 def in_the_docs(document: dict[str, Any], folder: Path) -> None:
@@ -99,7 +106,7 @@ def on_the_dashboard(
         assert "Choose: Question." in empty
         assert '<option value="health">health</option>' in empty
         page = ada.get(f"{board}{path}/largest-share", params=asked, timeout=300).text
-        assert f"{expected.largest.frequency:.4f}" in page
+        assert shown(expected) in page
         assert "90 % interval" in page
         assert expected.intervals in page
         assert page.count('<div class="bands" role="img"') == 1  # its section declares shares
@@ -129,7 +136,7 @@ def in_a_report(
     text = (folder / "added.html").read_text(encoding="utf-8")
     titles = ("Largest share</bdi></h3>", '<p class="asked">Largest share</p>')
     assert any(title in text for title in titles)
-    assert f"{expected.largest.frequency:.4f}" in text
+    assert shown(expected) in text
     file = io.BytesIO()
     client.report("added", 1, file.write, format="bundle", results=[query])
     basis, files = read_bundle(file.getvalue())

@@ -11,20 +11,18 @@ from flask import Response, request, url_for
 from hushpoll_server.dashboard.auditing.fairness_figures import Figure, figure_of, rate_lines
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.asking import ask_for, learners_in_form
-from hushpoll_server.dashboard.forms.form import comes_back
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     choice,
-    dashboard,
     member,
     number_in,
     page,
-    private,
     see,
 )
 from hushpoll_server.dashboard.kept_results import delete_result
 from hushpoll_server.dashboard.select_alls import labels_of
-from hushpoll_server.dashboard.surveys import lead_by_words, may_export, of_survey, reached
+from hushpoll_server.dashboard.surveys import lead_by_words, may_export, of_survey
+from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -46,11 +44,9 @@ TOGETHER: Final = {
 }
 
 
-@dashboard.get(f"{SURVEY}/fairness")
-@private
-def fairness(name: str, version: int) -> Response:
+@shows("/fairness", Role.READER)
+def fairness(row: VersionRow) -> Response:
     """List the audits of a version; an analyst has a form to start one."""
-    row = reached(name, version, Role.READER)
     parts = services()
     audits = [_without_what_is_withheld(row, one) for one in parts.audits.history(row)]
     parts.actions.looked(member().actor, "audits", row.name, row.version)
@@ -66,21 +62,16 @@ def fairness(name: str, version: int) -> Response:
     )
 
 
-@dashboard.post(f"{SURVEY}/fairness")
-@private
-@comes_back(fairness)
-def ask_for_audit(name: str, version: int) -> Response:
+@takes("/fairness", Role.ANALYST, fairness)
+def ask_for_audit(row: VersionRow) -> Response:
     """Ask for an audit, which a worker does."""
-    row = reached(name, version, Role.ANALYST)
     ask_for(row, "fairness", _chosen(row))
-    return see(url_for("dashboard.fairness", name=name, version=version))
+    return see(url_for("dashboard.fairness", name=row.name, version=row.version))
 
 
-@dashboard.get(f"{SURVEY}/fairness/<audit_id>")
-@private
-def audit(name: str, version: int, audit_id: str) -> Response:
+@shows("/fairness/<audit_id>", Role.READER)
+def audit(row: VersionRow, audit_id: str) -> Response:
     """Show what an audit found, and what follows from it."""
-    row = reached(name, version, Role.READER)
     parts = services()
     job, report, figure = _shown(row, audit_id)
     parts.actions.looked(member().actor, "audits", row.name, row.version)
@@ -97,11 +88,9 @@ def audit(name: str, version: int, audit_id: str) -> Response:
     )
 
 
-@dashboard.get(f"{SURVEY}/fairness/<audit_id>/chart.<form>")
-@private
-def audit_file(name: str, version: int, audit_id: str, form: str) -> Response:
+@shows("/fairness/<audit_id>/chart.<form>", Role.READER)
+def audit_file(row: VersionRow, audit_id: str, form: str) -> Response:
     """Return the chart of an audit, or all its numbers, as a file."""
-    row = reached(name, version, Role.READER)
     parts = services()
     job, report, figure = _shown(row, audit_id)
     parts.actions.record(
@@ -114,11 +103,10 @@ def audit_file(name: str, version: int, audit_id: str, form: str) -> Response:
     return download(form, file_name, figure.chart, table, parts.surveys.published(row))
 
 
-@dashboard.post(f"{SURVEY}/fairness/<audit_id>/delete")
-@private
-def delete_audit(name: str, version: int, audit_id: str) -> Response:
+@takes("/fairness/<audit_id>/delete", Role.ANALYST)
+def delete_audit(row: VersionRow, audit_id: str) -> Response:
     """Delete an audit that has ended: the user's own, or any if the user is an admin of it."""
-    return delete_result(services().audits, name, version, audit_id, page="fairness")
+    return delete_result(services().audits, row, audit_id, page="fairness")
 
 
 def _shown(row: VersionRow, audit_id: str) -> tuple[JobRow, AuditDocument, Figure]:

@@ -12,9 +12,10 @@ from hushpoll_server.charts.rows import RefusedDay
 from hushpoll_server.charts.specifications import Chart, refusals_chart
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms.asking import ask_for
-from hushpoll_server.dashboard.frame import dashboard, finished, member, page, private, see
+from hushpoll_server.dashboard.frame import finished, member, page, see
 from hushpoll_server.dashboard.select_alls import labels_of
-from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
+from hushpoll_server.dashboard.surveys import may_export, of_survey
+from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.http.tables import table_file
@@ -32,11 +33,9 @@ SURVEY: Final = "/surveys/<name>/versions/<int:version>"
 COLUMNS: Final = columns(day="text", outcome="text", reports="whole")
 
 
-@dashboard.get(f"{SURVEY}/quality")
-@private
-def quality(name: str, version: int) -> Response:
+@shows("/quality", Role.READER)
+def quality(row: VersionRow) -> Response:
     """Show whether a version's counts add up and its reports look like those of devices."""
-    row = reached(name, version, Role.READER)
     parts = services()
     # First the estimates, for which what waits is sealed where results are immediate.
     fakes, refusal = _fakes(row)
@@ -63,20 +62,16 @@ def quality(name: str, version: int) -> Response:
     )
 
 
-@dashboard.post(f"{SURVEY}/quality")
-@private
-def ask_for_shape(name: str, version: int) -> Response:
+@takes("/quality", Role.ANALYST)
+def ask_for_shape(row: VersionRow) -> Response:
     """Ask for a test of the reports' shape, which a worker does."""
-    row = reached(name, version, Role.ANALYST)
     ask_for(row, "shape", {})
-    return see(url_for("dashboard.quality", name=name, version=version))
+    return see(url_for("dashboard.quality", name=row.name, version=row.version))
 
 
-@dashboard.get(f"{SURVEY}/quality/refusals.<form>")
-@private
-def refusals_file(name: str, version: int, form: str) -> Response:
+@shows("/quality/refusals.<form>", Role.READER)
+def refusals_file(row: VersionRow, form: str) -> Response:
     """Return the chart of refusals by day, or the numbers behind it, as a file."""
-    row = reached(name, version, Role.READER)
     parts = services()
     days = parts.quality.refused_by_day(row)
     parts.actions.looked(member().actor, "counts", row.name, row.version)
@@ -93,11 +88,9 @@ def refusals_file(name: str, version: int, form: str) -> Response:
     return download(form, file_name, chart, table, parts.surveys.published(row))
 
 
-@dashboard.get(f"{SURVEY}/quality/shape/<job_id>.<form>")
-@private
-def shape_file(name: str, version: int, job_id: str, form: str) -> Response:
+@shows("/quality/shape/<job_id>.<form>", Role.READER)
+def shape_file(row: VersionRow, job_id: str, form: str) -> Response:
     """Return what a test of shape found as a table."""
-    row = reached(name, version, Role.READER)
     parts = services()
     job = parts.jobs.find(job_id)
     if job.version_id != row.id or form not in TABLE_FORMATS:

@@ -39,11 +39,12 @@ from hushpoll_server.dashboard.frame import (
     private,
     see,
 )
-from hushpoll_server.dashboard.surveys import reached
+from hushpoll_server.dashboard.version_pages import takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.surveys.drafts import Draft
+from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.drafts.yaml_writer import write_yaml
 from hushpoll_shared.reading.yaml_reader import parse_yaml
 from hushpoll_shared.samples import sample_manifest
@@ -108,11 +109,9 @@ def begin_draft() -> Response:
     return see(url_for("dashboard.draft", draft_id=draft.row.id))
 
 
-@dashboard.post("/surveys/<name>/versions/<int:version>/draft")
-@private
-def draft_version(name: str, version: int) -> Response:
+@takes("/draft", Role.EDITOR)
+def draft_version(row: VersionRow) -> Response:
     """Begin the next version of a published survey."""
-    row = reached(name, version, Role.EDITOR)
     parts = services()
     draft = parts.drafts.of_version(parts.surveys.published(row), actor=member().actor)
     _record("began-draft", draft)

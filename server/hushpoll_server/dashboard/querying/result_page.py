@@ -12,11 +12,9 @@ from hushpoll_analysis.results import RESULTS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.dashboard.forms.form import OF_VALUES, Fault
 from hushpoll_server.dashboard.frame import (
-    dashboard,
     finished,
     member,
     page,
-    private,
     words_of_refusal,
 )
 from hushpoll_server.dashboard.querying.fields import fields_of, missing, texts_of
@@ -27,9 +25,9 @@ from hushpoll_server.dashboard.surveys import (
     lead_by_words,
     may_export,
     of_survey,
-    reached,
     seen,
 )
+from hushpoll_server.dashboard.version_pages import reached, shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import json_response, services
 from hushpoll_server.http.tables import Format, result_answer, table_file
@@ -46,14 +44,15 @@ PAGE: Final = "/surveys/<name>/versions/<int:version>/results"
 FORMS: Final[tuple[Format, ...]] = get_args(Format)
 
 
-@dashboard.get(PAGE)
-@private
-def kinds_of_results(name: str, version: int) -> Response:
+@shows("/results", Role.READER)
+def kinds_of_results(row: VersionRow) -> Response:
     """List what can be asked of a survey's records."""
-    row = reached(name, version, Role.READER)
     kinds = sorted(RESULTS, key=lambda kind: kind.result_type.title)
     downloads = [
-        (form.upper(), url_for("dashboard.all_results_file", name=name, version=version, form=form))
+        (
+            form.upper(),
+            url_for("dashboard.all_results_file", name=row.name, version=row.version, form=form),
+        )
         for form in FORMS
     ]
     return page(
@@ -62,17 +61,20 @@ def kinds_of_results(name: str, version: int) -> Response:
         kinds=kinds,
         downloads=downloads,
         codebooks=[
-            (words, url_for("dashboard.codebook_of_survey", name=name, version=version, form=form))
+            (
+                words,
+                url_for(
+                    "dashboard.codebook_of_survey", name=row.name, version=row.version, form=form
+                ),
+            )
             for words, form in (("Read it", "html"), ("Markdown", "md"), ("JSON", "json"))
         ],
     )
 
 
-@dashboard.get(f"{PAGE}.<form>")
-@private
-def all_results_file(name: str, version: int, form: str) -> Response:
+@shows("/results.<form>", Role.READER)
+def all_results_file(row: VersionRow, form: str) -> Response:
     """Return all results as one table; small groups are merged for who may not export."""
-    row = reached(name, version, Role.READER)
     if form not in FORMS:
         raise Refused("not-found", "nothing is at this address")
     parts = services()
@@ -91,11 +93,9 @@ def all_results_file(name: str, version: int, form: str) -> Response:
     return finished(table_file(form, file, found.table(), parts.surveys.published(row)))
 
 
-@dashboard.get(f"{PAGE}/<query>")
-@private
-def result(name: str, version: int, query: str) -> Response:
+@shows("/results/<query>", Role.READER)
+def result(row: VersionRow, query: str) -> Response:
     """Show the result of a query, or let the user choose its parameters."""
-    row = reached(name, version, Role.READER)
     kind = _kind(query)
     questions = labels_of(seen(row))
     lead_by_words({one.name: questions for one in kind.parameters() if one.attribute})
@@ -148,11 +148,9 @@ def result(name: str, version: int, query: str) -> Response:
     )
 
 
-@dashboard.get(f"{PAGE}/<query>/file.<form>")
-@private
-def result_file(name: str, version: int, query: str, form: str) -> Response:
+@shows("/results/<query>/file.<form>", Role.READER)
+def result_file(row: VersionRow, query: str, form: str) -> Response:
     """Return the result of a query as a file: its table, or the JSON that the API gives."""
-    row = reached(name, version, Role.READER)
     kind = _kind(query)
     if form not in FORMS:
         raise Refused("not-found", "nothing is at this address")

@@ -19,10 +19,8 @@ from hushpoll_server.dashboard.forms.form import OF_VALUES, Fault
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     choice,
-    dashboard,
     member,
     page,
-    private,
     words_of_refusal,
 )
 from hushpoll_server.dashboard.relating.subgroups import shares_in_groups
@@ -33,8 +31,8 @@ from hushpoll_server.dashboard.surveys import (
     asked_of,
     lead_by_words,
     of_survey,
-    reached,
 )
+from hushpoll_server.dashboard.version_pages import reached, shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.captions import foot_of
@@ -89,11 +87,9 @@ class _Comparison(TypedDict):
     epsilon_of_both: NotRequired[Mapping[str, str]]
 
 
-@dashboard.get(PAGE)
-@private
-def comparison(name: str, version: int) -> Response:
+@shows("/comparison", Role.READER)
+def comparison(row: VersionRow) -> Response:
     """Compare the answers to one question, or let the user choose what with."""
-    row = reached(name, version, Role.READER)
     chosen, choices = _chosen(row)
     answer, chart, refusal, fault = None, None, None, None
     if chosen["beside"]:
@@ -122,11 +118,9 @@ def comparison(name: str, version: int) -> Response:
     )
 
 
-@dashboard.get(f"{PAGE}.<form>")
-@private
-def comparison_file(name: str, version: int, form: str) -> Response:
+@shows("/comparison.<form>", Role.READER)
+def comparison_file(row: VersionRow, form: str) -> Response:
     """Return the chart of the differences, or the data behind it, as a file."""
-    row = reached(name, version, Role.READER)
     chosen, choices = _chosen(row)
     if not chosen["beside"]:
         raise Refused("not-found", "the address does not say what is compared")

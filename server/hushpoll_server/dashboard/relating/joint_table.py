@@ -17,8 +17,9 @@ from hushpoll_server.charts.specifications import (
 )
 from hushpoll_server.dashboard.cross_tables import grid
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.frame import choice, dashboard, member, page, private
-from hushpoll_server.dashboard.surveys import may_export, of_survey, reached
+from hushpoll_server.dashboard.frame import choice, member, page
+from hushpoll_server.dashboard.surveys import may_export, of_survey
+from hushpoll_server.dashboard.version_pages import shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -50,11 +51,9 @@ class _Part(TypedDict):
     noisy: bool
 
 
-@dashboard.get(PAGE)
-@private
-def joint_table(name: str, version: int, job_id: str) -> Response:
+@shows("/tables/<job_id>", Role.READER)
+def joint_table(row: VersionRow, job_id: str) -> Response:
     """Show the first two questions of a finished table, for one category of the third."""
-    row = reached(name, version, Role.READER)
     answer = _answer(row, job_id)
     part = _part(answer)
     chart = _chart(part)
@@ -71,11 +70,9 @@ def joint_table(name: str, version: int, job_id: str) -> Response:
     )
 
 
-@dashboard.get(f"{PAGE}/table.<form>")
-@private
-def joint_table_file(name: str, version: int, job_id: str, form: str) -> Response:
+@shows("/tables/<job_id>/table.<form>", Role.READER)
+def joint_table_file(row: VersionRow, job_id: str, form: str) -> Response:
     """Return the heat map of a part of a table, or all of the table, as a file."""
-    row = reached(name, version, Role.READER)
     answer = _answer(row, job_id)
     names = "-".join(answer["attributes"])
     return download(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from flask import Response
 
-from hushpoll_server.dashboard.frame import dashboard, finished, member, private
-from hushpoll_server.dashboard.surveys import may_export, reached
+from hushpoll_server.dashboard.frame import finished, member
+from hushpoll_server.dashboard.surveys import may_export
+from hushpoll_server.dashboard.version_pages import shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.codebook import (
@@ -15,14 +16,13 @@ from hushpoll_server.reports.codebook import (
     codebook_policy,
 )
 from hushpoll_server.services.people.roles import Role
+from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.spelling.text import show
 
 
-@dashboard.get("/surveys/<name>/versions/<int:version>/codebook.<form>")
-@private
-def codebook_of_survey(name: str, version: int, form: str) -> Response:
+@shows("/codebook.<form>", Role.READER)
+def codebook_of_survey(row: VersionRow, form: str) -> Response:
     """Give the codebook; shares of small groups are merged for who may not export."""
-    row = reached(name, version, Role.READER)
     if form not in MEDIA_TYPES:
         raise Refused("not-found", f"there is no codebook as {show(form)}; choose html, md or json")
     parts = services()

@@ -10,20 +10,18 @@ from flask import Response, request, url_for
 from werkzeug.datastructures import MultiDict
 
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
-from hushpoll_server.dashboard.forms.form import comes_back
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
-    dashboard,
     finished,
     member,
     page,
-    private,
     see,
 )
 from hushpoll_server.dashboard.regressions import shown_of
 from hushpoll_server.dashboard.results import ESTIMATORS
 from hushpoll_server.dashboard.select_alls import labels_of, named_by
-from hushpoll_server.dashboard.surveys import NOTHING_YET, may_export, of_survey, reached, seen
+from hushpoll_server.dashboard.surveys import NOTHING_YET, may_export, of_survey, seen
+from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.page import style_hash
@@ -57,11 +55,9 @@ _POLICY: Final = "; ".join(
 )
 
 
-@dashboard.get(f"{SURVEY}/report")
-@private
-def report(name: str, version: int) -> Response:
+@shows("/report", Role.READER)
+def report(row: VersionRow) -> Response:
     """Let the user choose what a report shows; an editor may publish it once all is over."""
-    row = reached(name, version, Role.READER)
     parts = services()
     published = seen(row)
     refusal: Refused | None = None
@@ -108,11 +104,9 @@ def report(name: str, version: int) -> Response:
     )
 
 
-@dashboard.get(f"{SURVEY}/report-file")
-@private
-def report_file(name: str, version: int) -> Response:
+@shows("/report-file", Role.READER)
+def report_file(row: VersionRow) -> Response:
     """Give a report as a file; HTML is shown in the browser."""
-    row = reached(name, version, Role.READER)
     parts = services()
     form = request.args.get("format", "html")
     if form not in FORMS:
@@ -141,12 +135,9 @@ def report_file(name: str, version: int) -> Response:
     return answer
 
 
-@dashboard.post(f"{SURVEY}/public-results")
-@private
-@comes_back(report)
-def publish_results(name: str, version: int) -> Response:
+@takes("/public-results", Role.EDITOR, report)
+def publish_results(row: VersionRow) -> Response:
     """Publish chosen results to everybody, of a survey that still runs as results so far."""
-    row = reached(name, version, Role.EDITOR)
     parts = services()
     if not request.form.get("confirm"):
         raise Refused(
@@ -165,18 +156,16 @@ def publish_results(name: str, version: int) -> Response:
     so_far = bool(request.form.get("so_far"))
     parts.public_results.publish(row, choices, actor=member().actor, so_far=so_far)
     parts.actions.record(member().actor, "published-results", survey=row.name, version=row.version)
-    return see(url_for("dashboard.report", name=name, version=version) + "#public")
+    return see(url_for("dashboard.report", name=row.name, version=row.version) + "#public")
 
 
-@dashboard.post(f"{SURVEY}/public-results/take-back")
-@private
-def take_results_back(name: str, version: int) -> Response:
+@takes("/public-results/take-back", Role.EDITOR)
+def take_results_back(row: VersionRow) -> Response:
     """End the publication of results."""
-    row = reached(name, version, Role.EDITOR)
     parts = services()
     parts.public_results.take_back(row)
     parts.actions.record(member().actor, "took-results-back", survey=row.name, version=row.version)
-    return see(url_for("dashboard.report", name=name, version=version) + "#public")
+    return see(url_for("dashboard.report", name=row.name, version=row.version) + "#public")
 
 
 def _warnings(row: VersionRow, choices: Mapping[str, object]) -> list[str]:

@@ -7,24 +7,23 @@ from typing import Final
 from flask import Response, request
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
-from hushpoll_server.dashboard.frame import dashboard, finished, private
-from hushpoll_server.dashboard.surveys import reached
+from hushpoll_server.dashboard.frame import finished
+from hushpoll_server.dashboard.version_pages import shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.pdf import NotPrinted
 from hushpoll_server.reports.privacy_sheet import MEDIA_TYPES, privacy_sheet, sheet_policy
 from hushpoll_server.services.people.roles import Role
+from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.reading.decimal_texts import parse_whole
 from hushpoll_shared.spelling.text import show
 
 RETRY_AFTER_SECONDS: Final = 10
 
 
-@dashboard.get("/surveys/<name>/versions/<int:version>/privacy-sheet.<form>")
-@private
-def sheet(name: str, version: int, form: str) -> Response:
+@shows("/privacy-sheet.<form>", Role.READER)
+def sheet(row: VersionRow, form: str) -> Response:
     """Give two pages for an ethics board or a data-protection officer; nothing of reports."""
-    row = reached(name, version, Role.READER)
     if form not in MEDIA_TYPES:
         raise Refused("not-found", f"there is no privacy sheet as {show(form)}; choose html or pdf")
     days = request.args.get("kept_days", "").strip()
