@@ -196,6 +196,26 @@ def test_fairness_of_a_survey_is_estimated_by_its_server(hushpoll, survey, worke
     assert (found["folds"], found["seed"], found["parameters"]["n_estimators"]) == (2, 3, 4)
     code, said, _ = hushpoll("fairness", "survey", survey, *options, "--json")
     assert (code, json.loads(said)) == (0, found)
+    kept_until_deleted(hushpoll, "fairness", "audit", survey, "beside", 2)
+
+
+def test_a_regression_is_kept_until_it_is_deleted(hushpoll, survey, worker):
+    code, _, err = hushpoll("regress", "survey", survey, "--formula", "country ~ gender", "--json")
+    assert code == 0, err
+    kept_until_deleted(hushpoll, "regress", "regression", survey, "country ~ gender", 1)
+
+
+def kept_until_deleted(hushpoll, group, noun, survey, words, number):
+    """Each is listed with what it found, and gone once it is deleted."""
+    code, listed, _ = hushpoll(group, "list", survey)
+    ids = [line.split()[0] for line in listed.splitlines() if not line.startswith(" ")]
+    assert (code, len(ids)) == (0, number)
+    assert words in listed
+    for one in ids:
+        code, said, _ = hushpoll(group, "delete", one, "--yes")
+        assert (code, said) == (0, f"{noun} {one} is deleted\n")
+    code, said, _ = hushpoll(group, "list", survey)
+    assert (code, said) == (0, f"{survey} has no {noun}.\n")
 
 
 def test_groups_of_a_survey_are_compared(hushpoll, survey, worker):

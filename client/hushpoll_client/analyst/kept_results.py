@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hushpoll_client.analyst.calls import Calls, list_in, object_of, version_path
+from hushpoll_client.analyst.calls import Calls, version_path
 from hushpoll_client.analyst.jobs import checked_job_id
-from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.wire.documents import AuditEntry
+from hushpoll_shared.wire.documents import AuditEntry, RegressionEntry
 
 
 class KeptResultCalls(Calls):
@@ -29,7 +28,7 @@ class KeptResultCalls(Calls):
         """
         self._transport.delete("audits", checked_job_id(audit_id))
 
-    def regressions(self, name: str, version: int) -> list[JsonMembers]:
+    def regressions(self, name: str, version: int) -> list[RegressionEntry]:
         """Return the newest 200 regressions of a survey's version; needs scope ``read``.
 
         Returns
@@ -38,10 +37,8 @@ class KeptResultCalls(Calls):
             ``job``, and ``regression`` where it is done: its formula, its verdict, and what the
             slopes say. The job's result says all.
         """
-        return list_in(
-            object_of(self._transport.get(*version_path(name, version), "regressions")),
-            "regressions",
-        )
+        path = version_path(name, version)
+        return self._listed(RegressionEntry, "regressions", *path, "regressions")
 
     def delete_regression(self, regression_id: str) -> None:
         """Delete a regression that has ended, with its result.

@@ -132,6 +132,16 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
                 "cli",
                 "Let the server audit a collected survey.",
             ),
+            "list": Row(
+                "hushpoll_client.cli.fairness:list_audits",
+                "cli",
+                "List the audits that a server keeps.",
+            ),
+            "delete": Row(
+                "hushpoll_client.cli.fairness:delete_audit",
+                "cli",
+                "Delete an audit that a server keeps.",
+            ),
             "records": Row(
                 "hushpoll_training.cli.fairness:records",
                 "train",
@@ -232,6 +242,16 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
                 "hushpoll_client.cli.regressions:survey",
                 "cli",
                 "Let a worker fit one to the records of a survey; the word survey may be left out.",
+            ),
+            "list": Row(
+                "hushpoll_client.cli.regressions:list_regressions",
+                "cli",
+                "List the regressions that a server keeps.",
+            ),
+            "delete": Row(
+                "hushpoll_client.cli.regressions:delete_regression",
+                "cli",
+                "Delete a regression that a server keeps.",
             ),
         },
         otherwise="survey",

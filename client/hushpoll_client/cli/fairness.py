@@ -7,12 +7,14 @@ from typing import Any
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.cli.kept_results import delete_command, job_line, list_command
 from hushpoll_client.cli.options import looking, statistic_command, timeout_option
 from hushpoll_shared.cli.fairness_options import cross_fitting_options
 from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.statistic_commands import FAIRNESS
 from hushpoll_shared.cli.terminal import waiting
 from hushpoll_shared.wire.audit_documents import AuditDocument
+from hushpoll_shared.wire.documents import AuditEntry
 
 
 @click.command()
@@ -58,3 +60,28 @@ def survey(
             on_look=looking(say),
             **settings,
         )
+
+
+def _audit(entry: AuditEntry) -> str:
+    line, audit = job_line(entry["job"]), entry.get("audit")
+    if not audit:
+        return line
+    groups = f"{', '.join(audit['unprivileged'])} beside {' or '.join(audit['privileged'])}"
+    line += f"\n  {audit['attribute']}: {groups}; {audit['n']:,} records"
+    found = [
+        f"{name}: {metric['conclusion']}"
+        for name, metric in (audit.get("metrics") or {}).items()
+        if metric.get("conclusion")
+    ]
+    found += [f"{words}: {number}" for words, number in (audit.get("disparities") or {}).items()]
+    return f"{line}\n  {'; '.join(found)}" if found else line
+
+
+list_audits = list_command(
+    "audit",
+    "audits",
+    AnalystClient.audits,
+    _audit,
+    "List the fairness audits of the survey NAME, and what they found.",
+)
+delete_audit = delete_command("audit", AnalystClient.delete_audit)

@@ -9,31 +9,17 @@ from typing import Any
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_client.analyst.jobs import how_far
+from hushpoll_client.cli.kept_results import delete_command, job_line, list_command
 from hushpoll_client.cli.options import analyst_command, version_of, version_option
 from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.out_file import out_option, replacing
-from hushpoll_shared.cli.terminal import agreed, emit, emit_answer
+from hushpoll_shared.cli.terminal import emit, emit_answer
 from hushpoll_shared.spelling.json_values import JsonObject
 
 
 @click.group(cls=CommandGroup)
 def model() -> None:
     """List, show, fetch and delete the models that a server has trained."""
-
-
-@model.command("list")
-@click.argument("name")
-@version_option
-@analyst_command
-def list_models(client: AnalystClient, name: str, version: int | None, as_json: bool) -> None:
-    """List the trainings of the survey NAME with their parameters, privacy and accuracy."""
-    document = {"runs": client.models(name, version_of(client, name, version))}
-    emit_answer(
-        document,
-        lambda answer: "\n".join(map(_run, answer["runs"])) or f"{name} has no model.",
-        as_json=as_json,
-    )
 
 
 @model.command()
@@ -65,24 +51,9 @@ def fetch(client: AnalystClient, model_id: str, out: Path, as_json: bool) -> Non
     emit({"file": str(out), "bytes": size}, f"model {model_id} is in {out}", as_json=as_json)
 
 
-@model.command()
-@click.argument("model_id", metavar="ID")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@analyst_command
-def delete(client: AnalystClient, model_id: str, yes: bool, as_json: bool) -> None:
-    """Delete the model ID and its training for good.
-
-    The token must be the one that asked for the training, or have the scope admin.
-    """
-    if not yes:
-        agreed(f"Delete the model {model_id}? This cannot be undone.")
-    client.delete_model(model_id)
-    emit({"deleted": model_id}, f"model {model_id} is deleted", as_json=as_json)
-
-
 def _run(run: Mapping[str, Any]) -> str:
     job, about = run["job"], run.get("model")
-    line = f"{job['id']}  {job['created_at']}  {how_far(job)}"
+    line = job_line(job)
     if about is None:
         return line
     given = {name: value for name, value in job["parameters"].items() if value}
@@ -158,3 +129,15 @@ def _card(card: Mapping[str, Any]) -> str:
         "Limits:",
     ]
     return "\n".join([*lines, *(f"- {limit}" for limit in card["limits"])])
+
+
+model.add_command(
+    list_command(
+        "model",
+        "runs",
+        AnalystClient.models,
+        _run,
+        "List the trainings of the survey NAME with their parameters, privacy and accuracy.",
+    )
+)
+model.add_command(delete_command("model", AnalystClient.delete_model))

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.cli.kept_results import delete_command, job_line, list_command
 from hushpoll_client.cli.options import (
     analyst_command,
     looking,
@@ -21,6 +22,7 @@ from hushpoll_shared.cli.table_out import save_table
 from hushpoll_shared.cli.terminal import emit_answer, usable, waiting
 from hushpoll_shared.reading.pairs import read_pair
 from hushpoll_shared.tables.regressions import regression_table
+from hushpoll_shared.wire.documents import RegressionEntry
 
 
 @click.command()
@@ -60,3 +62,21 @@ def survey(
     emit_answer(answer, regression_text, as_json=as_json)
     if out is not None and not as_json:
         click.echo(f"\nThe table is in {out}.")
+
+
+def _regression(entry: RegressionEntry) -> str:
+    line, found = job_line(entry["job"]), entry.get("regression")
+    if not found:
+        return line
+    words = (found["formula"], f"{found['n']:,} reports; {found['verdict']}", *found["sentences"])
+    return "\n  ".join((line, *words))
+
+
+list_regressions = list_command(
+    "regression",
+    "regressions",
+    AnalystClient.regressions,
+    _regression,
+    "List the regressions of the survey NAME, and what they found.",
+)
+delete_regression = delete_command("regression", AnalystClient.delete_regression)

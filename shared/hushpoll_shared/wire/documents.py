@@ -162,6 +162,29 @@ class AuditEntry(TypedDict):
     audit: NotRequired[AuditSummary | None]
 
 
+class RegressionSummary(TypedDict):
+    """What a list says of a regression; the result of its job says all."""
+
+    n: int
+    confidence: float
+    released_at: str | None
+    formula: str
+    family: str
+    outcome: str
+    predictors: list[str]
+    verdict: str
+    converged: bool
+    sentences: list[str]
+    smallest_group: int | None
+
+
+class RegressionEntry(TypedDict):
+    """A regression, with what it found once it is done."""
+
+    job: JobDocument
+    regression: NotRequired[RegressionSummary | None]
+
+
 class SurveySummary(TypedDict):
     """What a list says of a version; ``reports`` only to a token that may read."""
 

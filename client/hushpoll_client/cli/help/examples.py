@@ -57,6 +57,8 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     ),
     "fairness certificate": ("hushpoll fairness certificate run test.csv --groups gender",),
     "fairness model": ("hushpoll fairness model run later.records --unseen",),
+    "fairness delete": ("hushpoll fairness delete 7f3c2a... --yes",),
+    "fairness list": ("hushpoll fairness list work-and-health",),
     "fairness predictions": (
         "hushpoll fairness predictions predicted.csv --data people.csv --groups gender "
         "--label income --positive '>26000'",
@@ -86,6 +88,8 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     "regress data": (
         "hushpoll regress data people.csv --law smokes=law.csv --formula 'smokes ~ age + region'",
     ),
+    "regress delete": ("hushpoll regress delete 7f3c2a... --yes",),
+    "regress list": ("hushpoll regress list work-and-health",),
     "regress survey": (
         "hushpoll regress survey work-and-health --formula 'income ~ gender + education'",
         "hushpoll regress survey work-and-health --formula 'health ~ age' --family ordered --json",
