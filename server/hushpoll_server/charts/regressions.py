@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from hushpoll_server.charts.labels import short_labels
 from hushpoll_server.charts.rows import Specification
 from hushpoll_server.charts.specifications import MEASURED, MOST_ROWS, Chart, as_too_noisy, base
 from hushpoll_shared.qualifying.verdict import TOO_NOISY
 from hushpoll_shared.spelling.text import isolated
+from hushpoll_shared.wire.documents import CoefficientDocument, RegressionDocument, Slope
 
 WIDTH: Final = 296
 STEP: Final = 44
@@ -29,7 +30,7 @@ _FINE: Final = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 2.5, 3)
 _MOST_TICKS: Final = 8
 
 
-def slopes_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+def slopes_of(document: RegressionDocument) -> list[Slope]:
     """Return the slopes of a regression, JSON, each with its ``label``.
 
     Parameters
@@ -41,10 +42,10 @@ def slopes_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{**one, "label": label_of(one)} for one in names]
 
 
-def label_of(coefficient: Mapping[str, Any]) -> str:
+def label_of(coefficient: CoefficientDocument) -> str:
     """Return what a slope compares, such as ``gender: Female / Male``."""
     parts = []
-    for part in coefficient["compares"]:
+    for part in coefficient.get("compares", ()):
         if part["category"] is None:
             parts.append(f"{part['predictor']}, one more")
         elif part["reference"] is None:
@@ -56,7 +57,7 @@ def label_of(coefficient: Mapping[str, Any]) -> str:
     return label if of is None else f"{of}: {label}"
 
 
-def finding_of(document: Mapping[str, Any]) -> str:
+def finding_of(document: RegressionDocument) -> str:
     """Return the finding: on which predictors the outcome depends, all intervals together."""
     outcome = document["outcome"]["name"]
     if document["verdict"]["says"] == TOO_NOISY:
@@ -67,7 +68,7 @@ def finding_of(document: Mapping[str, Any]) -> str:
     for one in told:
         low, high = one["simultaneous_lower"], one["simultaneous_upper"]
         if (low is not None and low > 0) or (high is not None and high < 0):
-            found.update(dict.fromkeys(part["predictor"] for part in one["compares"]))
+            found.update(dict.fromkeys(part["predictor"] for part in one.get("compares", ())))
     if not found:
         return f"These answers do not tell that {outcome} depends on any of them"
     named = list(found)
@@ -75,7 +76,7 @@ def finding_of(document: Mapping[str, Any]) -> str:
     return f"{outcome} depends on {words}, other things equal"
 
 
-def regression_chart(document: Mapping[str, Any]) -> Chart:
+def regression_chart(document: RegressionDocument) -> Chart:
     """Return the chart of a regression's slopes with their intervals.
 
     Parameters
@@ -195,11 +196,12 @@ def _layers(low: float, high: float, *, ratios: bool) -> list[Specification]:
     ]
 
 
-def _domain(rows: Sequence[Mapping[str, Any]], *, ratios: bool) -> tuple[float, float]:
+def _domain(rows: Sequence[Slope], *, ratios: bool) -> tuple[float, float]:
     """Return the slopes between which most of all lies, 0 within."""
     ends = [0.0]
     for row in rows:
-        ends += [row[key] for key in ("estimate", "lower", "upper") if row[key] is not None]
+        found = (row["estimate"], row["lower"], row["upper"])
+        ends += [one for one in found if one is not None]
     low, high = min(ends), max(ends)
     if ratios:
         low, high = max(low, -FARTHEST), min(high, FARTHEST)

@@ -170,7 +170,7 @@ def see(location: str) -> Response:
     return finished(make_response(redirect(location, 303)))
 
 
-def page(template: str, status: int = 200, **context: Any) -> Response:
+def page(template: str, status: int = 200, /, **context: Any) -> Response:
     """Render a page for the user of this request; `goes_on` if figures on it still change."""
     session = signed_in() if current_user.is_authenticated else None
     html = render_template(
@@ -279,7 +279,7 @@ for name, filter_ in FILTERS.items():
 
 
 @dashboard.app_context_processor
-def _words() -> dict[str, Any]:
+def _words() -> dict[str, object]:
     return {"FORM_FIELD": FORM_FIELD, "sentence": sentence, "worker_hint": worker_hint}
 
 

@@ -36,7 +36,7 @@ def survey_jobs(row: VersionRow) -> Response:
     return page("jobs.html", **of_survey(row, "jobs"), **_listed(lambda _: True, survey=row.name))
 
 
-def _listed(covers: Callable[[str], bool], *, survey: str | None = None) -> dict[str, Any]:
+def _listed(covers: Callable[[str], bool], *, survey: str | None = None) -> dict[str, object]:
     """Return the newest jobs, of the kind and in the state that the address chooses."""
     parts = services()
     chosen = {"kind": choice("kind", ("", *KINDS)), "state": choice("state", ("", *STATES))}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, TypedDict
+from typing import Any, Final, NotRequired, TypedDict, cast
 
 from flask import Response, request, url_for
 
@@ -29,7 +29,9 @@ from hushpoll_server.jobs.learners import learners as learners_of
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared import group_metrics
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.tables.result_table import ResultTable, columns
+from hushpoll_shared.wire.documents import JobDocument, ModelSummary
 
 SURVEY: Final = "/surveys/<name>/versions/<int:version>"
 MOST_COMPARED: Final = 8
@@ -139,19 +141,19 @@ def _form(row: VersionRow) -> dict[str, Any]:
     return found
 
 
-def _chosen(row: VersionRow, kind: str) -> dict[str, Any]:
+def _chosen(row: VersionRow, kind: str) -> JsonMembers:
     """Return what the form asks for, as a request of the API says it; defaults are left out."""
     form = request.form
     learner = form.get("learner", "")
     words = {"learner": learner, "encoding": form.get("encoding", "")}
-    chosen: dict[str, Any] = {name: word for name, word in words.items() if word}
+    chosen: JsonMembers = {name: word for name, word in words.items() if word}
     for name in ("seed", "folds", *(("trials",) if kind == "tune" else ())):
         if text := form.get(name, "").strip():
             chosen[name] = number_in(name, text, int)
     if kind == "tune":
         return chosen
     known = {one["name"]: one for one in learners_of(services(), row)["learners"]}
-    parameters: dict[str, Any] = {}
+    parameters: JsonMembers = {}
     for allowed in known.get(learner, {"parameters": []})["parameters"]:
         text = form.get(f"parameter-{allowed['name']}", "").strip()
         if text in ("", str(allowed["default"])):
@@ -161,7 +163,7 @@ def _chosen(row: VersionRow, kind: str) -> dict[str, Any]:
     return chosen | {"parameters": parameters}
 
 
-def _compared(row: VersionRow) -> list[dict[str, Any]]:
+def _compared(row: VersionRow) -> list[_Run]:
     """Return the models that the address chooses."""
     ids = request.args.getlist("model")
     if not 2 <= len(set(ids)) <= MOST_COMPARED:
@@ -170,15 +172,18 @@ def _compared(row: VersionRow) -> list[dict[str, Any]]:
             f"{len(set(ids))} models are chosen; go back and choose 2 to {MOST_COMPARED}",
             field="model",
         )
-    runs: list[Any] = list(services().models.compared(row, ids))
-    for run in runs:
-        run["model"]["on_records"] = _seen(row, run["model"]["on_records"])
-    return runs
+    runs = [(run["job"], run["model"]) for run in services().models.compared(row, ids)]
+    return [
+        {"job": job, "model": model, "measured": _seen(row, model.get("on_records"))}
+        for job, model in runs
+        if model is not None  # which the service has refused
+    ]
 
 
-def _seen(row: VersionRow, measured: dict[str, Any] | None) -> dict[str, Any] | None:
+def _seen(row: VersionRow, on_records: JsonObject | None) -> _Measured | None:
     """Return what was measured of a model, without metrics of groups that the user may not see."""
     parts = services()
+    measured = cast("_Measured | None", on_records)
     groups = parts.analysis.seen(row, may_export=may_export(row))
     if groups is None or measured is None or not measured["fairness"]:
         return measured
@@ -191,18 +196,18 @@ def _seen(row: VersionRow, measured: dict[str, Any] | None) -> dict[str, Any] | 
     return {**measured, "fairness": None, "withheld": withheld}
 
 
-def _settings(runs: Sequence[Mapping[str, Any]]) -> list[_Setting]:
+def _settings(runs: Sequence[_Run]) -> list[_Setting]:
     """Return a line for each setting, with its value in each model and whether they differ."""
     every = [
         {
             "learner": run["model"]["learner"],
             "encoding": run["model"]["encoding"],
             "seed": run["model"]["seed"],
-            "records": run["model"]["rows"],
+            "records": run["model"].get("rows"),
             "local epsilon": run["model"]["local_epsilon"],
-            "central epsilon": run["model"]["epsilon"],
-            "delta": run["model"]["delta"],
-            "accountant": run["model"]["accountant"],
+            "central epsilon": run["model"].get("epsilon"),
+            "delta": run["model"].get("delta"),
+            "accountant": run["model"].get("accountant"),
             **run["model"]["parameters"],
         }
         for run in runs
@@ -216,9 +221,9 @@ def _settings(runs: Sequence[Mapping[str, Any]]) -> list[_Setting]:
     return sorted(lines, key=lambda line: not line["differs"])
 
 
-def _measured(run: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _measured(run: _Run) -> dict[str, _Interval]:
     """Return what was measured of a model on perturbed records, by the metric's name."""
-    found = run["model"]["on_records"]
+    found = run["measured"]
     if found is None:
         return {}
     fairness = found["fairness"] or {}
@@ -226,6 +231,31 @@ def _measured(run: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
         "accuracy": found["accuracy"],
         **{name: fairness[name] for name in METRICS if "value" in fairness.get(name, {})},
     }
+
+
+class _Interval(TypedDict):
+    """An estimate with its interval."""
+
+    value: float
+    lower: float
+    upper: float
+
+
+class _Measured(TypedDict):
+    """What was measured of a model on perturbed records; ``withheld`` says why not all is shown."""
+
+    n: int
+    accuracy: _Interval
+    fairness: dict[str, _Interval] | None
+    withheld: NotRequired[str]
+
+
+class _Run(TypedDict):
+    """A training that is compared."""
+
+    job: JobDocument
+    model: ModelSummary
+    measured: _Measured | None
 
 
 class _MetricRow(TypedDict):
@@ -246,7 +276,7 @@ class _Setting(TypedDict):
     differs: bool
 
 
-def _metrics(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _metrics(runs: Sequence[_Run]) -> list[dict[str, object]]:
     """Return a line for each metric: its value in each model, and its difference from the first."""
     every = [_measured(run) for run in runs]
     lines = []
@@ -259,9 +289,7 @@ def _metrics(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return lines
 
 
-def _difference(
-    first: Mapping[str, Any] | None, other: Mapping[str, Any] | None
-) -> dict[str, float | None] | None:
+def _difference(first: _Interval | None, other: _Interval | None) -> dict[str, float | None] | None:
     """Return a difference with limits that hold whenever those of both values do."""
     if first is None or other is None or None in (first["value"], other["value"]):
         return None
@@ -274,7 +302,7 @@ def _difference(
     }
 
 
-def _metric_rows(runs: Sequence[Mapping[str, Any]]) -> list[_MetricRow]:
+def _metric_rows(runs: Sequence[_Run]) -> list[_MetricRow]:
     return [
         {
             "model": f"{place + 1}: {run['job']['parameters'].get('learner', 'lightgbm')}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from flask import Response, request, url_for
 
@@ -31,8 +31,10 @@ from hushpoll_server.services.results.regressions import KIND, why_withheld
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import QUEUED, RUNNING, JobRow
 from hushpoll_shared.qualifying.verdict import TOO_NOISY
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.wire.documents import RegressionDocument, RegressionEntry, RegressionSummary
 
 SURVEY: Final = "/surveys/<name>/versions/<int:version>"
 MOST_REFERENCES: Final = 30
@@ -128,7 +130,7 @@ def delete_regression(row: VersionRow, regression_id: str) -> Response:
     return delete_result(services().regressions, row, regression_id, page="regressions")
 
 
-def _shown(row: VersionRow, regression_id: str) -> tuple[JobRow, dict[str, Any]]:
+def _shown(row: VersionRow, regression_id: str) -> tuple[JobRow, RegressionDocument]:
     """Return a regression and what it found, where the user may see it."""
     job = services().regressions.of_version(row, regression_id)
     answer = services().regressions.result(job)
@@ -138,12 +140,14 @@ def _shown(row: VersionRow, regression_id: str) -> tuple[JobRow, dict[str, Any]]
     return job, answer
 
 
-def _predictors(answer: dict[str, Any]) -> list[str]:
+def _predictors(answer: RegressionDocument) -> list[str]:
     """Return the attributes right of the tilde."""
     return list(read_formula(answer["formula"]).predictors)
 
 
-def _why_withheld(row: VersionRow, found: dict[str, Any], names: list[str]) -> str | None:
+def _why_withheld(
+    row: VersionRow, found: RegressionDocument | RegressionSummary, names: list[str]
+) -> str | None:
     """Return why a regression, or its summary, of these attributes is not shown to the user."""
     parts = services()
     groups = parts.analysis.seen(row, may_export=may_export(row))
@@ -153,19 +157,26 @@ def _why_withheld(row: VersionRow, found: dict[str, Any], names: list[str]) -> s
     return why_withheld(groups, found, names, complete=complete)
 
 
-def shown_of(row: VersionRow) -> list[dict[str, Any]]:
+class ShownRegression(RegressionEntry):
+    """A regression of the list, and why its findings are not shown."""
+
+    withheld: str | None
+
+
+def shown_of(row: VersionRow) -> list[ShownRegression]:
     """Return the regressions of a version, without findings that the user may not see."""
     return [_without_what_is_withheld(row, one) for one in services().regressions.history(row)]
 
 
-def _without_what_is_withheld(row: VersionRow, entry: dict[str, Any]) -> dict[str, Any]:
+def _without_what_is_withheld(row: VersionRow, entry: RegressionEntry) -> ShownRegression:
     """Return an entry of the list, without findings that the user may not see."""
-    found = entry["regression"]
-    withheld = found and _why_withheld(row, found, [found["outcome"], *found["predictors"]])
-    return {**entry, "regression": None if withheld else found, "withheld": withheld}
+    found, withheld = entry.get("regression"), None
+    if found is not None:
+        withheld = _why_withheld(row, found, [found["outcome"], *found["predictors"]])
+    return {"job": entry["job"], "regression": None if withheld else found, "withheld": withheld}
 
 
-def _form(row: VersionRow) -> dict[str, Any]:
+def _form(row: VersionRow) -> dict[str, object]:
     """Return what the form needs: questions by their texts, and their answers."""
     groups = services().analysis.seen(row, may_export=may_export(row))
     published = services().surveys.published(row) if groups is None else groups.shown
@@ -180,7 +191,7 @@ def _form(row: VersionRow) -> dict[str, Any]:
     }
 
 
-def _question(attribute: PublishedAttribute, text: str) -> dict[str, Any]:
+def _question(attribute: PublishedAttribute, text: str) -> dict[str, object]:
     number = is_scored(attribute.domain)
     kind = "a number" if number else f"{len(attribute.domain)} answers"
     return {
@@ -192,10 +203,10 @@ def _question(attribute: PublishedAttribute, text: str) -> dict[str, Any]:
     }
 
 
-def _chosen(row: VersionRow) -> dict[str, Any]:
+def _chosen(row: VersionRow) -> JsonMembers:
     """Return what the form asks for, as a request of the API says it."""
     form = request.form
-    chosen: dict[str, Any] = {}
+    chosen: JsonMembers = {}
     if form.get("family"):
         chosen["family"] = form["family"]
     for name in ("robust", "saturated"):
@@ -206,7 +217,7 @@ def _chosen(row: VersionRow) -> dict[str, Any]:
     if text := form.get("confidence", ""):
         chosen["confidence"] = number_in("confidence", text, float)
     typed = form.get("formula", "").strip()
-    return {"formula": typed or _written(row, chosen.get("family")), **chosen}
+    return {"formula": typed or _written(row, form.get("family") or None), **chosen}
 
 
 def _written(row: VersionRow, family: str | None) -> str:

@@ -77,7 +77,7 @@ ESTIMATORS: Final = tuple(
 )
 # Of one page; the others have their tables, and a page of their own.
 MOST_CHARTS: Final = 8
-_CHOICES: Final[dict[str, Any]] = {
+_CHOICES: Final[dict[str, object]] = {
     "confidences": CONFIDENCES,
     "sorts": SORTS,
     "details": DETAILS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypedDict, TypeVar
+from typing import Final, TypedDict, TypeVar
 from urllib.parse import urlencode
 
 from flask import Response, abort, redirect, request, url_for
@@ -184,7 +184,7 @@ def _findings(row: VersionRow) -> tuple[EstimatedShares | None, tuple[Finding, .
     return shares, findings_of(published, shares, means)
 
 
-def nothing_yet(template: str, frame: dict[str, Any], refusal: Refused) -> Response:
+def nothing_yet(template: str, frame: dict[str, object], refusal: Refused) -> Response:
     """Return the page of a result that there is none of yet; raises any other refusal."""
     if refusal.code not in NOTHING_YET:
         raise refusal
@@ -230,7 +230,7 @@ def nothing(rest: str) -> Response:
     raise Refused("not-found", "nothing is at this address; the link may be incomplete")
 
 
-def of_survey(row: VersionRow, tab: str) -> dict[str, Any]:
+def of_survey(row: VersionRow, tab: str) -> dict[str, object]:
     """Return what the frame of a survey's pages needs."""
     may = {role.value: member().may(row.name, role) for role in Role}
     state = services().surveys.state(row).value

@@ -217,7 +217,7 @@ def _work(settings: Settings, order: Mapping[str, Any], output: IO[bytes]) -> No
         parts = Services(settings)
         try:
             row = parts.surveys.by_id(order["version_id"])
-            result = KINDS[order["kind"]].work(
+            result = KINDS[order["kind"]].done(
                 parts, row, order["parameters"], StepWriter(order["steps"])
             )
             blocks = list(result.blocks)

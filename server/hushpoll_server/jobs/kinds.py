@@ -6,9 +6,9 @@ OpenAPI documents them, and a function that returns the result's file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from hushpoll_analysis.multiplicity.dependencies import check_pairs, outcomes_of_pairs
 from hushpoll_analysis.poisoning.report_shape import report_shape
@@ -49,12 +49,11 @@ from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.nearest import remedy_for
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.terms import IMMEDIATE
+from hushpoll_shared.wire.documents import RegressionDocument
 from hushpoll_shared.wire.job_kinds import JOB_KINDS
 
 
-def seal(
-    parts: Services, row: VersionRow, _parameters: Mapping[str, object], _say: OnStep
-) -> Result:
+def seal(parts: Services, row: VersionRow, _parameters: Parameters, _say: OnStep) -> Result:
     """Ask a worker to seal reports that wait: a minimum batch, or all after the survey's end.
 
     Sealing releases nothing, and the result has no numbers of reports that are not released.
@@ -67,17 +66,17 @@ def seal(
     return json_result("seal", row, {"moved": shown, **waiting})
 
 
-def export(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
+def export(parts: Services, row: VersionRow, parameters: ExportParameters, say: OnStep) -> Result:
     """Ask a worker for a file of the version's records that is too large to wait for."""
     file = parts.exports.export(
         row,
         on_rows=lambda done, total: say(Step("writes the file", done, total, "records")),
-        **parameters,
+        **parameters.given(),
     )
     return Result(file.name, file.media_type, file.blocks)
 
 
-def shape(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
+def shape(parts: Services, row: VersionRow, parameters: ShapeParameters, say: OnStep) -> Result:
     """Ask a worker whether the reports look like those that devices make.
 
     Parts of a record's form have a law that no answer changes, such as the number of bits that OUE
@@ -87,14 +86,14 @@ def shape(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: 
     """
     release = parts.analysis.release(row)
     with parts.analysis.scanning(row, release) as stream:
-        tested = report_shape(counted(stream, release.reports, say), **parameters)
+        tested = report_shape(counted(stream, release.reports, say), **parameters.given())
     about = {"name": row.name, "version": row.version, "digest": row.digest}
     document = {"kind": "report shape", "survey": about, **tested.to_dict()}
     about_release = parts.releases.describe(row)
     return json_result("shape", row, {**document, "pending": release.pending, **about_release})
 
 
-def table(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
+def table(parts: Services, row: VersionRow, parameters: TableParameters, say: OnStep) -> Result:
     """Ask a worker for the joint table of two or three attributes.
 
     Each cell has the unbiased share with its interval and, unless `likelihood` is false, the share
@@ -105,41 +104,41 @@ def table(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: 
     with parts.analysis.scanning(row, release) as stream:
         records = counted(stream, release.reports, say).joined()
     say(Step("estimates the shares", 0, None, "cells"))
-    found = joint_table(records, **parameters)
+    found = joint_table(records, **parameters.given())
     document = found.to_dict()
     heading = {"verdict": document["verdict"], **parts.analysis.heading(row, release)}
     return json_result("table", row, {**heading, **document})
 
 
-def weight(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
+def weight(parts: Services, row: VersionRow, parameters: WeightParameters, say: OnStep) -> Result:
     """Ask a worker for the shares of several attributes by weights, strata and known margins.
 
     The design is that of `weighted-shares`, which answers at once where a survey is small or the
     design has one attribute. To fetch the result, a token needs the scope `read`.
     """
-    design = SurveyDesign.from_dict(parameters["design"])
+    design = SurveyDesign.from_dict(parameters.design.given())
     release = parts.analysis.release(row)
     with parts.analysis.scanning(row, release) as stream:
         records = counted(stream, release.reports, say).joined()
     found = weighted_shares_of_several(
         records,
-        parameters["attributes"],
+        parameters.attributes,
         design,
-        confidence=parameters["confidence"],
+        confidence=parameters.confidence,
         on_attribute=lambda done, total: say(Step("weights", done, total, "attributes")),
     )
     return json_result("weight", row, {**parts.analysis.heading(row, release), **found.to_dict()})
 
 
 def dependencies(
-    parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep
+    parts: Services, row: VersionRow, parameters: DependenciesParameters, say: OnStep
 ) -> Result:
     """Ask a worker for tests of independence of all pairs whose joint counts are kept.
 
     It is what the route `dependencies` answers at once where few pairs have rare answers. Of the
     others a pair takes up to a second. To fetch the result, a token needs the scope `read`.
     """
-    source, query = parts.analysis.source(row, may_export=True), Dependencies(**parameters)
+    source, query = parts.analysis.source(row, may_export=True), Dependencies(**parameters.given())
     found = outcomes_of_pairs(
         query,
         in_domain(query, source),
@@ -150,7 +149,7 @@ def dependencies(
     return json_result("dependencies", row, answer)
 
 
-def regress(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
+def regress(parts: Services, row: VersionRow, parameters: RegressParameters, say: OnStep) -> Result:
     """Ask a worker for a regression of one attribute on others, perturbed or in clear.
 
     Maximum likelihood on the exact law of every record: which answers depend on which, other things
@@ -159,10 +158,9 @@ def regress(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say
     # numba and scipy are loaded where a regression is fitted, and nowhere else
     from hushpoll_analysis.regression.model import fit
 
-    options = dict(parameters)
-    formula, values = options.pop("formula"), options.pop("at", {})
-    # a job that waited while the server was renewed has no such parameter
-    for_readers = options.pop("for_readers", False)
+    formula, values = parameters.formula, parameters.at or {}
+    for_readers = parameters.for_readers
+    options = parameters.given("formula", "at", "for_readers")
     groups = parts.analysis.seen(row, may_export=not for_readers)
     release = parts.analysis.release(row)
     with parts.analysis.scanning(row, release) as stream:
@@ -179,21 +177,21 @@ def regress(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say
     seen = {"smallest_group": smallest, "small_groups": merged}
     whole = {**heading, **document, "predicted": chances, **seen}
     variables = read_formula(formula).variables
-    card = summary_of(whole, variables, parts.releases.describe(row))
+    read = cast("RegressionDocument", whole)
+    card = summary_of(read, variables, parts.releases.describe(row))
     return replace(json_result("regress", row, whole), card=card)
 
 
-def report(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
+def report(parts: Services, row: VersionRow, parameters: ReportParameters, say: OnStep) -> Result:
     """Ask a worker for a report of the last release that is too long to wait for.
 
     It is the file that `GET .../report` gives. A report depends on nothing that is not released. To
     fetch it, a token needs the scope `read`.
     """
     say(Step("draws the charts", 0, None, "charts"))
-    asked = {name: value for name, value in parameters.items() if name != "format"}
-    choices = parts.survey_reports.choices(row, may_export=True, **asked)
+    choices = parts.survey_reports.choices(row, may_export=True, **parameters.given("format"))
     file = parts.survey_reports.file(
-        row, choices, parameters["format"], may_export=True, at_once=False
+        row, choices, parameters.format, may_export=True, at_once=False
     )
     return Result(file.name, file.media_type, iter([file.body]))
 
@@ -225,7 +223,7 @@ def _check_table(parts: Services, row: VersionRow, parameters: TableParameters) 
 def _check_dependencies(
     parts: Services, row: VersionRow, parameters: DependenciesParameters
 ) -> None:
-    query = Dependencies(**parameters.model_dump())
+    query = Dependencies(**parameters.given())
     check_pairs(parts.surveys.published(row), query.rate, query.where or ())
     in_domain(query, parts.analysis.source(row, may_export=True))
     parts.analysis.require_records(row)
@@ -249,7 +247,7 @@ def _check_regress(parts: Services, row: VersionRow, parameters: RegressParamete
 
 
 def _check_weight(parts: Services, row: VersionRow, parameters: WeightParameters) -> None:
-    design = SurveyDesign.from_dict(parameters.design.model_dump(exclude_none=True))
+    design = SurveyDesign.from_dict(parameters.design.given())
     check_outcomes(parts.surveys.published(row), parameters.attributes, design)
     parts.analysis.require_records(row)
 
@@ -267,8 +265,8 @@ class JobKind:
     check : callable
         Refuses at once what a worker would refuse after the job's turn.
     work : callable
-        What a worker does; it takes the parameters as JSON gives them, and calls its last argument
-        with each step. Its docstring is the text of the route.
+        What a worker does; it takes the parameters, or what `prepare` returned of them, and calls
+        its last argument with each step. Its docstring is the text of the route.
     own_process : bool
         Whether it computes for long in compiled code, where no thread can be ended.
     prepare : callable, optional
@@ -281,10 +279,15 @@ class JobKind:
     name: str
     parameters: type[Parameters]
     check: Callable[[Services, VersionRow, Any], None]
-    work: Callable[[Services, VersionRow, JsonObject, OnStep], Result]
+    work: Callable[[Services, VersionRow, Any, OnStep], Result]
     own_process: bool = False
     prepare: Callable[[Services, VersionRow, Any], JsonObject] | None = None
     undo: Callable[[Services, JsonObject], None] | None = None
+
+    def done(self, parts: Services, row: VersionRow, kept: JsonObject, say: OnStep) -> Result:
+        """Do the work of a job whose parameters are kept as JSON."""
+        read = self.parameters.model_validate if self.prepare is None else dict
+        return self.work(parts, row, read(kept), say)
 
     @property
     def scope(self) -> str:
@@ -313,7 +316,7 @@ class JobKind:
             As the kind's own check.
         """
         self.check(parts, row, parameters)
-        kept: JsonObject = parameters.model_dump(exclude_none=True)
+        kept: JsonObject = parameters.given()
         if self.prepare is not None:
             kept = self.prepare(parts, row, parameters)
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -27,6 +27,10 @@ class Parameters(BaseModel):
     """Parameters of a job: unknown members are refused."""
 
     model_config = ConfigDict(extra="forbid")
+
+    def given(self, *without: str) -> Any:
+        """Return them as JSON, without those that are named and those that were not given."""
+        return self.model_dump(exclude_none=True, exclude=set(without))
 
 
 class SealParameters(Parameters):

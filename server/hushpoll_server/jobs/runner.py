@@ -135,7 +135,7 @@ class Runner:
         if kind.own_process:
             return apart.run_apart(self._settings, job, watch)
         row = self._parts.surveys.by_id(job.version_id)
-        return nullcontext(kind.work(self._parts, row, json.loads(job.parameters), watch.say))
+        return nullcontext(kind.done(self._parts, row, json.loads(job.parameters), watch.say))
 
     def _holds(self, job: JobRow) -> bool:
         now = self._store.find(job.id)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from hushpoll_training.models.recipe import Recipe
 
 
-def train(parts: Services, row: VersionRow, parameters: JsonObject, say: OnStep) -> Result:
+def train(parts: Services, row: VersionRow, parameters: TrainParameters, say: OnStep) -> Result:
     """Ask a worker to fit a model to the version's records.
 
     The result is a ZIP of what `hushpoll train --out` writes: unzip it, and `hushpoll predict`
@@ -49,7 +48,9 @@ def train(parts: Services, row: VersionRow, parameters: JsonObject, say: OnStep)
 
     records = collected(parts, row, say)
     trained = train_collected(records, *_how_to_fit(parameters, say, "fits the model"))
-    measured = _measured(records, parameters, say) if parameters.get("folds") else None
+    measured = None
+    if parameters.folds is not None:
+        measured = _measured(records, parameters, parameters.folds, say)
     say(Step("writes the model", 0, None, "files"))
     run = run_record(trained, {}, clock=parts.settings.clock)
     run["on_records"] = measured
@@ -65,12 +66,11 @@ def train(parts: Services, row: VersionRow, parameters: JsonObject, say: OnStep)
     return Result(name, "application/zip", iter([archive.getvalue()]), card)
 
 
-def _measured(records: Records, parameters: Mapping[str, Any], say: OnStep) -> dict[str, Any]:
+def _measured(records: Records, parameters: TrainParameters, folds: int, say: OnStep) -> JsonObject:
     """Return accuracy and fairness as records alone tell them, and how to read them."""
     from hushpoll_training.audits.records_accuracy import accuracy_of_records
     from hushpoll_training.audits.records_fairness import fairness_of_records
 
-    folds = parameters["folds"]
     fitting = _how_to_fit(parameters, say, f"fits {folds} models to measure accuracy")
     measured = accuracy_of_records(records, *fitting, folds=folds).to_dict()
     if records.published.protected is None:
@@ -83,7 +83,7 @@ def _measured(records: Records, parameters: Mapping[str, Any], say: OnStep) -> d
     return {**measured, "fairness": audited["metrics"], "no_fairness": None}
 
 
-def tune(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep) -> Result:
+def tune(parts: Services, row: VersionRow, parameters: TuneParameters, say: OnStep) -> Result:
     """Ask a worker to search a learner's parameters on the records alone, as `hushpoll tune` does.
 
     The score is the accuracy on perturbed records that a model did not see. The best of many scores
@@ -96,7 +96,7 @@ def tune(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: O
 
     records = collected(parts, row, say)
     recipe, options = _how_to_fit(parameters)
-    folds, trials = parameters["folds"], parameters["trials"]
+    folds, trials = parameters.folds, parameters.trials
     problem = RecordsProblem.of(records, recipe.encoding, folds=folds, seed=options.seed)
 
     def tried(done: int) -> None:
@@ -128,7 +128,7 @@ def tune(parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: O
 
 
 def fairness(
-    parts: Services, row: VersionRow, parameters: Mapping[str, Any], say: OnStep
+    parts: Services, row: VersionRow, parameters: FairnessParameters, say: OnStep
 ) -> Result:
     """Ask a worker for group metrics with intervals, estimated from the records alone.
 
@@ -139,31 +139,31 @@ def fairness(
     """
     from hushpoll_training.audits.records_fairness import fairness_of_records
 
-    fitted_by = FitParameters.model_fields
-    others = {name: value for name, value in parameters.items() if name not in fitted_by}
+    others = parameters.given(*FitParameters.model_fields)
     records = collected(parts, row, say)
-    fitting = _how_to_fit(parameters, say, f"fits {parameters['folds']} models to cross-fit")
+    fitting = _how_to_fit(parameters, say, f"fits {parameters.folds} models to cross-fit")
     report = fairness_of_records(records, *fitting, **others).to_dict()
     summary = summary_of(cast("AuditDocument", report), parts.releases.describe(row))
     return replace(json_result("fairness", row, report), card=summary)
 
 
 def _how_to_fit(
-    parameters: Mapping[str, Any], say: OnStep | None = None, text: str = ""
+    parameters: FitParameters | TuneParameters, say: OnStep | None = None, text: str = ""
 ) -> tuple[Recipe, FitOptions]:
     """Return learner, encoding and seed, by the tables of `hushpoll_training`."""
     from hushpoll_training.learners.learner import FitOptions
     from hushpoll_training.models.recipe import Recipe
 
-    names = {name: parameters[name] for name in ("learner", "encoding") if parameters.get(name)}
-    recipe = Recipe.of(parameters.get("parameters"), **names)
+    named = {"learner": parameters.learner, "encoding": parameters.encoding}
+    own = parameters.parameters if isinstance(parameters, FitParameters) else None
+    recipe = Recipe.of(own, **{name: word for name, word in named.items() if word})
     unit = recipe.learner.progress_unit
 
     def step(done: int, steps: int) -> None:
         if say is not None:
             say(Step(text, done, steps, unit))
 
-    return recipe, FitOptions(int(parameters.get("seed", 0)), on_progress=step)
+    return recipe, FitOptions(parameters.seed, on_progress=step)
 
 
 def check_train(parts: Services, row: VersionRow, parameters: TrainParameters) -> None:
@@ -203,7 +203,7 @@ def _check_fit(parts: Services, row: VersionRow, parameters: FitParameters) -> R
     try:
         from hushpoll_training.data.target import Target
 
-        recipe, _ = _how_to_fit(parameters.model_dump(exclude_none=True))
+        recipe, _ = _how_to_fit(parameters)
         recipe.learner.require_extra()
         recipe.refuse_clear_rows("a job of a server")
     except MissingExtra as error:

@@ -45,6 +45,7 @@ from hushpoll_shared.spelling.languages import direction
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.tables.top_rows import top_rows
+from hushpoll_shared.wire.documents import RegressionDocument
 
 Picture = Callable[[str], Markup] | None
 """Of a figure, given the id of what says what it shows; None where there is none."""
@@ -404,7 +405,7 @@ def _audit(audit: Mapping[str, Any], words: SurveyWords) -> dict[str, Any]:
     }
 
 
-def _regression(document: Mapping[str, Any]) -> dict[str, Any]:
+def _regression(document: RegressionDocument) -> dict[str, object]:
     labels = {one["name"]: one["label"] for one in slopes_of(document)}
     return {
         **document,

@@ -13,7 +13,7 @@ from hushpoll_analysis.regression.model import fit
 from hushpoll_analysis.regression.survey import answers_of
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_protocols.kernels import perturb
-from hushpoll_server.jobs.kinds import shape
+from hushpoll_server.jobs.kinds import KINDS
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.tables.table_files import csv_bytes
 from hushpoll_shared.wire.reports import Report
@@ -232,7 +232,8 @@ def test_honest_surveys_are_flagged_no_more_often_than_promised(site):
         site.send_batch(published, reports)
         parts = site.services
         row = parts.surveys.version(published.name, 1)
-        alarms += json.loads(next(shape(parts, row, {}, lambda _: None).blocks))["flagged"]
+        done = KINDS["shape"].done(parts, row, {}, lambda _: None)
+        alarms += json.loads(next(done.blocks))["flagged"]
     assert alarms <= 4
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any, Final
 
 from flask import Response, request, url_for
@@ -29,8 +28,10 @@ from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import DONE, QUEUED, RUNNING, JobRow
 from hushpoll_shared.group_metrics import FOLDS, METRICS
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.wire.audit_documents import AuditDocument
+from hushpoll_shared.wire.documents import AuditEntry
 
 SURVEY: Final = "/surveys/<name>/versions/<int:version>"
 INPUTS: Final = {
@@ -131,11 +132,18 @@ def _why_withheld(row: VersionRow, attribute: str, n: int) -> str | None:
     return groups.why_not_kept(names, complete=n == parts.releases.reports(row))
 
 
-def _without_what_is_withheld(row: VersionRow, entry: dict[str, Any]) -> dict[str, Any]:
+class ShownAudit(AuditEntry):
+    """An audit of the list, and why its numbers are not shown."""
+
+    withheld: str | None
+
+
+def _without_what_is_withheld(row: VersionRow, entry: AuditEntry) -> ShownAudit:
     """Return an entry of the list of audits, without numbers that the user may not see."""
-    audit = entry["audit"]
-    withheld = audit and _why_withheld(row, audit["attribute"], audit["n"])
-    return {**entry, "audit": None if withheld else audit, "withheld": withheld}
+    audit, withheld = entry.get("audit"), None
+    if audit is not None:
+        withheld = _why_withheld(row, audit["attribute"], audit["n"])
+    return {"job": entry["job"], "audit": None if withheld else audit, "withheld": withheld}
 
 
 def _form(row: VersionRow) -> dict[str, Any]:
@@ -181,7 +189,7 @@ def _form(row: VersionRow) -> dict[str, Any]:
     return found
 
 
-def _models(row: VersionRow) -> dict[str, Mapping[str, Any]]:
+def _models(row: VersionRow) -> dict[str, JsonObject]:
     """Return the parameters of the trainings whose settings an audit can take over."""
     return {
         job.id: json.loads(job.parameters)
@@ -190,10 +198,10 @@ def _models(row: VersionRow) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def _chosen(row: VersionRow) -> dict[str, Any]:
+def _chosen(row: VersionRow) -> JsonMembers:
     """Return what the form asks for, as a request of the API says it."""
     form = request.form
-    chosen: dict[str, Any] = {
+    chosen: JsonMembers = {
         name: form[name]
         for name in ("learner", "encoding", "protected_input", "groups", "reference", "together")
         if form.get(name)

@@ -11,12 +11,12 @@ from typing import Final, cast
 from hushpoll_server.services.results.kept_results import KeptResults
 from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.wire.audit_documents import AuditDocument, MetricDocument
-from hushpoll_shared.wire.documents import AuditSummary, ReleaseTimes, ShortMetric
+from hushpoll_shared.wire.documents import AuditEntry, AuditSummary, ReleaseTimes, ShortMetric
 
 _KEPT: Final = ("value", "lower", "upper", "conclusion", "withheld")
 
 
-class Audits(KeptResults):
+class Audits(KeptResults[AuditEntry]):
     """Audits of survey versions."""
 
     kind = "fairness"

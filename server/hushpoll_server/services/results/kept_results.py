@@ -8,7 +8,7 @@ to see and to delete it, and the words of the action log.
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.people.actions import Actions
@@ -20,8 +20,11 @@ from hushpoll_server.store.jobs import DONE, JobRow
 from hushpoll_server.store.models import ModelStore
 from hushpoll_shared.wire.job_kinds import JOB_KINDS
 
+E = TypeVar("E")
+"""What a list says of one: its job, and a summary."""
 
-class KeptResults:
+
+class KeptResults(Generic[E]):
     """Kept results of one kind of job, of survey versions.
 
     Attributes
@@ -51,13 +54,13 @@ class KeptResults:
         """Scope of the token that may ask for one and delete it."""
         return JOB_KINDS[self.kind].scope
 
-    def history(self, row: VersionRow) -> list[dict[str, Any]]:
+    def history(self, row: VersionRow) -> list[E]:
         """Return the newest 200 of a version: the job, and a summary once it is done."""
         rows = self._jobs.newest_of(row, self.kind)
         cards = self._store.cards([job.id for job in rows if job.state == DONE])
         return [self._entry(job, cards.get(job.id)) for job in rows]
 
-    def list_for(self, actor: str, row: VersionRow) -> list[dict[str, Any]]:
+    def list_for(self, actor: str, row: VersionRow) -> list[E]:
         """Return `history`, and record that it was looked at."""
         self._actions.looked(actor, f"{self.noun}s", row.name, row.version)
         return self.history(row)
@@ -117,8 +120,6 @@ class KeptResults:
         """Return what a list says of one, out of the card that is kept beside its result."""
         return card
 
-    def _entry(self, job: JobRow, text: str | None) -> dict[str, Any]:
-        return {
-            "job": self._jobs.describe(job),
-            self.noun: None if text is None else self.summary(json.loads(text)),
-        }
+    def _entry(self, job: JobRow, text: str | None) -> E:
+        found = None if text is None else self.summary(json.loads(text))
+        return cast("E", {"job": self._jobs.describe(job), self.noun: found})

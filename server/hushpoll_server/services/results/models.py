@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.results.kept_results import KeptResults
@@ -16,7 +16,7 @@ from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.wire.documents import ModelSummary, TrainingRun
 
 
-class Models(KeptResults):
+class Models(KeptResults[TrainingRun]):
     """Trainings and their models."""
 
     kind = "train"
@@ -59,7 +59,7 @@ class Models(KeptResults):
             text = self._store.cards([job_id]).get(job_id) if wanted else None
             if job is None or text is None:
                 raise Refused("not-found", f"there is no model {job_id[:32]!r} of this version")
-            runs.append(cast("TrainingRun", self._entry(job, text)))
+            runs.append(self._entry(job, text))
         return runs
 
     def summary(self, card: Any) -> ModelSummary:

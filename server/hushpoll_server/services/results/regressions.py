@@ -6,31 +6,37 @@ deleted.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Sequence
+from typing import Final
 
 from hushpoll_analysis.records.clear_groups import ClearGroups
 from hushpoll_server.services.results.kept_results import KeptResults
 from hushpoll_server.store.jobs import JobRow
+from hushpoll_shared.wire.documents import (
+    RegressionDocument,
+    RegressionEntry,
+    RegressionSummary,
+    ReleaseTimes,
+)
 
 KIND: Final = "regress"
 
 
-class Regressions(KeptResults):
+class Regressions(KeptResults[RegressionEntry]):
     """Regressions of survey versions."""
 
     kind = KIND
     noun = work = "regression"
 
-    def result(self, job: JobRow) -> dict[str, Any]:
+    def result(self, job: JobRow) -> RegressionDocument:
         """Return what it says, as `hushpoll regress --json` prints it; raises as `document`."""
-        found: dict[str, Any] = self.document(job)
+        found: RegressionDocument = self.document(job)
         return found
 
 
 def summary_of(
-    document: Mapping[str, Any], variables: Sequence[str], about_release: Mapping[str, Any]
-) -> dict[str, Any]:
+    document: RegressionDocument, variables: Sequence[str], about_release: ReleaseTimes
+) -> RegressionSummary:
     """Return what a list of regressions says of one.
 
     Parameters
@@ -53,12 +59,16 @@ def summary_of(
         "verdict": document["verdict"]["says"],
         "converged": document["convergence"]["converged"],
         "sentences": list(document["sentences"]),
-        "smallest_group": document["smallest_group"],
+        "smallest_group": document.get("smallest_group"),
     }
 
 
 def why_withheld(
-    groups: ClearGroups, found: Mapping[str, Any], names: Collection[str], *, complete: bool
+    groups: ClearGroups,
+    found: RegressionDocument | RegressionSummary,
+    names: Collection[str],
+    *,
+    complete: bool,
 ) -> str | None:
     """Return why a reader without the right to export does not see a regression; None: they do.
 

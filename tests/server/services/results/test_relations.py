@@ -11,7 +11,7 @@ from hushpoll_analysis import (
     dependencies,
     simultaneous_estimates,
 )
-from hushpoll_server.jobs.kinds import dependencies as dependencies_job
+from hushpoll_server.jobs.kinds import KINDS
 from hushpoll_server.services.results import analysis
 from sample_survey import VERSION, bearer, make_report
 
@@ -74,7 +74,7 @@ def test_dependencies_job_finds_what_the_route_does_and_tells_how_far_it_is(site
     assert {pair["reference"] for pair in found["pairs"]} == {"chi-square", "drawn tables"}
     row = site.services.surveys.version("work", 1)
     steps = []
-    dependencies_job(site.services, row, {"rate": 0.2}, steps.append)
+    KINDS["dependencies"].done(site.services, row, {"rate": 0.2}, steps.append)
     assert (steps[-1].done, steps[-1].total) == (len(found["pairs"]),) * 2
 
 
