@@ -28,15 +28,7 @@ MEDIA_TYPES: Final = {
 
 
 def inline(chart: Chart, label_id: str) -> Markup | None:
-    """Return a chart for a page: as bands, or as SVG, None where that could not be drawn.
-
-    Parameters
-    ----------
-    chart : Chart
-        The chart.
-    label_id : str
-        Id of the element of the page that says what the chart shows.
-    """
+    """Return a chart as bands or SVG, told by `label_id`; None where it could not be drawn."""
     if chart.panels:
         return html_of_bands(chart.panels, label_id)
     try:
@@ -52,27 +44,13 @@ def inline(chart: Chart, label_id: str) -> Markup | None:
 def download(
     form: str, name: str, chart: Chart, table: ResultTable, published: Published
 ) -> Response:
-    """Return a chart, or the data behind it, as a file.
-
-    Parameters
-    ----------
-    form : str
-        ``svg``, ``png``, ``csv``, ``xlsx`` or ``json`` (the Vega-Lite specification).
-    name : str
-        Of the file, without its ending.
-    chart : Chart
-        The chart.
-    table : ResultTable
-        All the data; more than the picture shows if that is cut.
-    published : Published
-        The survey.
+    """Return a chart, or all the data behind it, as a file.
 
     Raises
     ------
-    InvalidParameter
-        See :func:`hushpoll_server.http.tables.table_file`.
     Refused
-        ``not-found`` for another form; ``unavailable`` where the picture could not be drawn.
+        ``not-found`` for a form that is none of `MEDIA_TYPES` and no table's; ``unavailable``
+        where the picture could not be drawn.
     """
     if form in TABLE_FORMATS:
         return finished(table_file(form, name, table, published))

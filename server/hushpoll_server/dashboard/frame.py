@@ -289,15 +289,7 @@ def worker_hint() -> str | None:
 
 
 def sentence(words: str, *names: str | None) -> str:
-    """Return words as a sentence; a name at their beginning stays as it is spelt.
-
-    Parameters
-    ----------
-    words : str
-        Such as an error's message.
-    *names : str or None
-        What must not get a capital, such as the name of an attribute.
-    """
+    """Return words, such as an error's message, as a sentence; names keep their first letter."""
     first = _WORD.match(words)
     if first is None or first[0] not in names:
         words = words[:1].upper() + words[1:]

@@ -12,17 +12,7 @@ from hushpoll_server.store.catalogue import VersionRow
 
 
 def delete_result(results: KeptResults, row: VersionRow, job_id: str, *, page: str) -> Response:
-    """Delete one that has ended: the user's own, or any if the user is an admin of the survey.
-
-    Parameters
-    ----------
-    results : KeptResults
-        Of its kind.
-    row, job_id
-        The survey's version, for which the user may ask for results, and the result's id.
-    page : str
-        The view that lists them, to which the user is led.
-    """
+    """Delete one that has ended: the user's own, or any if the user is an admin of the survey."""
     job = results.of_version(row, job_id)
     scope = "admin" if member().may(row.name, Role.ADMIN) else results.scope
     results.delete(job, Grant(member().id, frozenset({scope})), actor=member().actor)

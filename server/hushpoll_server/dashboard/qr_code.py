@@ -12,15 +12,7 @@ _LOOK = {"border": 4, "dark": "#000", "light": "#fff"}
 
 
 def qr_code(address: str, *, inline: bool) -> str:
-    """Return the code as SVG.
-
-    Parameters
-    ----------
-    address : str
-        What it holds; with error correction M, 15 % of it may be unreadable.
-    inline : bool
-        Whether it stands inside a page, or is a file of its own.
-    """
+    """Return the code of an address as SVG; 15 % of it may be unreadable (correction M)."""
     code = segno.make_qr(address, error="m")
     if inline:
         return str(code.svg_inline(scale=4, omitsize=True, **_LOOK))

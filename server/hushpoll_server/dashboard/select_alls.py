@@ -65,20 +65,7 @@ def named_by(words: str, questions: Mapping[str, str]) -> str:
 
 
 def gathered(entries: Sequence[Mapping[str, Any]], published: Published) -> list[dict[str, Any]]:
-    """Return the entries of an answer, with those of a select-all's options as one.
-
-    Parameters
-    ----------
-    entries : sequence of mapping
-        Of attributes: ``name``, ``role``, ``protocol``, ``epsilon`` and ``categories``.
-    published : Published
-        The survey.
-
-    Returns
-    -------
-    list of dict
-        A select-all has a category for each option: the share of those who select it.
-    """
+    """Return the entries of an answer, with those of a select-all's options as one."""
     options = {name: select for select in published.selects for name in select.attributes}
     found: dict[str, dict[str, Any]] = {}
     for entry in entries:
@@ -136,15 +123,7 @@ class ItemRow:
 
 
 def matrix_tables(figures: Sequence[Line], published: Published) -> dict[str, MatrixTable]:
-    """Return the table of each matrix of which two items are shown, by its first shown item.
-
-    Parameters
-    ----------
-    figures : sequence of mapping
-        Of the page: ``attribute`` with its name and categories, and ``noisy``.
-    published : Published
-        The survey.
-    """
+    """Return the table of each matrix of which two items are shown, by its first shown item."""
     places = {figure["attribute"]["name"]: place for place, figure in enumerate(figures)}
     tables = {}
     for matrix in published.matrices:

@@ -281,13 +281,8 @@ def seen(row: VersionRow) -> Published:
 def lead_by_words(fields: Mapping[str, Mapping[str, str]]) -> None:
     """Lead an address that has the words of a question to the one that has its name.
 
-    A field with search sends words. Those that several questions have, or none, stay, and are
-    refused where the field is read.
-
-    Parameters
-    ----------
-    fields : mapping of str to mapping
-        Names of fields, each with the texts of what it may choose, by their names.
+    A field with search sends words. `fields` has the texts of what each may choose, by name. Words
+    that several questions have, or none, stay, and are refused where the field is read.
     """
     found = {}
     for field, texts in fields.items():

@@ -48,21 +48,7 @@ class Waves:
 def waves_of(row: VersionRow, name: str, category: str, *, confidence: float) -> Waves | None:
     """Return the share of an answer in each version that asks the question with the same answers.
 
-    Parameters
-    ----------
-    row : VersionRow
-        The version that is looked at.
-    name : str
-        The question.
-    category : str
-        One of its answers.
-    confidence : float
-        Of each interval.
-
-    Returns
-    -------
-    Waves or None
-        None where fewer than two versions can tell it.
+    None where fewer than two versions can tell it.
     """
     domain = next(one.domain for one in seen(row).attributes if one.name == name)
     rows: list[Share | Unknown] = []

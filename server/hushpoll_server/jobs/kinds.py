@@ -297,23 +297,12 @@ class JobKind:
     def ask(
         self, parts: Services, row: VersionRow, parameters: Parameters, *, by: str, actor: str
     ) -> JobRow:
-        """Check the parameters, add the job, and record who asked.
-
-        Parameters
-        ----------
-        parts, row, parameters
-            The server's services, the version, and what the job is asked to do.
-        by : str
-            Public id of the token or user that asks, which may cancel the job.
-        actor : str
-            Who asks, in the words of the action log.
+        """Check the parameters, add the job, and record that `actor` asked; `by` may cancel it.
 
         Raises
         ------
-        Refused
+        Refused, InvalidParameter
             What the kind's own check refuses; ``too-many-jobs``.
-        InvalidParameter
-            As the kind's own check.
         """
         self.check(parts, row, parameters)
         kept: JsonObject = parameters.given()

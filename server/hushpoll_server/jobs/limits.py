@@ -15,19 +15,8 @@ if TYPE_CHECKING:
 def check_limits(learner: Learner, setting: str | None) -> None:
     """Refuse a learner with a parameter that is too large for a job.
 
-    Parameters
-    ----------
-    learner : Learner
-        With its parameters.
-    setting : str or None
-        The setting `job_parameter_limits`, whose form was checked at the start; it goes before the
-        learner's own limits.
-
-    Raises
-    ------
-    InvalidParameter
-        If a parameter is too large, or the setting names none of any learner: that would leave its
-        limit at the learner's own, which nobody would see.
+    The setting `job_parameter_limits` goes before the learner's own limits; one that names a
+    parameter of no learner is refused too, as it would leave the limit that nobody sees.
     """
     for name, most in limits(learner, setting).items():
         value = learner.parameters[name]
@@ -75,18 +64,7 @@ def check_groups(learner: Learner, published: Published) -> None:
 
 
 def allowed_space(learner: Learner, setting: str | None) -> dict[str, Span]:
-    """Return what a search of a job may try: the learner's space, as far as its limits allow.
-
-    Parameters
-    ----------
-    learner, setting
-        See :func:`check_limits`.
-
-    Raises
-    ------
-    InvalidParameter
-        If the learner has nothing to search, or a limit leaves nothing of one of its intervals.
-    """
+    """Return what a search of a job may try: the learner's space, as far as its limits allow."""
     most = limits(learner, setting)
     space: dict[str, Span] = {}
     for name, span in learner.space.items():

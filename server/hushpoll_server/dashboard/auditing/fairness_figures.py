@@ -52,15 +52,7 @@ class Figure:
 
 
 def figure_of(report: AuditDocument, metric: str | None) -> Figure:
-    """Return the figure of an audit.
-
-    Parameters
-    ----------
-    report : mapping
-        As `hushpoll fairness --json` prints it.
-    metric : str or None
-        Of an audit of several groups: the metric that is shown of each.
-    """
+    """Return the figure of an audit; of one of several groups, that of a metric."""
     about = report["protected"]
     if metric is None:
         numbers = [(METRICS[name], titled(METRICS[name]), one) for name, one in _known(report)]

@@ -17,13 +17,7 @@ NEW_LANGUAGE = "new-language"
 
 
 def name_of(title: str) -> str:
-    """Return a survey's name that is made of its title.
-
-    Raises
-    ------
-    InvalidParameter
-        No letter or digit of the title can stand in a name.
-    """
+    """Return a survey's name that is made of its title; raises where no letter can stand in one."""
     letters = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     name = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")[:NAME_LENGTH]
     if not name:
@@ -50,28 +44,11 @@ def new_question(manifest: Mapping[str, object]) -> dict[str, object]:
 def changed(
     manifest: dict[str, object], act: str, given: Mapping[str, str] | None = None
 ) -> tuple[dict[str, object], str]:
-    """Add, remove or move a question, or add or remove a language.
+    """Do what a button says; return the manifest, and the id of the element to show.
 
-    Parameters
-    ----------
-    manifest : dict
-        The manifest.
-    act : str
-        ``add``, ``remove-I``, ``up-I`` or ``down-I`` with the question's position from 0,
-        ``add-language`` or ``drop-TAG`` with a language's tag; ``open-TAG`` changes nothing and
-        shows a language; anything else changes nothing.
-    given : mapping of str to str, optional
-        The form, which has the language to add.
-
-    Returns
-    -------
-    tuple of dict and str
-        The manifest, and the id of the element to show.
-
-    Raises
-    ------
-    InvalidParameter
-        A language cannot be added; its ``field`` is `NEW_LANGUAGE`.
+    ``add``, ``remove-I``, ``up-I`` and ``down-I`` are about the question at position I, from 0,
+    ``add-language`` and ``drop-TAG`` about a language; ``open-TAG`` shows one, and anything else
+    changes nothing. A language that cannot be added is refused by the field `NEW_LANGUAGE`.
     """
     if act == "add-language":
         return _with_language(manifest, (given or {}).get(NEW_LANGUAGE, "").strip())

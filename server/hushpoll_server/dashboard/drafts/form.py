@@ -64,13 +64,7 @@ class Form:
 
 
 def form_of(manifest: Mapping[str, object]) -> Form:
-    """Return the fields that show a manifest.
-
-    Parameters
-    ----------
-    manifest : mapping
-        JSON; of any kind, also with mistakes.
-    """
+    """Return the fields that show a manifest of any kind, also with mistakes."""
     survey, rest = Fields(), dict(manifest)
     attributes = rest.pop("attributes", [])
     questions: list[Fields] = []
@@ -95,13 +89,9 @@ def manifest_of(
 ) -> dict[str, object]:
     """Return the manifest that the fields of a form give.
 
-    Parameters
-    ----------
-    given : mapping of str to str
-        The form as it was sent: ``s-NAME`` of the survey, ``qI-NAME`` of question I, from 0, and
-        ``tI-NAME`` of language I, or all of its words as ``tI-words``.
-    before : mapping, optional
-        The manifest that is kept. It is returned, in its own spelling, if the form says the same.
+    They are ``s-NAME`` of the survey, ``qI-NAME`` of question I, from 0, and ``tI-NAME`` of
+    language I, or all of its words as ``tI-words``. If they say what `before` does, it is returned
+    as it is spelt.
     """
     survey = reader(given, "s-")
     manifest = given_members(survey, CONTROLS)

@@ -82,17 +82,7 @@ def language_at_fault(problem: ManifestProblem) -> str | None:
 
 
 def told(problem: ManifestProblem, field: str | None, form: Form) -> Told:
-    """Return a problem in the words of the form.
-
-    Parameters
-    ----------
-    problem : ManifestProblem
-        As the manifest's reader tells it.
-    field : str or None
-        Id of the field beside which it stands; None if the form has none.
-    form : Form
-        The form.
-    """
+    """Return a problem in the words of the form, which stands beside the field of an id, if any."""
     id_ = field or "problems"
     if problem.position is not None:
         asked = f"question {problem.position + 1}"

@@ -124,15 +124,9 @@ class Language(Fields):
 
 
 def open_tables(languages: Sequence[Language], code: str) -> None:
-    """Open the tables of the languages on a page, or one of them where all are too much.
+    """Open the tables of the languages on a page, or one where all are too much.
 
-    Parameters
-    ----------
-    languages : sequence of Language
-        The languages of a form.
-    code : str
-        The language whose table is asked for. Where there is none of this tag, it is the first
-        that lacks texts, or else the first.
+    It is that of the tag, else the first that lacks texts, else the first.
     """
     if not languages or sum(len(language.cells) for language in languages) <= OPEN_CELLS:
         return
@@ -144,15 +138,7 @@ def open_tables(languages: Sequence[Language], code: str) -> None:
 
 
 def words_of(given: Mapping[str, str], place: int) -> Read:
-    """Return what reads the words of a language, from its fields or from what a closed table has.
-
-    Parameters
-    ----------
-    given : mapping of str to str
-        The form as it was sent.
-    place : int
-        The position of the language, from 0.
-    """
+    """Return what reads the words of a language, from its fields or from a closed table."""
     closed = json_of(given.get(f"t{place}-words", ""))
     if isinstance(closed, dict):
         texts = {name: text for name, text in closed.items() if isinstance(text, str)}
@@ -300,18 +286,8 @@ def translation_from(
 ) -> dict[str, object]:
     """Return the translation that the table of one language gives.
 
-    Parameters
-    ----------
-    read : callable
-        Reads the language's fields.
-    questions : sequence of mapping
-        The questions that the same form gives.
-    sections_were : JSON value
-        The sections beside which the cells stand.
-    answers_were : sequence of JSON value
-        Of each question the answers beside which its cells stand.
-    items_were : sequence of JSON value
-        Of each matrix the names of the items beside which its cells stand.
+    The cells stand beside the sections, the answers of each question and the items of each matrix
+    that were there when the page was made.
     """
     words: dict[str, object] = {name: text for name in TEXTS if (text := read(name))}
     were = _texts(sections_were)

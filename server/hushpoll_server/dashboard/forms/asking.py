@@ -18,23 +18,13 @@ from hushpoll_shared.spelling.json_values import JsonObject
 
 
 def ask_for(row: VersionRow, kind_name: str, values: JsonObject) -> JobRow:
-    """Ask for a job in the name of the user of this request.
-
-    Parameters
-    ----------
-    row : VersionRow
-        The version, in which the user may ask for it.
-    kind_name : str
-        A name in ``jobs.kinds.KINDS``.
-    values : mapping
-        What the form says, by the names of the kind's parameters.
+    """Ask for a job in the name of the user of this request, by the parameters of its kind.
 
     Raises
     ------
     Refused
-        ``invalid-request``, naming the field; what the kind's own check refuses.
-    InvalidParameter
-        As the kind's own check.
+        ``invalid-request``, naming the field; what the kind's own check refuses, with
+        `InvalidParameter`.
     """
     kind = KINDS[kind_name]
     try:

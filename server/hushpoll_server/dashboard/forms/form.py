@@ -144,14 +144,8 @@ def form_of(
 ) -> Form:
     """Return a form that a template declares.
 
-    Parameters
-    ----------
-    url : str
-        As of `Form`.
-    fault : Fault, optional
-        Of a form that is sent by GET; what it has, the address says already.
-    fixed : mapping of str to str, optional
-        Names and values of buttons, which tell apart the forms that are sent to one address.
+    `fixed` has the names and values of its buttons, which tell apart the forms that are sent to one
+    address; `fault` is that of a form by GET, of which the address says what it has.
     """
     refusal: Refusal | None = g.get("refusal")
     if refusal is None or not url or unquote(urlsplit(url).path) != refusal.path:
@@ -165,11 +159,8 @@ def form_of(
 def comes_back(shown: View) -> Callable[[View], View]:
     """Let a refused form be shown again on its page, filled in as it was sent.
 
-    Parameters
-    ----------
-    shown : callable
-        The view of the page. It gets those arguments of the form's address that it takes, and
-        shows the choices that stand in the form (:func:`hushpoll_server.dashboard.frame.choice`).
+    The page's view gets those arguments of the form's address that it takes, and shows the choices
+    that stand in the form (:func:`hushpoll_server.dashboard.frame.choice`).
     """
     taken = inspect.signature(shown).parameters
 

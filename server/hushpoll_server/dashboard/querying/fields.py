@@ -111,16 +111,8 @@ def fields_of(
 ) -> Iterator[Field]:
     """Yield the fields of a query's form.
 
-    Parameters
-    ----------
-    kind : type of Query
-        Any.
-    texts : mapping of str to str
-        What the address has; see `texts_of`.
-    published : Published
-        The survey that is asked about.
-    surveys : mapping of str to sequence of int
-        Surveys that the user may compare it with, each with the versions to choose from.
+    `texts` is what the address has (`texts_of`), and `surveys` those that the user may compare it
+    with, each with the versions to choose from.
     """
     parameters = kind.parameters()
     labels = {one.name: label_of(one) for one in parameters}
