@@ -11,7 +11,7 @@ from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import how_far
 from hushpoll_client.cli.options import analyst_command, version_of, version_option
 from hushpoll_shared.cli.terminal import agreed, emit, emit_answer
-from hushpoll_shared.spelling.json_values import JsonObject
+from hushpoll_shared.wire.documents import JobDocument
 
 
 def list_command(
@@ -64,6 +64,6 @@ def delete_command(what: str, delete: Callable[[AnalystClient, str], None]) -> c
     return click.command("delete")(click.argument("result_id", metavar="ID")(asks))
 
 
-def job_line(job: JsonObject) -> str:
+def job_line(job: JobDocument) -> str:
     """Return the line of an entry's job."""
     return f"{job['id']}  {job['created_at']}  {how_far(job)}"

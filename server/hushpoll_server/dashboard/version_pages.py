@@ -43,7 +43,7 @@ def _opening(path: str, role: Role, method: str, on: View | None = None) -> Call
         def opened(name: str, version: int, **others: Any) -> Any:
             return view(reached(name, version, role), **others)
 
-        del opened.__wrapped__  # type: ignore[attr-defined]  # whose arguments are not those of an address
+        del opened.__wrapped__  # whose arguments are not those of an address
         whole = private(opened if on is None else comes_back(on)(opened))
         dashboard.add_url_rule(ADDRESS + path, view_func=whole, methods=[method])
         return whole

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from hushpoll_server.dashboard.drafts.block_fields import blocks_of, take_blocks
-from hushpoll_server.dashboard.drafts.draw_fields import draws_of, take_draws
 from hushpoll_server.dashboard.drafts.fields import (
     MOMENT,
     Fields,
@@ -26,7 +24,7 @@ from hushpoll_server.dashboard.drafts.fields import (
     shown,
     take,
 )
-from hushpoll_server.dashboard.drafts.pair_fields import PAIRS, pairs_of, take_pairs
+from hushpoll_server.dashboard.drafts.line_lists import LINE_LISTS
 from hushpoll_server.dashboard.drafts.question_fields import question_from, question_of
 from hushpoll_server.dashboard.drafts.translation_fields import (
     Language,
@@ -75,9 +73,8 @@ def form_of(manifest: Mapping[str, object]) -> Form:
     _take_weights(rest, survey, questions)
     take(rest, survey, CONTROLS)
     _take_groups(rest, survey)
-    take_blocks(rest, survey)
-    take_draws(rest, survey)
-    take_pairs(rest, survey)
+    for one in LINE_LISTS:
+        one.take(rest, survey)
     languages, others = languages_of(rest.pop("translations", None) or {}, survey, questions)
     rest["translations"] = others
     survey.kept |= {key: value for key, value in rest.items() if value is not None}
@@ -113,12 +110,8 @@ def manifest_of(
     }
     if any(group.values()):
         manifest["protected"] = group
-    if together := blocks_of(survey("together")):
-        manifest["together"] = together
-    if draws := draws_of(survey("draws")):
-        manifest["draws"] = draws
-    if pairs := pairs_of(survey(PAIRS)):
-        manifest[PAIRS] = pairs
+    given_lists = {one.member: one.given(survey(one.member)) for one in LINE_LISTS}
+    manifest |= {member: entries for member, entries in given_lists.items() if entries}
     translations = {
         given.get(f"t{place}-language", ""): translation_from(
             words_of(given, place),

@@ -11,7 +11,7 @@ from flask import request
 from hushpoll_analysis.verdicts.needed import N_MAX
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.dashboard.drafts.form import CONTROLS, Form
-from hushpoll_server.dashboard.drafts.pair_fields import PAIRS
+from hushpoll_server.dashboard.drafts.line_lists import LINE_LISTS
 from hushpoll_server.dashboard.drafts.problem_words import Told, language_at_fault, told
 from hushpoll_server.dashboard.drafts.question_fields import CONTROLS as QUESTION_CONTROLS
 from hushpoll_server.dashboard.drafts.question_fields import ENDS
@@ -250,4 +250,6 @@ _OF_QUESTIONS: Final = frozenset(
     {"low", *QUESTION_CONTROLS, "categories", "router", "select", "items", "rows", "end-first"}
     | {"shuffle"}
 )
-_OF_SURVEYS: Final = frozenset({*CONTROLS, "protected-attribute", "together", "draws", PAIRS})
+_OF_SURVEYS: Final = frozenset(
+    {*CONTROLS, "protected-attribute", *(one.member for one in LINE_LISTS)}
+)

@@ -36,8 +36,8 @@ def routes_of(noun: str) -> Routes:
 
 def add_routes(
     api: Routes,
-    kind: type[KeptResults],
-    results: Callable[[Services], KeptResults],
+    kind: type[KeptResults[Any]],
+    results: Callable[[Services], KeptResults[Any]],
     answer: type[Answer],
     path: type[Strict],
     *,
