@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from flask import Response, request, url_for
 
-from hushpoll_server.dashboard.forms.asking import ask_for
+from hushpoll_server.dashboard.forms.asking import ask_for, given_in_form
 from hushpoll_server.dashboard.frame import choice, dashboard, finished, member, page, private, see
 from hushpoll_server.dashboard.select_alls import labels_of, named_by
 from hushpoll_server.dashboard.surveys import of_survey, seen
@@ -78,18 +78,16 @@ def in_words(value: Any) -> str:
 @takes("/jobs", Role.ANALYST, survey_jobs)
 def ask_for_export(row: VersionRow) -> Response:
     """Ask for an export, which a worker makes."""
-    ask_for(row, "export", {key: request.form.get(key) for key in ("format", "content")})
+    ask_for(row, "export", given_in_form("export"))
     return see(url_for("dashboard.survey_jobs", name=row.name, version=row.version))
 
 
 @takes("/tables", Role.ANALYST)
 def ask_for_table(row: VersionRow) -> Response:
     """Ask for the joint table of three questions."""
-    form = request.form
     questions = labels_of(seen(row))
-    attributes = [named_by(form.get(key, ""), questions) for key in ("a", "b", "c")]
-    confidence = form.get("confidence", "0.95")
-    ask_for(row, "table", {"attributes": attributes, "confidence": confidence})
+    attributes = [named_by(request.form.get(key, ""), questions) for key in ("a", "b", "c")]
+    ask_for(row, "table", {**given_in_form("table"), "attributes": attributes})
     return see(url_for("dashboard.survey_jobs", name=row.name, version=row.version))
 
 

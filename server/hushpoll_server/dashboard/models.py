@@ -12,7 +12,7 @@ from hushpoll_server.charts.figures import level, percent
 from hushpoll_server.charts.rows import BoundedShare, Share
 from hushpoll_server.charts.specifications import Chart, estimates_chart
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms.asking import ask_for, learners_in_form
+from hushpoll_server.dashboard.forms.asking import ask_for, given_in_form, learners_in_form
 from hushpoll_server.dashboard.frame import (
     choice,
     member,
@@ -143,18 +143,12 @@ def _form(row: VersionRow) -> dict[str, Any]:
 
 def _chosen(row: VersionRow, kind: str) -> JsonMembers:
     """Return what the form asks for, as a request of the API says it; defaults are left out."""
-    form = request.form
-    learner = form.get("learner", "")
-    words = {"learner": learner, "encoding": form.get("encoding", "")}
-    chosen: JsonMembers = {name: word for name, word in words.items() if word}
-    for name in ("seed", "folds", *(("trials",) if kind == "tune" else ())):
-        if text := form.get(name, "").strip():
-            chosen[name] = number_in(name, text, int)
+    form, chosen = request.form, given_in_form(kind)
     if kind == "tune":
         return chosen
     known = {one["name"]: one for one in learners_of(services(), row)["learners"]}
     parameters: JsonMembers = {}
-    for allowed in known.get(learner, {"parameters": []})["parameters"]:
+    for allowed in known.get(form.get("learner", ""), {"parameters": []})["parameters"]:
         text = form.get(f"parameter-{allowed['name']}", "").strip()
         if text in ("", str(allowed["default"])):
             continue

@@ -12,11 +12,10 @@ from hushpoll_analysis.regression.terms.writing import formula_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.regressions import finding_of, regression_chart, slopes_of
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms.asking import ask_for
+from hushpoll_server.dashboard.forms.asking import ask_for, given_in_form
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     member,
-    number_in,
     page,
     see,
 )
@@ -205,19 +204,10 @@ def _question(attribute: PublishedAttribute, text: str) -> dict[str, object]:
 
 def _chosen(row: VersionRow) -> JsonMembers:
     """Return what the form asks for, as a request of the API says it."""
-    form = request.form
-    chosen: JsonMembers = {}
-    if form.get("family"):
-        chosen["family"] = form["family"]
-    for name in ("robust", "saturated"):
-        if form.get(name):
-            chosen[name] = True
-    if form.get("estimator"):
-        chosen["estimator"] = form["estimator"]
-    if text := form.get("confidence", ""):
-        chosen["confidence"] = number_in("confidence", text, float)
-    typed = form.get("formula", "").strip()
-    return {"formula": typed or _written(row, form.get("family") or None), **chosen}
+    chosen = given_in_form("regress")
+    if "formula" not in chosen:
+        chosen["formula"] = _written(row, request.form.get("family") or None)
+    return chosen
 
 
 def _written(row: VersionRow, family: str | None) -> str:

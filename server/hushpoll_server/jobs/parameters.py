@@ -18,9 +18,18 @@ from hushpoll_shared.group_metrics import (
     PROTECTED_INPUTS,
     ProtectedInput,
 )
+from hushpoll_shared.queries.dependencies import Dependencies
+from hushpoll_shared.querying.query import Query
 
 Word = Annotated[str, Field(min_length=1, max_length=64)]
 Category = Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+def _as_asked(query: type[Query[Any]], name: str) -> Any:
+    """Return a field as a query declares it, where a job does in turn what the query asks."""
+    (one,) = (one for one in query.parameters() if one.name == name)
+    bounds = {"ge": one.least, "le": one.most, "gt": one.above}
+    return Field(one.default, description=one.means, **bounds)  # type: ignore[arg-type]
 
 
 class Parameters(BaseModel):
@@ -243,9 +252,7 @@ class TableParameters(Parameters):
 class DependenciesParameters(Parameters):
     """Of many tests, the part of false discoveries, and the reports that they are about."""
 
-    rate: float = Field(
-        0.05, gt=0, le=0.5, description="Part of the discoveries that is expected to be false."
-    )
+    rate: float = _as_asked(Dependencies, "rate")
     where: dict[Word, list[Category]] | None = Field(
         None,
         min_length=1,

@@ -9,12 +9,11 @@ from flask import Response, request, url_for
 
 from hushpoll_server.dashboard.auditing.fairness_figures import Figure, figure_of, rate_lines
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms.asking import ask_for, learners_in_form
+from hushpoll_server.dashboard.forms.asking import ask_for, given_in_form, learners_in_form
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     choice,
     member,
-    number_in,
     page,
     see,
 )
@@ -27,7 +26,7 @@ from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import DONE, QUEUED, RUNNING, JobRow
-from hushpoll_shared.group_metrics import FOLDS, METRICS
+from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.wire.audit_documents import AuditDocument
@@ -177,7 +176,6 @@ def _form(row: VersionRow) -> dict[str, Any]:
         },
         "models": [("", "choose below"), *models.items()] if models else [],
         "model": choice("model", ("", *models)),
-        "folds": FOLDS,
         "protected": own,
         "groups": groups,
         "by_groups": by_groups,
@@ -200,18 +198,8 @@ def _models(row: VersionRow) -> dict[str, JsonObject]:
 
 def _chosen(row: VersionRow) -> JsonMembers:
     """Return what the form asks for, as a request of the API says it."""
-    form = request.form
-    chosen: JsonMembers = {
-        name: form[name]
-        for name in ("learner", "encoding", "protected_input", "groups", "reference", "together")
-        if form.get(name)
-    }
-    for name in ("seed", "folds"):
-        if text := form.get(name, "").strip():
-            chosen[name] = number_in(name, text, int)
-    if text := form.get("confidence", ""):
-        chosen["confidence"] = number_in("confidence", text, float)
-    if model := form.get("model"):
+    chosen = given_in_form("fairness")
+    if model := request.form.get("model"):
         settings = _models(row).get(model)
         if settings is None:
             raise Refused("not-found", f"there is no model {model[:32]!r} of this version")
