@@ -440,7 +440,9 @@ def _show_mails(name: str, version: int, mails: list[MailPreview], as_json: bool
         emit_answer({"survey": name, "version": version, "mails": mails}, str, as_json=True)
         return
     # A text of an answer is printed as one line; that of a mail keeps its own.
-    broken = usable(lambda: [{**mail, "lines": mail["body"].split("\n")} for mail in mails])
+    broken = usable(
+        lambda: [{**mail, "lines": mail["body"].rstrip("\n").split("\n")} for mail in mails]
+    )
     emit_answer(broken, _previewed, as_json=False)
 
 
