@@ -518,7 +518,10 @@ def test_preview_is_what_is_sent_and_needs_no_mail_server(make_site, invited):
         ({"texts": {"en": {"subject": "Hello", "body": "no link"}}}, "texts.en.body"),
         ({"texts": {"fr": {"subject": "Salut", "body": "{link}"}}}, "texts"),
         ({"reminder": "yes"}, "reminder"),
-        ({"people": []}, "people"),
+        ({"people": [{"address": "a@example"}]}, "address"),
+        ({"people": people("ada")["people"] * 2}, "address"),
+        (people("bob", texts={"en": {"subject": "{name}", "body": "{link}"}}), "name"),
+        ({"person": "a@example.org"}, "person"),
     ],
 )
 def test_preview_of_what_would_not_be_sent_is_refused(invited, body, field):

@@ -16,6 +16,7 @@ from hushpoll_client.analyst.calls import (
     version_path,
 )
 from hushpoll_protocols.errors import ManifestRefused
+from hushpoll_shared.reading.people import Person
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.published import Published
@@ -197,11 +198,13 @@ class TokenCalls(Calls):
         version: int,
         texts: Mapping[str, JsonObject] | None = None,
         *,
+        people: Sequence[Person] = (),
         reminder: bool = False,
     ) -> list[MailPreview]:
         """Show the mails of ``invite_people`` or ``remind_people``; sends none.
 
-        Needs scope ``publish``, and no mail server. The person they go to is made up.
+        Needs scope ``publish``, and no mail server. The person they go to is made up; `people` are
+        checked, and not stored.
 
         Returns
         -------
@@ -210,6 +213,8 @@ class TokenCalls(Calls):
             server has none), ``recipient``, ``subject``, ``body``.
         """
         body: JsonMembers = {"reminder": reminder}
+        if people:
+            body["people"] = [dict(person.to_dict()) for person in people]
         if texts:
             body["texts"] = dict(texts)
         answer = self._post(body, *version_path(name, version), "mail-previews")

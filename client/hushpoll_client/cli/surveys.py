@@ -329,7 +329,7 @@ def invite(
         )
         own = _read_texts(texts)
         if preview:
-            mails = client.mail_previews(name, published.version, own)
+            mails = client.mail_previews(name, published.version, own, people=people)
             _show_mails(name, published.version, mails, as_json)
             return
         document = client.invite_people(name, published.version, people, own)

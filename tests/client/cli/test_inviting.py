@@ -104,7 +104,11 @@ def test_mails_are_shown_and_none_is_sent(call, server, steps, invited, tmp_path
     )
     assert server.seen[1].path.endswith(f"/surveys/{SURVEY}/versions/1/mail-previews")
     own = {"en": {"subject": "Hello", "body": "{greeting}\n\n{link}\n"}}
-    assert json.loads(server.seen[1].body) == {"reminder": False, "texts": own}
+    assert json.loads(server.seen[1].body) == {
+        "people": [{"address": "a@example.org"}],
+        "reminder": False,
+        "texts": own,
+    }
 
 
 def test_preview_of_reminders_is_json_as_the_server_gave_it(call, server, steps):

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from hushpoll_server.http.models.common import Answer, Strict
-from hushpoll_server.jobs.parameters import RemindParameters
+from hushpoll_server.jobs.parameters import PersonParameters, RemindParameters
 
 
 class TokenPath(Strict):
@@ -39,6 +39,11 @@ class MailPreviewsBody(RemindParameters):
 
     reminder: bool = Field(
         False, strict=True, description="Whether the mails are those of `remind`, not of `invite`."
+    )
+    people: list[PersonParameters] = Field(
+        default_factory=list,
+        max_length=100_000,
+        description="Who would be invited: they are checked as `invite` does, and not stored.",
     )
 
 

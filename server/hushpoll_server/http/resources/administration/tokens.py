@@ -27,6 +27,7 @@ from hushpoll_server.http.models.administration.tokens import (
 )
 from hushpoll_server.http.models.common import SurveyPath, VersionPath
 from hushpoll_server.http.openapi import BEARER, Routes, problems
+from hushpoll_server.jobs.parameters import people_of
 from hushpoll_server.services.surveys.access import IssuedToken
 from hushpoll_server.services.surveys.surveys import timestamp
 from hushpoll_shared.wire.documents import NewToken
@@ -105,7 +106,8 @@ def preview_mails(path: VersionPath, body: MailPreviewsBody) -> Response:
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
-    previews = parts.mailing.preview(row, body.own_texts(), reminder=body.reminder)
+    people = people_of(body.people, parts.surveys.published(row).languages)
+    previews = parts.mailing.preview(row, body.own_texts(), reminder=body.reminder, people=people)
     mails = [MailPreviewAnswer(**asdict(preview)) for preview in previews]
     return json_answer(MailPreviewsAnswer(mails=mails))
 
