@@ -63,9 +63,9 @@ class IndicatorCovariances:
     Attributes
     ----------
     with_truth : Fraction
-        Of the true category and another one.
+        Covariance for the true category and another one.
     between_others : Fraction
-        Of two categories that are not the truth; 0 where k = 2, which has only one.
+        Covariance for two categories that are not the truth; 0 where k = 2, which has only one.
     """
 
     with_truth: Fraction

@@ -31,10 +31,10 @@ FOLDS: Final = 5
 """Parts to which an audit's models are cross-fitted, unless another number is asked for."""
 
 CONFIDENCE: Final = 0.95
-"""Of an audit's intervals, unless another one is asked for."""
+"""The level of an audit's intervals, unless another one is asked for."""
 
 LARGEST_CONFIDENCE: Final = 0.999
-"""Of an audit: corrections for skewness and kurtosis hold in the middle, not far in the tails."""
+"""An audit takes no more: corrections for skewness and kurtosis fail far in the tails."""
 
 
 @dataclass(frozen=True, slots=True)

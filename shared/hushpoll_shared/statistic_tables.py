@@ -22,7 +22,7 @@ Answer = Mapping[str, Any]
 _INTERVAL: Final = columns(standard_error="number", lower="number", upper="number")
 _SHARE: Final = columns(frequency="number")
 _BOUNDED: Final = (*columns(value="number"), *_INTERVAL, *columns(bound="text"))
-# Of an answer, where it has them; a result in Python knows no survey and no release.
+# What an answer says of its survey and release, which a result in Python does not know.
 _ABOUT: Final = (
     "survey", "version", "digest", "release", "released_at", "next_release", "n", "pending",
 )  # fmt: skip

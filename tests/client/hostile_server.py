@@ -29,7 +29,8 @@ def _row(text: Any) -> dict[str, Any]:
         "name title version digest deleted deleted_at accepts_until token id replaces "
         "replaced_until replaced_by expires_at survey n pending kind label message code detail "
         "protocol epsilon category finding reports created_at changed_at changed_by "
-        "hardly_protected address published_at published_by taken_back_at"
+        "hardly_protected address published_at published_by taken_back_at "
+        "language sender recipient subject body"
     )
     return dict.fromkeys(texts.split(), text) | {
         "state": "done",
@@ -58,6 +59,7 @@ def answer(text: Any) -> dict[str, Any]:
         "problems": [row],
         "manifest": {str(text): [text, {"a": text}]},
         "tokens": [row],
+        "mails": [row],
         "origins": [text],
         "error": {"detail": text, "code": text},
         "result": {"name": f"../../.bashrc\x00{text}"},

@@ -43,6 +43,7 @@ COMMANDS = {
     "survey tokens": (NAME,),
     "survey invite": (NAME, "--count", "2"),
     "survey invite --from": (NAME, "people.csv"),
+    "survey invite --preview": (NAME,),
     "survey invitations": (NAME,),
     "survey remind": (NAME,),
     "token issue": ("--scope", "read"),
@@ -160,6 +161,8 @@ def arguments(command: str, url: str) -> list[str]:
     if command == "survey invite --from":
         name, people = COMMANDS[command]
         return ["survey", "invite", name, "--from", people, "--url", url]
+    if command == "survey invite --preview":
+        return ["survey", "invite", *COMMANDS[command], "--preview", "--url", url]
     return [*command.split(), *COMMANDS[command], "--url", url]
 
 

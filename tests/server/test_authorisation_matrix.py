@@ -186,6 +186,9 @@ ROUTES = [
         "tokens.issue_invitations", "POST", f"{VERSION}/invitations", "publish", 422,
         {"json": {"count": 1}},
     ),
+    Route(
+        "tokens.preview_mails", "POST", f"{VERSION}/mail-previews", "publish", 422, {"json": {}}
+    ),
     # on a closed survey a token needs `read` as well: tests/server/http/test_survey_reports.py
     Route("survey_reports.publish_results", "POST", f"{VERSION}/public-results", "publish", 409),
     Route(

@@ -491,6 +491,45 @@ def test_server_without_the_settings_names_them(make_site):
     assert "public_url, address_key" in refused.json["detail"]
 
 
+def test_preview_is_what_is_sent_and_needs_no_mail_server(make_site, invited):
+    own = {"en": {"subject": "{name}, please", "body": "{greeting}\n\n{link}\n"}}
+    path = INVITE.replace("jobs/invite", "mail-previews")
+    site, _, kept = invited
+    assert ask(site, INVITE, people("ada", texts=own))["sent"] == 1
+    (sent,) = kept.mails
+    (shown,) = site.post(path, json={"texts": own}).json["mails"]
+    assert shown["language"] == "en"
+    head = [str(sent[name]) for name in ("From", "To", "Subject")]
+    assert [shown["sender"], "Ada Lovelace <ada@example.org>", shown["subject"]] == head
+    assert shown["body"].replace("the-invitation-of-this-person", code_of(sent)) == text_of(sent)
+    (reminder,) = site.post(path, json={"reminder": True}).json["mails"]
+    assert reminder["subject"].startswith("Reminder: ")
+    assert (len(kept.mails), site.scalars("SELECT count(*) FROM addressees")) == (1, [1])
+    without = make_site(INVITATION_SEED="5e" * 32)
+    without.publish(name="de", submission="invited", language="de")
+    (mail,) = without.post(path.replace("work", "de"), json={}).json["mails"]
+    assert (mail["language"], mail["sender"]) == ("de", "")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"texts": {"en": {"subject": "{nane}", "body": "{link}"}}}, "texts.en.subject"),
+        ({"texts": {"en": {"subject": "Hello", "body": "no link"}}}, "texts.en.body"),
+        ({"texts": {"fr": {"subject": "Salut", "body": "{link}"}}}, "texts"),
+        ({"reminder": "yes"}, "reminder"),
+        ({"people": [{"address": "a@example"}]}, "address"),
+        ({"people": people("ada")["people"] * 2}, "address"),
+        (people("bob", texts={"en": {"subject": "{name}", "body": "{link}"}}), "name"),
+        ({"person": "a@example.org"}, "person"),
+    ],
+)
+def test_preview_of_what_would_not_be_sent_is_refused(invited, body, field):
+    site, _, _ = invited
+    answer = site.post(INVITE.replace("jobs/invite", "mail-previews"), json=body)
+    assert (answer.status_code, answer.json["field"]) == (422, field)
+
+
 def test_mail_server_without_tls_gets_nothing(make_site, post):
     site = make_site(**settings_of(post, SMTP_SECURITY="starttls"))
     site.publish(submission="invited")

@@ -11,7 +11,7 @@ from hushpoll_shared.survey.terms import INVITED, OPEN
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.invitations import INPUT_SIZE, OUTPUT_SIZE, Token
 from hushpoll_shared.wire.withdrawals import id_of
-from soak.state import DELETED, STORED, Found, Sent, Survey, check, spent_of
+from soak.state import DELETED, STORED, Found, Sent, Survey, check, check_groups, spent_of
 
 
 def sent(number, state=STORED):
@@ -95,3 +95,32 @@ def test_tokens_are_spent_once_and_kept_until_the_end(survey, found):
     survey.sent[1].token = survey.sent[0].token
     with pytest.raises(AssertionError, match="a token counts twice"):
         check(survey, replace(found, spent=spent))
+
+
+def test_groups_that_are_large_and_rest_pass(survey, found):
+    over = replace(found, sealed=5, released=5, ended=True)
+    for _ in range(2):
+        check_groups(survey, over, {"Alder": 1.0}, 5)
+    assert survey.shown == {"Alder": 5}
+    check_groups(survey, found, {}, 5)
+
+
+@pytest.mark.parametrize(
+    ("change", "shown", "words"),
+    [
+        ({"ended": False}, {"Alder": 1.0}, "shown before the end"),
+        ({}, {"Alder": 0.8, "others": 0.2}, "Alder has 4 reports and is shown"),
+        ({"released": 6}, {"Alder": 1.0}, "Alder is shown with 6 of 5"),
+    ],
+)
+def test_planted_fault_of_groups_is_found(survey, found, change, shown, words):
+    over = replace(found, sealed=5, released=5, ended=True)
+    with pytest.raises(AssertionError, match=words):
+        check_groups(survey, replace(over, **change), shown, 5)
+
+
+def test_group_that_moves_by_one_is_found(survey, found):
+    over = replace(found, sealed=5, released=5, ended=True)
+    check_groups(survey, over, {"Birch and Cedar together": 1.0}, 4)
+    with pytest.raises(AssertionError, match="moved from"):
+        check_groups(survey, over, {"Birch and Cedar together": 0.8, "Alder": 1.0}, 4)

@@ -39,7 +39,7 @@ from hushpoll_shared.wire.withdrawals import encode_withdrawal_json, id_of
 from sample_survey import SURVEYS, bearer, encoded
 from served import JSON, Process
 from soak.redemption import Redemption
-from soak.state import DELETED, NEVER, STORED, UNSURE, Sent, Survey, check, find
+from soak.state import DELETED, NEVER, STORED, UNSURE, Sent, Survey, check, check_groups, find
 from waiting import wait_until
 
 OPTIONS: Final = (
@@ -95,6 +95,7 @@ class Soak:
         self.surveys: list[Survey] = []
         self.done: Counter[str] = Counter()
         self.number = 0
+        self._has_reader = False
         self._reader: str | None = None
         # How often a reader was shown groups in clear.
         self.looks = 0
@@ -161,20 +162,20 @@ class Soak:
             return
         made = [self._make(survey, rng) for _ in range(rng.randint(1, 12))]
         if rng.random() < 0.3 and survey.published.submission == "open":
-            body = wire.pack_reports(survey.published.digest, [one.report for one in made])
-            status, answer = self.server.request(
-                self._path(survey, "reports"),
-                body,
-                **{"Content-Type": wire.REPORTS_MEDIA_TYPE},
-                **self.server.admin,
-            )
-            assert status == 200, answer
-            assert json.loads(answer)["accepted"] == len(made)
-        else:
-            for one in made:
-                status, answer = self._send(survey, one)
-                assert status == 201, (status, answer)
+            self._send_together(survey, made)
+            return
+        for one in made:
+            status, answer = self._send(survey, one)
+            assert status == 201, (status, answer)
         survey.sent += made
+
+    def crowd(self, rng: random.Random) -> None:
+        """As many reports at once as make groups in clear large enough to be shown."""
+        surveys = [one for one in self._open() if one.published.submission == "open"]
+        if surveys:
+            survey = rng.choice(surveys)
+            made = [self._make(survey, rng) for _ in range(rng.randint(30, 90))]
+            self._send_together(survey, made)
 
     def retry(self, rng: random.Random) -> None:
         """The same bytes, also of withdrawn and sealed reports and of closed surveys."""
@@ -358,6 +359,13 @@ class Soak:
         if survey.release != "immediate":
             assert len(records) == found.released
         self._check_small_groups(survey)
+
+    def look(self, rng: random.Random) -> None:
+        """A reader looks at results, most often at those of a survey that is over."""
+        over = [one for one in self.surveys if one.closed]
+        among = over if over and rng.random() < 0.7 else self.surveys
+        if among:
+            self._check_small_groups(rng.choice(among))
 
     def restart(self, rng: random.Random) -> None:
         del rng
@@ -544,6 +552,18 @@ class Soak:
         headers = JSON if one.token is None else {**JSON, **bearer(one.token)}
         return self.server.request(self._path(survey, "reports"), body, **headers)
 
+    def _send_together(self, survey: Survey, made: list[Sent]) -> None:
+        body = wire.pack_reports(survey.published.digest, [one.report for one in made])
+        status, answer = self.server.request(
+            self._path(survey, "reports"),
+            body,
+            **{"Content-Type": wire.REPORTS_MEDIA_TYPE},
+            **self.server.admin,
+        )
+        assert status == 200, answer
+        assert json.loads(answer)["accepted"] == len(made)
+        survey.sent += made
+
     def _ask_back(self, survey: Survey, one: Sent) -> tuple[int, bytes]:
         body = encode_withdrawal_json(survey.published.digest, one.secret)
         return self.server.request(
@@ -626,28 +646,47 @@ class Soak:
 
     def _check_small_groups(self, survey: Survey) -> None:
         """A reader who may not export sees no answer in clear before the end, and then no few."""
+        form = f"/dashboard/surveys/{survey.name}/versions/1/results/estimates/file.csv"
+        status, body = self._read(form)
+        if status != 200:
+            assert status == 409, (status, body)
+            return
+        rows = csv.DictReader(io.StringIO(body.decode("utf-8-sig")))
+        assert "attribute" in (rows.fieldnames or ()), body
+        shown = {
+            row["category"]: float(row["frequency"])
+            for row in rows
+            if row["attribute"] == "commune"
+        }
+        self.looks += bool(shown)
+        check_groups(survey, find(self._database, survey), shown, SMALLEST_GROUP)
+
+    def _read(self, path: str) -> tuple[int, bytes]:
+        """Ask as the reader, who signs in again where the clock has ended the session."""
         if self._reader is None:
             self._reader = self._signed_in()
-        form = f"/dashboard/surveys/{survey.name}/versions/1/results/estimates/file.csv"
-        status, body = self.server.request(form, Cookie=self._reader)
-        if status != 200:
-            assert status in (303, 409), body
-            return
-        found = find(self._database, survey)
-        of = found.sealed if survey.release == "immediate" else found.released
-        rows = csv.DictReader(io.StringIO(body.decode("utf-8-sig")))
-        if "attribute" not in (rows.fieldnames or ()):
-            return  # a page that says that there are too few reports
-        groups = [row for row in rows if row["attribute"] == "commune"]
-        self.looks += bool(groups)
-        assert found.ended or not groups, "answers in clear are shown before the end"
-        for row in groups:
-            size = round(float(row["frequency"]) * of)
-            assert size >= SMALLEST_GROUP, f"{row['category']} has {size} reports and is shown"
+        status, body = self._get(path, self._reader)
+        if status == 303:
+            self._reader = self._signed_in()
+            status, body = self._get(path, self._reader)
+        return status, body
+
+    def _get(self, path: str, cookie: str) -> tuple[int, bytes]:
+        """Ask and follow no redirection: the form that signs in would look like a page."""
+        connection = http.client.HTTPConnection(*self.server.address, timeout=300)
+        try:
+            connection.request("GET", path, headers={"Cookie": cookie})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
 
     def _signed_in(self) -> str:
         """The cookie of a user who may look at results and not export them."""
-        Users(UserStore(self._database), SystemClock()).add("reader", PASSWORD, {"*": "reader"})
+        users = Users(UserStore(self._database), SystemClock())
+        if not self._has_reader:
+            users.add("reader", PASSWORD, {"*": "reader"})
+            self._has_reader = True
         connection = http.client.HTTPConnection(*self.server.address, timeout=300)
         try:
             connection.request("GET", "/dashboard/sign-in")
@@ -684,6 +723,7 @@ class Soak:
 STEPS: Final[dict[str, tuple[Step, int]]] = {
     "publish": (Soak.publish, 6),
     "answer": (Soak.answer, 30),
+    "crowd": (Soak.crowd, 8),
     "retry": (Soak.retry, 9),
     "replay": (Soak.replay, 4),
     "withdraw": (Soak.withdraw, 16),
@@ -691,12 +731,13 @@ STEPS: Final[dict[str, tuple[Step, int]]] = {
     "race": (Soak.race, 6),
     "redeem": (Soak.redeem, 6),
     "hostile": (Soak.hostile, 6),
-    "close": (Soak.end, 2),
+    "close": (Soak.end, 4),
     "delete": (Soak.delete, 2),
     "day": (Soak.day, 7),
     "week": (Soak.week, 3),
     "seal": (Soak.seal, 6),
     "export": (Soak.export, 4),
+    "look": (Soak.look, 6),
     "restart": (Soak.restart, 1),
     "kill": (Soak.kill, 3),
 }

@@ -51,6 +51,8 @@ class Survey:
     # What was seen of it after the last step.
     sealed: int = 0
     released: int = 0
+    # The groups in clear that a reader was shown after the end, by their sizes.
+    shown: dict[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -149,6 +151,25 @@ def check(survey: Survey, found: Found) -> None:
         most = least + Counter(one.report.record for one in unsure)
         assert least <= held <= most, where + "the records are not those that were sent"
     _check_steps(survey, found, where)
+
+
+def check_groups(survey: Survey, found: Found, shown: dict[str, float], smallest: int) -> None:
+    """Hold the groups in clear that a reader is shown, by their shares, against what was sent."""
+    if not shown:
+        return
+    where = f"{survey.name}: "
+    assert found.ended, where + "answers in clear are shown before the end"
+    of = found.sealed if survey.release == "immediate" else found.released
+    sizes = {group: round(share * of) for group, share in shown.items()}
+    communes = {one.commune for one in survey.sent}
+    for group, size in sizes.items():
+        assert size >= smallest, f"{where}{group} has {size} reports and is shown"
+        sent = Counter(one.state for one in survey.sent if one.commune == group)
+        least, most = sent[STORED], sent[STORED] + sent[UNSURE]
+        merged = group not in communes
+        assert merged or least <= size <= most, f"{where}{group} is shown with {size} of {most}"
+    before, survey.shown = survey.shown or sizes, sizes
+    assert sizes == before, f"{where}groups in clear moved from {before} to {sizes}"
 
 
 def spent_of(one: Sent) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from hushpoll_client.analyst.calls import (
@@ -16,12 +16,14 @@ from hushpoll_client.analyst.calls import (
     version_path,
 )
 from hushpoll_protocols.errors import ManifestRefused
+from hushpoll_shared.reading.people import Person
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.documents import (
     ClosedDocument,
     InvitationCounts,
+    MailPreview,
     NewToken,
     PublishedDocument,
     RotatedToken,
@@ -189,6 +191,34 @@ class TokenCalls(Calls):
         answer = object_of(self._transport.get(*version_path(name, version), "overview"))
         names = ("submission", "invited", "redeemed")
         return known(InvitationCounts, {key: answer.get(key) for key in names})
+
+    def mail_previews(
+        self,
+        name: str,
+        version: int,
+        texts: Mapping[str, JsonObject] | None = None,
+        *,
+        people: Sequence[Person] = (),
+        reminder: bool = False,
+    ) -> list[MailPreview]:
+        """Show the mails of ``invite_people`` or ``remind_people``; sends none.
+
+        Needs scope ``publish``, and no mail server. The person they go to is made up; `people` are
+        checked, and not stored.
+
+        Returns
+        -------
+        list of dict
+            In each language that there is a text in: ``language``, ``sender`` (empty while the
+            server has none), ``recipient``, ``subject``, ``body``.
+        """
+        body: JsonMembers = {"reminder": reminder}
+        if people:
+            body["people"] = [dict(person.to_dict()) for person in people]
+        if texts:
+            body["texts"] = dict(texts)
+        answer = self._post(body, *version_path(name, version), "mail-previews")
+        return [known(MailPreview, item) for item in list_in(answer, "mails")]
 
     def invitation_link(self, published: Published, invitation: str) -> str:
         """Return the address of a survey's hosted page that pins its digest, with an invitation."""

@@ -125,6 +125,8 @@ def answer(
         # The survey to which the respondent agrees is the one whose title they have read.
         options["digest"] = offered.digest
     with SurveyClient.from_link(link, **options, **kept) as client:
+        if offered is not None and path.exists():
+            _entry(client, offered)
         if offered is not None and not _agrees(client, offered, language, path, console):
             click.echo("Nothing was asked, kept or sent.", err=True)
             sys.exit(1)
@@ -132,7 +134,7 @@ def answer(
         sending = SEND_SECONDS
         if published.submission == INVITED:
             sending += AT_A_TERMINAL.parting
-        if _entry(client) is None:
+        if _entry(client, published) is None:
             if published.submission == INVITED:
                 # Now, so that the report comes later, and so that nobody answers in vain.
                 client.redeem()
@@ -151,7 +153,8 @@ def answer(
                 "--ledger FILE",
                 highlight=False,
             )
-        if published.submission == INVITED:
+        entry = _entry(client, published)
+        if published.submission == INVITED and entry is not None and entry.state == "waiting":
             console.print(
                 f"The report leaves at a random moment of the next {AT_A_TERMINAL.parting:.0f} "
                 "seconds, apart from the invitation. If you stop this command, the report is kept; "
@@ -159,11 +162,9 @@ def answer(
                 highlight=False,
             )
         client.flush(sending)
-        entry = _entry(client)
-        if entry is None or entry.id is None:
-            raise BudgetExhausted(
-                f"the answer to {published.name!r} was withdrawn; it is not given again"
-            )
+        entry = _entry(client, published)
+        if entry is None:
+            raise _withdrawn(published)
         document = {
             "status": entry.state,
             "survey": published.name,
@@ -240,9 +241,17 @@ def _yes(question: str, console: Any) -> bool:
     return reply.strip().lower() in {"y", "yes"}
 
 
-def _entry(client: SurveyClient) -> Entry | None:
-    digest = client.published.digest
-    return next((entry for entry in client.ledger.entries() if entry.digest == digest), None)
+def _entry(client: SurveyClient, published: Published) -> Entry | None:
+    """Return what the ledger has of a version; a withdrawn one is not answered again."""
+    entries = client.ledger.entries()
+    entry = next((entry for entry in entries if entry.digest == published.digest), None)
+    if entry is not None and entry.id is None:
+        raise _withdrawn(published)
+    return entry
+
+
+def _withdrawn(published: Published) -> BudgetExhausted:
+    return BudgetExhausted(f"the answer to {published.name!r} was withdrawn; it is not given again")
 
 
 def _receipt(document: dict[str, Any], entry: Entry) -> str:

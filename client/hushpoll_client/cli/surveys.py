@@ -35,6 +35,7 @@ from hushpoll_shared.cli.terminal import (
     json_option,
     progress,
     reports_errors,
+    usable,
     waiting,
 )
 from hushpoll_shared.drafts.manifest import load_manifest
@@ -45,13 +46,18 @@ from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.consequences import label_text
 from hushpoll_shared.survey.protection import Level, weak_protection
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.documents import JobDocument, MailsSent
+from hushpoll_shared.wire.documents import JobDocument, MailPreview, MailsSent
 
 _texts_option: Final = click.option(
     "--texts",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Your own texts, in YAML or JSON: by language a subject and a body with {link}.",
+)
+_preview_option: Final = click.option(
+    "--preview",
+    is_flag=True,
+    help="Show the mails in each language, as a person who is made up would get them; send none.",
 )
 _MOST_TOKENS: Final = 10_000
 """Most respondent tokens that are asked for at a time."""
@@ -275,6 +281,7 @@ def issue_tokens(
     help="Invite the people of a table by mail: columns address and, if you like, name, language.",
 )
 @_texts_option
+@_preview_option
 @timeout_option("Seconds to wait until all mails are sent; 0 does not wait.")
 @click.option(
     "--codes",
@@ -290,6 +297,7 @@ def invite(
     count: int | None,
     people_file: Path | None,
     texts: Path | None,
+    preview: bool,
     timeout: float,
     codes: bool,
     out: Path | None,
@@ -300,19 +308,31 @@ def invite(
     Each is redeemed once, for a token that the server cannot link to it, and so worth one report.
     The version must have submission: invited. Links are shown this once: the server keeps hashes.
     With --from the server sends each person a link. The whole table is checked first. The server
-    keeps the addresses encrypted, and deletes them once the survey is closed. The token of the
-    command needs the scope publish, and read to wait for the mails.
+    keeps the addresses encrypted, and deletes them once the survey is closed. With --preview it
+    shows the mails and sends none, which needs no mail server; a table is checked, too. The token
+    of the command needs the scope publish, and read to wait for the mails.
     """
-    if (count is None) == (people_file is None):
+    if preview and count is not None:
+        raise click.UsageError("'--preview' is of mails, and '--count' makes links.")
+    if not preview and (count is None) == (people_file is None):
         raise click.UsageError(
             "Give one of '--count' (links that you hand out) and '--from' (mails)."
         )
     published = client.show(name, version)
-    if people_file is not None:
+    if people_file is not None or preview:
         if codes or out is not None:
-            raise click.UsageError("'--codes' and '--out' are of links, and '--from' sends mails.")
-        people = read_people(people_file, published.languages, most=_MOST_TOKENS)
-        document = client.invite_people(name, published.version, people, _read_texts(texts))
+            raise click.UsageError("'--codes' and '--out' are of links, not of mails.")
+        people = (
+            []
+            if people_file is None
+            else read_people(people_file, published.languages, most=_MOST_TOKENS)
+        )
+        own = _read_texts(texts)
+        if preview:
+            mails = client.mail_previews(name, published.version, own, people=people)
+            _show_mails(name, published.version, mails, as_json)
+            return
+        document = client.invite_people(name, published.version, people, own)
         _tell_mails(client, f"invitations to {name}", document, timeout, as_json)
         return
     if texts is not None:
@@ -344,6 +364,7 @@ def invite(
 @click.argument("name")
 @version_option
 @_texts_option
+@_preview_option
 @timeout_option("Seconds to wait until all mails are sent; 0 does not wait.")
 @analyst_command
 def remind(
@@ -351,6 +372,7 @@ def remind(
     name: str,
     version: int | None,
     texts: Path | None,
+    preview: bool,
     timeout: float,
     as_json: bool,
 ) -> None:
@@ -359,7 +381,13 @@ def remind(
     Nobody who has redeemed gets a mail. A redeemed invitation is no report yet, and who has
     answered is not known. People to whom the invitation was never sent get it now.
     """
-    document = client.remind_people(name, version_of(client, name, version), _read_texts(texts))
+    version = version_of(client, name, version)
+    own = _read_texts(texts)
+    if preview:
+        mails = client.mail_previews(name, version, own, reminder=True)
+        _show_mails(name, version, mails, as_json)
+        return
+    document = client.remind_people(name, version, own)
     _tell_mails(client, f"reminders of {name}", document, timeout, as_json)
 
 
@@ -404,6 +432,32 @@ def _read_texts(path: Path | None) -> dict[str, JsonObject] | None:
             field="texts",
         )
     return document
+
+
+def _show_mails(name: str, version: int, mails: list[MailPreview], as_json: bool) -> None:
+    """Print mails that nobody gets: their lines indented, so that none passes for one of ours."""
+    if as_json:
+        emit_answer({"survey": name, "version": version, "mails": mails}, str, as_json=True)
+        return
+    # A text of an answer is printed as one line; that of a mail keeps its own.
+    broken = usable(
+        lambda: [{**mail, "lines": mail["body"].rstrip("\n").split("\n")} for mail in mails]
+    )
+    emit_answer(broken, _previewed, as_json=False)
+
+
+def _previewed(mails: list[JsonMembers]) -> str:
+    parts = ["Nothing was sent. The person and the link are made up."]
+    for mail in mails:
+        lines = [
+            f"From: {mail['sender'] or '(the server has no mail_sender)'}",
+            f"To: {mail['recipient']}",
+            f"Subject: {mail['subject']}",
+            "",
+            *mail["lines"],
+        ]
+        parts += ["", str(mail["language"]), *(f"  {line}".rstrip() for line in lines)]
+    return "\n".join(parts).rstrip()
 
 
 def _tell_mails(

@@ -157,10 +157,10 @@ def weighted(law: WeightLaw, raw: Estimate) -> Estimate:
     Parameters
     ----------
     law : WeightLaw
-        Of a protocol whose support varies, or of sets of values.
+        The law of a protocol whose support varies, or of sets of values.
     raw : Estimate
-        Of all its categories, arrays of shape (..., k): of one survey, or of many of n records.
-        Its frequency is read alone.
+        The estimate of all its categories, arrays of shape (..., k): of one survey, or of many of n
+        records. Its frequency is read alone.
     """
     frequency = law.frequencies(raw.frequency)
     return _with_limits(law, frequency, law.mean_excess(raw.frequency), raw)

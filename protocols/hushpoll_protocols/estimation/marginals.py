@@ -84,7 +84,7 @@ class Marginal(_OfOracle):
     Parameters
     ----------
     oracle : FrequencyOracle
-        Of the whole domain.
+        The oracle of the whole domain.
     members : int
         m, the values of each set: at least 2, fewer than the domain has, a divisor of its size.
     """
@@ -168,7 +168,7 @@ class UnevenSets(_OfOracle):
     Parameters
     ----------
     oracle : FrequencyOracle
-        Of the whole domain.
+        The oracle of the whole domain.
     sizes : tuple of int
         Values of each set, at least 1; two sets or more, which have all values together.
     """

@@ -58,7 +58,7 @@ DEGENERATE = 1e-6
 class WeightLaw:
     """The moments from which the weights of one protocol follow.
 
-    Of sets of different sizes all but `excess` are f64[k], with the law of each set: the weight of
+    All but `excess` are f64[k] for sets of different sizes, with the law of each set: the weight of
     one is as if the others had its size.
 
     Attributes
@@ -254,7 +254,7 @@ class WeightLaw:
         Parameters
         ----------
         frequency : f64[...]
-            Of the category, or of the set, in [0, 1].
+            The share of the category, or of the set, in [0, 1].
         size : int
             See :meth:`variance_coefficients`.
         """

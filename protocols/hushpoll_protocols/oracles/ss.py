@@ -3,9 +3,9 @@
 Ye and Barg (IEEE Trans. Inf. Theory 2018); Wang et al. (2016).
 
 The record is a uniform subset of omega values that contains the truth with probability p = P/2^64.
-Of the C(k-1, omega-1) subsets that contain a value and the C(k-1, omega) that do not, each is
-equally likely, so the ratio is p/(1-p) * (k-omega)/omega, at most e^epsilon because P is rounded
-down.
+Each of the C(k-1, omega-1) subsets that contain a value is equally likely, and so is each of the
+C(k-1, omega) that do not. So the ratio is p/(1-p) * (k-omega)/omega, at most
+e^epsilon because P is rounded down.
 """
 
 from __future__ import annotations

@@ -11,16 +11,15 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
-from hushpoll_server.jobs.parameters import InviteParameters, RemindParameters
+from hushpoll_server.jobs.parameters import InviteParameters, RemindParameters, people_of
 from hushpoll_server.jobs.progress import OnStep, Step
 from hushpoll_server.jobs.result import Result, json_result
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.mail_texts import MailText
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import QUEUED, RUNNING, JobRow
-from hushpoll_shared.reading.people import Person, person
+from hushpoll_shared.reading.people import Person
 from hushpoll_shared.spelling.json_values import JsonObject
 
 REST_SECONDS: Final = 3600
@@ -102,11 +101,4 @@ def undo(parts: Services, kept: JsonObject) -> None:
 
 
 def _people(parts: Services, row: VersionRow, parameters: InviteParameters) -> list[Person]:
-    languages = parts.surveys.published(row).languages
-    people = []
-    for number, one in enumerate(parameters.people, 1):
-        try:
-            people.append(person(one.model_dump(), languages))
-        except InvalidParameter as error:
-            raise InvalidParameter(f"person {number}: {error}", field=error.field) from None
-    return people
+    return people_of(parameters.people, parts.surveys.published(row).languages)

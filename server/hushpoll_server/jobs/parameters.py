@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from hushpoll_analysis.poisoning.report_shape import ALPHA
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.body_size import BodySize
 from hushpoll_server.reports.choices import MOST_CROSS_TABLES, MOST_REGRESSIONS, MOST_RESULTS
 from hushpoll_server.services.surveys.mail_texts import MailText
@@ -20,6 +22,7 @@ from hushpoll_shared.group_metrics import (
 )
 from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.querying.query import Query
+from hushpoll_shared.reading.people import Person, person
 
 Word = Annotated[str, Field(min_length=1, max_length=64)]
 Category = Annotated[str, Field(min_length=1, max_length=1000)]
@@ -117,6 +120,23 @@ class PersonParameters(Parameters):
     language: str | None = Field(
         None, max_length=100, description="One of the survey's; by default its own."
     )
+
+
+def people_of(people: Sequence[PersonParameters], languages: Sequence[str]) -> list[Person]:
+    """Return people of a request, checked; `languages` are those of the survey.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the person's number, the field, the value and the remedy.
+    """
+    found = []
+    for number, one in enumerate(people, 1):
+        try:
+            found.append(person(one.model_dump(), languages))
+        except InvalidParameter as error:
+            raise InvalidParameter(f"person {number}: {error}", field=error.field) from None
+    return found
 
 
 class InviteParameters(RemindParameters):

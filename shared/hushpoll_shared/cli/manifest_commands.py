@@ -47,7 +47,7 @@ def check(manifest: Path, respondents: int, as_json: bool) -> None:
 
     Warn of questions with more answers than so many respondents can tell apart.
 
-    Of a manifest that could not, print all faults, each with its line and what to do, and end with
+    If a manifest could not, print all its faults, each with its line and what to do, and end with
     1. No server is asked.
     """
     draft, problems = _checked(manifest)
@@ -106,7 +106,7 @@ def with_lines(path: Path, problems: Sequence[Mapping[str, Any]]) -> list[dict[s
     Parameters
     ----------
     path : Path
-        Of the manifest, .json or .yaml.
+        The manifest, .json or .yaml.
     problems : sequence of mapping
         Each has the ``field``, ``message`` and, of a question, ``position`` of a `ManifestProblem`.
 

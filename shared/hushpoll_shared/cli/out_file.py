@@ -23,7 +23,7 @@ def out_option(
     Parameters
     ----------
     help_text : str
-        Of the option.
+        What the option's help says.
     required : bool
         Whether it must be given.
     check : callable, optional

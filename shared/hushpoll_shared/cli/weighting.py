@@ -22,7 +22,7 @@ from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.published import Published
 
 MOST_BYTES: Final = 1 << 22
-"""Of a file of cell weights; 65,536 cells take less."""
+"""The largest file of cell weights; 65,536 cells take less."""
 
 
 def read_design(
@@ -33,7 +33,7 @@ def read_design(
     Parameters
     ----------
     path : Path or None
-        Of the design.
+        The design's file.
     cell_weights : Path, optional
         A table of its weights; see :func:`read_cell_weights`.
     published : Published, optional

@@ -47,7 +47,7 @@ def line_of(problem: ManifestProblem, lines: Mapping[_Path, int]) -> int | None:
     Parameters
     ----------
     problem : ManifestProblem
-        Of the document that the lines are of.
+        A problem of the document whose lines these are.
     lines : mapping
         As `lines_of` returns it.
 

@@ -56,7 +56,7 @@ class ManifestProblem:
     remedy : str or None
         The last part of the message as a sentence, if it names a remedy.
     position : int or None
-        Of the question, from 0; None where it is about the whole survey.
+        The question's place, from 0; None where it is about the whole survey.
     """
 
     field: str
@@ -300,7 +300,7 @@ def problem_of(
     message : str
         What is wrong, and what to do.
     position : int or None
-        Of the question, from 0; None where it is about the whole survey.
+        The question's place, from 0; None where it is about the whole survey.
     """
     if position is not None:
         stand_in, place = _stand_in(draft, position), f"attributes[{position}]"

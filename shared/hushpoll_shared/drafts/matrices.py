@@ -44,9 +44,9 @@ class Read:
     attributes : tuple of Attribute
         The question, or the items of a matrix.
     matrix : Matrix or None
-        Of a matrix which of them are its items.
+        Which of them are the items of a matrix.
     block : Together or None
-        Of a matrix whose items are one block that block.
+        The block, where a matrix's items are one.
     """
 
     attributes: tuple[Attribute, ...]

@@ -233,7 +233,7 @@ def holds(condition: Condition, answer: str) -> bool:
     Parameters
     ----------
     condition : Condition
-        Of one question alone; see :func:`names_in`.
+        A condition on one question alone; see :func:`names_in`.
     answer : str
         A code; a number as a text.
     """

@@ -80,7 +80,7 @@ class Question:
     help : mapping
         What stands below the question, by language.
     choices : tuple of Choice
-        Of the kinds that choose.
+        What kinds that choose offer.
     low, high : float or None
         Limits of a number.
     at_least, at_most : int or None

@@ -86,7 +86,7 @@ def read_surveyjs(document: object, *, name: str) -> Questionnaire:
     document : JSON value
         The survey.
     name : str
-        Of the file, for errors and for a survey without a title.
+        The file's name, for errors and for a survey without a title.
 
     Raises
     ------

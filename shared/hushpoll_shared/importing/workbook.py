@@ -20,9 +20,9 @@ from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.reading.text_files import named, text_of
 
 MOST_BYTES: Final = 10 * 1024 * 1024
-"""Of a file."""
+"""The largest file."""
 MOST_UNPACKED: Final = 64 * 1024 * 1024
-"""Of a workbook when it is unpacked."""
+"""The largest workbook when it is unpacked."""
 MOST_PARTS: Final = 1000
 MOST_ROWS: Final = 20_000
 """That have something in them."""

@@ -145,7 +145,7 @@ def read_xlsform(sheets: Sheets, *, name: str) -> Questionnaire:
     sheets : Sheets
         See :func:`~hushpoll_shared.importing.workbook.read_sheets`.
     name : str
-        Of the file, for errors and for a form without an id.
+        The file's name, for errors and for a form without an id.
 
     Raises
     ------

@@ -20,7 +20,7 @@ Where = Mapping[str, Sequence[str]]
 
 FORM: Final = "ATTRIBUTE=CATEGORY,CATEGORY..."
 COLUMN: Final = "reports where"
-"""Of a table file; no attribute can have this name."""
+"""A column of a table file; no attribute can have this name."""
 
 _CONDITION: Final = re.compile(r'([^=;"]+)=((?:"[^"]*"|[^";])+)(?:;|\Z)')
 

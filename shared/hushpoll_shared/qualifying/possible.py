@@ -103,7 +103,7 @@ def cut_row(row: Any, possible: Possible | None, member: str = "") -> tuple[Any,
     possible : (float, float) or None
         What there can be.
     member : str
-        Of the row, which has the interval; empty: the row itself.
+        The member of the row that has the interval; empty: the row itself.
     """
     if possible is None:
         return row, False

@@ -21,7 +21,7 @@ class Tells:
     statistic : str
         What is estimated.
     question : str
-        Of which question, or questions.
+        Which question, or questions, it is about.
     category : tuple of str
         Members of a row that say of which answer; several stand for answers to several questions.
     group : str
@@ -31,7 +31,7 @@ class Tells:
     n : int or None
         Reports behind the rows, where they are fewer than those of the result.
     numbers : mapping of str to str
-        Of rows that are no estimates with intervals: members with a number, and what it is.
+        Members with a number of rows that are no estimates with intervals, and what it is.
     """
 
     statistic: str = ""

@@ -83,7 +83,7 @@ class Reach:
     Attributes
     ----------
     part : str
-        Of the result; where it has several reaches, all of them must tell.
+        The part of the result; where it has several reaches, all of them must tell.
     what : str
         What is estimated, or tested, in words.
     half_width : float
@@ -92,7 +92,7 @@ class Reach:
     most : float
         Largest half-width that tells something; of a test the largest effect that there can be.
     unit : {"points", "scale", "phi"}
-        Of both: shares, which are said in percentage points; a scale's unit; phi of a test.
+        Unit of both: shares, which are said in percentage points; a scale's unit; phi of a test.
     """
 
     part: str

@@ -144,20 +144,20 @@ def reaches_of(
 ) -> Iterator[Reach]:
     """Yield how far the intervals of statistics reach, beside a quarter of their scale.
 
-    Of a difference, which a part that is not ``groups`` has, it is half of the scale.
+    A part that is not ``groups`` has differences, beside which half of their scale stands.
 
     Parameters
     ----------
     part : str
-        Of the result.
+        The part of the result.
     of : str
         Whose statistics they are, in words.
     groups : iterable of StatisticsOfGroup
         Each with the same statistics.
     threshold : float or None
-        Of the share at or above it.
+        Where the share at or above it begins.
     length : float
-        Of the scale.
+        Length of the scale.
     """
     by_name: dict[str, list[SummaryEstimate]] = {}
     for group in groups:

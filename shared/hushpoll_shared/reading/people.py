@@ -19,7 +19,7 @@ from hushpoll_shared.spelling.nearest import remedy_for
 from hushpoll_shared.spelling.text import check_text, show
 
 COLUMNS: Final = ("address", "name", "language")
-"""Of a table of people; the first one has to be there."""
+"""The columns of a table of people; the first one has to be there."""
 LONGEST_NAME: Final = 100
 LONGEST_ADDRESS: Final = 254
 
@@ -35,7 +35,7 @@ class Person:
     Parameters
     ----------
     address : str
-        Of mail: at most `LONGEST_ADDRESS` characters of ASCII.
+        An address of mail: at most `LONGEST_ADDRESS` characters of ASCII.
     name : str or None
         At most `LONGEST_NAME` characters on one line.
     language : str or None

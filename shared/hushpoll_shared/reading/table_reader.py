@@ -155,7 +155,7 @@ class NumberColumn:
     table : TableReader
         The table.
     position : int
-        Of the column, from 0.
+        The column's place, from 0.
     """
 
     def __init__(self, table: TableReader, position: int) -> None:

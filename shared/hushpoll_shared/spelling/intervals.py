@@ -17,7 +17,7 @@ DIFFERENCES_HOLD_TOGETHER: Final = (
     "All of the differences hold together with this confidence. Each interval of one of the two "
     "sides holds by itself. They hold for one look at the results, decided on beforehand."
 )
-"""Of two sides and their differences, where only these share the level."""
+"""What is said of two sides and their differences, where only these share the level."""
 
 CANNOT_CONCLUDE: Final = (
     "“Cannot conclude” means that there are too few reports for their noise. Either nobody may "
@@ -45,7 +45,7 @@ def how_to_read(intervals: int, confidence: float, *, shape: bool = False) -> st
     intervals : int
         Shown together, at least 1.
     confidence : float
-        Of each, in (0, 1).
+        Level of each, in (0, 1).
     shape : bool
         Whether the test of the reports' shape stands beside them; it holds for one look as well.
     """

@@ -20,7 +20,7 @@ _NEAR: Final[Mapping[str, tuple[str, ...]]] = {
     "no": ("nb", "nn"), "nb": ("no", "nn"), "nn": ("no", "nb"),
     "sh": ("sr", "hr", "bs"), "sr": ("sh",), "hr": ("sh",), "bs": ("sh",), "yue": ("zh",),
 }  # fmt: skip
-# Of languages in several scripts: the one of a tag that names none, by region ("" for all others).
+# The script of a tag that names none, by language and region ("" for all other regions).
 _SCRIPTS: Final[Mapping[str, Mapping[str, str]]] = {
     "zh": {"": "Hans", "TW": "Hant", "HK": "Hant", "MO": "Hant"},
     "yue": {"": "Hant", "CN": "Hans"},

@@ -42,7 +42,7 @@ def choose_anchors(
     protocol : str
         Name of the protocol.
     epsilon : Decimal
-        Of the question.
+        What the question is charged.
     """
     if number.anchors:
         return number.anchors

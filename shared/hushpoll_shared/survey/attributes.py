@@ -70,15 +70,15 @@ class Attribute:
     help : str or None
         What a respondent reads below the question, up to 1000 characters, with line feeds.
     ends : (str, str) or None
-        Of a scale, what its first and its last answer stand for, each up to 200 characters.
+        What the first and the last answer of a scale stand for, each up to 200 characters.
     shuffle : Shuffle or None
         That a device draws the order in which it shows the answers.
     ask_if : AskIf or None
-        Of a follow-up, after which answers to its router it is asked. It has one more category, the
+        After which answers to its router a follow-up is asked. It has one more category, the
         last of all: `NOT_ASKED`.
     number : Number or None
-        Of a question that is answered by a whole number, its limits. Its categories are the anchors
-        of what is randomised (of a draft only its limits, where it names none); in clear, all its
+        Limits of a question that is answered by a whole number. Its categories are the anchors of
+        what is randomised (of a draft only its limits, where it names none); in clear, all its
         values.
 
     Raises
@@ -296,7 +296,7 @@ class Attribute:
 
     @cached_property
     def anchors(self) -> tuple[int, ...]:
-        """Of a number its categories as integers; else empty."""
+        """The categories of a number as integers; else empty."""
         return () if self.number is None else tuple(map(int, self.categories))
 
     @property

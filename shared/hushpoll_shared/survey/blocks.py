@@ -435,7 +435,7 @@ def with_oracles(
     together : sequence of Together
         The blocks of several.
     oracles : mapping of str to FrequencyOracle
-        Of each of these blocks, by name.
+        The oracle of each of these blocks, by name.
     """
     sizes: dict[str, tuple[int, ...]] = {}
     for declared in together:

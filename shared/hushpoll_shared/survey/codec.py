@@ -107,7 +107,7 @@ class Field:
     block : Block or None
         Which code of the field stands for which answers, or None for a code in clear.
     mask : Mask or None
-        Of a block in a draw, where a record says whether it has an answer; else None.
+        Where a record says whether a block in a draw has an answer; None outside draws.
     """
 
     name: str
@@ -125,7 +125,7 @@ class Field:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Of a block in a draw, the byte of the record and the bit in it that say it was chosen."""
+        """The byte of the record, and the bit in it, that say that a block in a draw was chosen."""
         if self.mask is None:
             raise InvalidParameter(f"{self.name} is in no draw", field="attribute")
         at = self.mask.draw.blocks.index(self.name)
@@ -234,7 +234,7 @@ class Layout:
 
     @cached_property
     def routes(self) -> Routes:
-        """Of each follow-up its router, and the codes after which it is asked."""
+        """The router of each follow-up, and the codes after which it is asked."""
         return routes_of(self.attributes)
 
     def field(self, name: str) -> Field:

@@ -59,9 +59,9 @@ class Consequence:
     party : Party
         Who.
     clear : Learns or None
-        Of answers in clear; None where the survey asks for none.
+        What they learn of answers in clear; None where the survey asks for none.
     randomised : Learns
-        Of randomised answers.
+        What they learn of randomised answers.
     why : tuple of str
         Keys of the sentences that say how, in order.
     """
@@ -163,7 +163,7 @@ def _largest_part(published: Published) -> Decimal:
     for name, reach in published.reach.items():
         question = apart.get(name, name)
         part = parts.setdefault(question, [])
-        # Of a select-all whose options are drawn, as many count as a device answers.
+        # As many options of a select-all that draws them count as a device answers.
         if name == question or len(part) < answered.get(question, len(apart)):
             part.append(reach)
     return max(total_epsilon(part) for part in parts.values())

@@ -44,8 +44,8 @@ def epsilon_of_question(budget: Mapping[str, Decimal], select: Selection) -> Dec
     Parameters
     ----------
     budget : mapping of str to Decimal
-        Of every block outside draws and of every draw. Of a question in a draw with others it has
-        none, since the draw has the epsilon.
+        The epsilon of every block outside draws and of every draw. A question in a draw with others
+        has none, since the draw has it.
     select : Selection
         The question, which is randomised.
     """

@@ -1,6 +1,6 @@
 """Draws: sets of blocks of which each device answers some, chosen at random by the device.
 
-Of the d blocks of a draw a device answers s, chosen uniformly and independently of the answers, and
+A device answers s of the d blocks of a draw, chosen uniformly and independently of the answers, and
 each of these is given epsilon_draw / s, rounded down. What a device sends for the draw changes the
 odds of anything by at most e^epsilon_draw: which blocks were chosen tells nothing, and s records of
 epsilon_draw / s each compose. A block that is in no draw is answered by everybody.
@@ -299,7 +299,8 @@ def divide(
     together, draws
         The survey's; errors name their fields.
     apart : mapping of str to sequence of str, or None
-        Of select-alls outside draws: see :func:`~hushpoll_shared.survey.budget.split_budget`.
+        Parts of select-alls outside draws, as for
+        :func:`~hushpoll_shared.survey.budget.split_budget`.
 
     Returns
     -------

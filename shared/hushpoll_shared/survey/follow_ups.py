@@ -23,7 +23,7 @@ NOT_ASKED: Final = "not asked"
 """Label of a follow-up's last category, in every survey."""
 
 Routes = Mapping[str, tuple[str, frozenset[int]]]
-"""Of each follow-up its router, and the codes of the router's answers after which it is asked."""
+"""The router of each follow-up, and the codes of its answers after which that is asked."""
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ def code_answer(
     answer : str, int or None
         As for `Attribute.code`; None for a follow-up that is not asked.
     codes : mapping of str to int
-        Of the questions before it.
+        Codes of the questions before it.
     routes : mapping
         From `routes_of`.
 

@@ -21,7 +21,7 @@ from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import check_text, normalized, show
 
 LARGEST_NUMBER: Final = 10**12
-"""Of a limit, whatever its sign: differences of two are exact in every language."""
+"""The largest limit, whatever its sign: differences of two are exact in every language."""
 UNIT_LENGTH: Final = 40
 MEAN: Final = "mean"
 QUANTILES: Final = "quantiles"
@@ -43,9 +43,9 @@ class Number:
     unit : str or None
         What is counted, up to 40 characters.
     anchors : tuple of int
-        Of a draft: the anchors that its author wants; else they are chosen when it is published.
+        The anchors that a draft's author wants; else they are chosen when it is published.
     aim : str
-        Of a draft: ``mean`` or ``quantiles``, what they are chosen for.
+        What a draft's anchors are chosen for: ``mean`` or ``quantiles``.
     """
 
     low: int

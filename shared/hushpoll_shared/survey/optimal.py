@@ -51,8 +51,7 @@ def optimal_split(
         Protocol and domain size k of every block; of several in an entry of `apart` those of one,
         by the name of the entry.
     apart : mapping of str to int, or None
-        Of an entry that is several questions, each with an even part of what it is given, how many
-        they are.
+        How many questions an entry is, if several, each with an even part of what it is given.
     draws : sequence of Draw
         Sets of blocks of which each device answers some.
 

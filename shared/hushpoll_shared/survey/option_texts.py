@@ -58,7 +58,7 @@ def asked_text(published: Published, name: str) -> str:
 def epsilon_of_options(published: Published, select: Selection) -> str | None:
     """Return what all options of a select-all together are charged; None: they are in clear.
 
-    Of a question that is in a draw with others it is the epsilon of its block.
+    A question that is in a draw with others is charged the epsilon of its block.
     """
     blocks = {
         block.name: block.oracle.epsilon

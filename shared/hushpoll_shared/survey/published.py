@@ -90,7 +90,7 @@ class Published(Terms):
     Parameters
     ----------
     invitation_key : str or None
-        Of an invited survey, the public key by which a device checks what it gets for its
+        The public key by which a device of an invited survey checks what it gets for its
         invitation: 32 bytes in base64url. The server fills it in as it publishes the survey; a
         draft that is resolved has none.
 
@@ -377,7 +377,7 @@ class Published(Terms):
 
         Whether a follow-up was asked depends on the answer to its router, so what is sent of the
         follow-up tells about the router as well: its block counts, unless it is the router's own.
-        Of the blocks of a draw as many count as a device answers.
+        As many blocks of a draw count as a device answers.
         """
         routers = {
             block.name: set(routers_of([one.name for one in block.questions], self.attributes))
@@ -422,7 +422,7 @@ class Published(Terms):
         Parameters
         ----------
         name : str
-            Of the attribute.
+            The attribute's name.
         field : str
             The caller's parameter that `name` was given by, which a refusal names.
 

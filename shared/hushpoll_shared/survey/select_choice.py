@@ -54,7 +54,7 @@ class Resolution:
     record_size : int
         Bytes of a record that it takes.
     answer : int
-        Of a draw, how many options a device answers.
+        How many options of a draw a device answers.
     """
 
     kind: str
@@ -82,7 +82,7 @@ class Choice:
     want : str
         ``"shares"`` or ``"pairs"``.
     epsilon : Decimal
-        Of the whole question.
+        What the whole question is charged.
     chosen : Resolution
         The one of least variance of what is wanted.
     others : tuple of Resolution

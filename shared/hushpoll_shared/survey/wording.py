@@ -66,7 +66,7 @@ class Question:
     missing : str or None
         Label of the missing category; None where the attribute has none.
     unit : str or None
-        Of a number; None where its unit is not translated, such as kg.
+        Unit of a number; None where it is not translated, such as kg.
     help : str or None
         What is read below the question; None where the attribute has no such text.
     ends : (str, str) or None
@@ -169,24 +169,24 @@ class Wording:
     title : str
     description, purpose : str or None
     questions : tuple of str
-        Of each attribute; its name where it has no question.
+        What each attribute asks; its name where it has no question.
     domains : tuple of tuple of str
-        Of each attribute the answers in code order, the missing one behind them; the last of a
+        Answers to each attribute in code order, the missing one behind them; the last of a
         follow-up is that of who is not asked, which is not translated.
     sections : tuple of (str or None)
-        Of each attribute the section that it stands in.
+        The section that each attribute stands in.
     selects : tuple of str
-        Of each select-all what is asked; its name where it has no question.
+        What each select-all asks; its name where it has no question.
     units : tuple of (str or None)
-        Of each attribute the unit of its number.
+        The unit of each attribute's number.
     helps, select_helps : tuple of (str or None)
-        Of each attribute and of each select-all what is read below the question.
+        What is read below the question of each attribute and of each select-all.
     ends : tuple of ((str, str) or None)
-        Of each attribute what is read at the ends of its scale.
+        What is read at the ends of each attribute's scale.
     thanks, logo : str or None
         What is read after answering, and in place of the logo.
     matrices : tuple of str
-        Of each matrix what is asked of all its items; its name where it has no question.
+        What each matrix asks of all its items; its name where it has no question.
     """
 
     language: str | None

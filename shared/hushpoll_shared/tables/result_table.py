@@ -24,7 +24,7 @@ class Column:
     name : str
         The key of the JSON form.
     kind : {"text", "number", "whole number"}
-        Of its cells; each may also be None.
+        What its cells are; each may also be None.
     """
 
     name: str

@@ -23,10 +23,10 @@ MOST_ROWS: Final = (1 << 20) - 1
 """Rows of a sheet beneath its header."""
 
 MOST_CHARACTERS: Final = 32_767
-"""Of a text in a sheet's cell."""
+"""The longest text in a sheet's cell."""
 
 _WIDTH: Final = 22
-"""Of columns, in characters."""
+"""The width of columns, in characters."""
 
 
 def csv_bytes(table: ResultTable) -> bytes:
@@ -121,7 +121,7 @@ class TableFormat:
     name : str
         As it is asked for, and the file's ending.
     media_type : str
-        Of HTTP.
+        The file's media type in HTTP.
     encode : callable
         From a table to the file's bytes.
     has_methods : bool

@@ -499,6 +499,16 @@ class InvitationCounts(TypedDict):
     redeemed: int | None
 
 
+class MailPreview(TypedDict):
+    """A mail that invites or reminds a person who is made up, as it would be sent."""
+
+    language: str
+    sender: str
+    recipient: str
+    subject: str
+    body: str
+
+
 class MailsSent(TypedDict):
     """What became of the mails of a job: sent, refused for good, not taken yet, not needed."""
 

@@ -15,7 +15,7 @@ class DeclaredJob:
     Attributes
     ----------
     scope : str
-        Of the API token that may ask for it.
+        What the API token that asks for it needs.
     words : str
         What it makes, as the action log says it.
     table : str or None

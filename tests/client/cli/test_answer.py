@@ -340,6 +340,9 @@ def test_withdrawing_leaves_a_tombstone(
     offer(published)
     code, _, err = call("answer", link, typed=TYPED)
     assert (code, "was withdrawn; it is not given again" in err) == (1, True)
+    assert "Do you agree" not in err
+    code, out, _ = call("ledger", "show")
+    assert "agreed " not in out
     code, _, err = call("ledger", "withdraw", "nobody")
     assert (code, "'nobody' is no survey" in err) == (1, True)
 
@@ -417,3 +420,8 @@ def test_invitation_is_redeemed_once_it_is_agreed_to_and_its_token_goes_with_the
     # The device keeps neither invitation nor token once it has answered.
     assert b"i" * 43 not in path.read_bytes()
     assert report.headers["Authorization"].removeprefix("Bearer ").encode() not in path.read_bytes()
+    assert "The report leaves at a random moment" in err
+    # Asked again, nothing leaves any more, and nothing says so.
+    server.play(steps.respond(200, invited.canonical))
+    code, _, err = call("answer", f"{link}#sha256={invited.digest}", typed="")
+    assert (code, "its one report stands" in err, "random moment" in err) == (0, True, False)

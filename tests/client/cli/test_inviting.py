@@ -78,3 +78,54 @@ def test_reminders_are_asked_for_and_not_waited_for(call, server, steps):
     assert (code, err) == (0, "")
     assert f"hushpoll job show {'0' * 32}" in out
     assert server.seen[0].path.endswith("/jobs/remind")
+
+
+MAIL = {"language": "en", "sender": "", "recipient": "Ada <ada@example.org>", "subject": "Hello"}
+
+
+def test_mails_are_shown_and_none_is_sent(call, server, steps, invited, tmp_path):
+    people, texts = tmp_path / "people.csv", tmp_path / "texts.yaml"
+    people.write_text("address\na@example.org\n")
+    texts.write_text("en:\n  subject: Hello\n  body: |\n    {greeting}\n\n    {link}\n")
+    body = "Hello Ada,\n\nError: \x1b[2Jhttps://polls.example.com/s/work#x\n"
+    server.play(
+        steps.respond(200, invited.canonical),
+        steps.respond(200, {"mails": [{**MAIL, "body": body}]}),
+    )
+    code, out, err = call(
+        "invite", SURVEY, "--preview", "--from", str(people), "--texts", str(texts)
+    )
+    assert (code, err) == (0, "")
+    assert out == (
+        "Nothing was sent. The person and the link are made up.\n\nen\n"
+        "  From: (the server has no mail_sender)\n  To: Ada <ada@example.org>\n"
+        "  Subject: Hello\n\n  Hello Ada,\n\n"
+        "  Error:  [2Jhttps://polls.example.com/s/work#x\n"
+    )
+    assert server.seen[1].path.endswith(f"/surveys/{SURVEY}/versions/1/mail-previews")
+    own = {"en": {"subject": "Hello", "body": "{greeting}\n\n{link}\n"}}
+    assert json.loads(server.seen[1].body) == {
+        "people": [{"address": "a@example.org"}],
+        "reminder": False,
+        "texts": own,
+    }
+
+
+def test_preview_of_reminders_is_json_as_the_server_gave_it(call, server, steps):
+    mails = [{**MAIL, "body": "one\ntwo\n"}]
+    server.play(steps.respond(200, {"mails": mails}))
+    code, out, _ = call("remind", SURVEY, "--version", "1", "--preview", "--json")
+    assert code == 0
+    assert json.loads(out) == {"survey": SURVEY, "version": 1, "mails": mails}
+    assert json.loads(server.seen[0].body) == {"reminder": True}
+
+
+def test_preview_of_a_wrong_table_and_of_links_is_refused(call, server, steps, invited, tmp_path):
+    people = tmp_path / "people.csv"
+    people.write_text("address\na@example\n")
+    server.play(steps.respond(200, invited.canonical))
+    code, _, err = call("invite", SURVEY, "--preview", "--from", str(people))
+    assert (code, len(server.seen)) == (1, 1)
+    assert "row 1 (line 2), column address" in " ".join(err.split())
+    code, _, err = call("invite", SURVEY, "--preview", "--count", "2")
+    assert (code, "--preview" in err) == (2, True)

@@ -138,6 +138,7 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     "survey invite": (
         "hushpoll survey invite panel --count 200 --out links.txt",
         "hushpoll survey invite panel --from people.csv",
+        "hushpoll survey invite panel --preview --texts texts.yaml",
         "hushpoll survey invite panel --from people.csv --texts texts.yaml",
     ),
     "survey invitations": ("hushpoll survey invitations panel",),

@@ -165,6 +165,10 @@ class Mailing:
     def check_invited(self, row: VersionRow, people: Sequence[Person], texts: Texts) -> None:
         """Check all of what ``invite`` takes; raises as it does."""
         published = self.check(row, texts, len(people))
+        self._check_people(people, texts, published)
+
+    @staticmethod
+    def _check_people(people: Sequence[Person], texts: Texts, published: Published) -> None:
         places = [(f"person {number}", person) for number, person in enumerate(people, 1)]
         check_different(places)
         check_people(places, texts, published)
@@ -239,7 +243,9 @@ class Mailing:
             for tag in published.languages or (SAMPLE_LANGUAGE,)
         }
 
-    def preview(self, row: VersionRow, texts: Texts, *, reminder: bool) -> list[MailPreview]:
+    def preview(
+        self, row: VersionRow, texts: Texts, *, reminder: bool, people: Sequence[Person] = ()
+    ) -> list[MailPreview]:
         """Return what a person would get, in each language that there is a text in.
 
         Raises
@@ -247,10 +253,12 @@ class Mailing:
         Refused
             ``invalid-request``: the version takes no invitations.
         InvalidParameter
-            A text is none.
+            A text is none; one of `people`, to whom it would be sent, is there twice, lacks what
+            the text names, or is written to in a language without a text.
         """
         published = self._invitations.check_invited(row)
         check_texts(texts, published)
+        self._check_people(people, texts, published)
         previews = []
         for tag, ours in self.our_texts(row, reminder=reminder).items():
             if tag not in texts and ours is None:

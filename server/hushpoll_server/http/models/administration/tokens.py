@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from hushpoll_server.http.models.common import Answer, Strict
+from hushpoll_server.jobs.parameters import PersonParameters, RemindParameters
 
 
 class TokenPath(Strict):
@@ -31,6 +32,35 @@ class InvitationsAnswer(Answer):
     """Invitations; they are shown once."""
 
     invitations: list[str]
+
+
+class MailPreviewsBody(RemindParameters):
+    """Texts of mails to be shown, as the jobs `invite` and `remind` would be given them."""
+
+    reminder: bool = Field(
+        False, strict=True, description="Whether the mails are those of `remind`, not of `invite`."
+    )
+    people: list[PersonParameters] = Field(
+        default_factory=list,
+        max_length=100_000,
+        description="Who would be invited: they are checked as `invite` does, and not stored.",
+    )
+
+
+class MailPreviewAnswer(Answer):
+    """A mail as a person would get it."""
+
+    language: str
+    sender: str = Field(description="Empty while the server has no `mail_sender`.")
+    recipient: str
+    subject: str
+    body: str = Field(description="Its link has no invitation that could be redeemed.")
+
+
+class MailPreviewsAnswer(Answer):
+    """A mail in each language that there is a text in."""
+
+    mails: list[MailPreviewAnswer]
 
 
 class TokenBody(Strict):

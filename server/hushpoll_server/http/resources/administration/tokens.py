@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 
 from flask import Response
 from flask_openapi3.models.tag import Tag
@@ -11,6 +12,9 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
 from hushpoll_server.http.models.administration.tokens import (
     InvitationsAnswer,
+    MailPreviewAnswer,
+    MailPreviewsAnswer,
+    MailPreviewsBody,
     RespondentTokensAnswer,
     RespondentTokensBody,
     RotateAnswer,
@@ -23,6 +27,7 @@ from hushpoll_server.http.models.administration.tokens import (
 )
 from hushpoll_server.http.models.common import SurveyPath, VersionPath
 from hushpoll_server.http.openapi import BEARER, Routes, problems
+from hushpoll_server.jobs.parameters import people_of
 from hushpoll_server.services.surveys.access import IssuedToken
 from hushpoll_server.services.surveys.surveys import timestamp
 from hushpoll_shared.wire.documents import NewToken
@@ -86,6 +91,25 @@ def issue_invitations(path: VersionPath, body: RespondentTokensBody) -> Response
         subject=str(body.count),
     )
     return json_answer(InvitationsAnswer(invitations=invitations), 201)
+
+
+@api.post(
+    "/surveys/<name>/versions/<int:version>/mail-previews",
+    responses={200: MailPreviewsAnswer, **problems(401, 403, 404, 422)},
+    security=BEARER,
+)
+@endpoint("publish")
+def preview_mails(path: VersionPath, body: MailPreviewsBody) -> Response:
+    """Show the mails that invite or remind one person, in each language; nothing is sent.
+
+    It needs no mail server. The person is made up.
+    """
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    people = people_of(body.people, parts.surveys.published(row).languages)
+    previews = parts.mailing.preview(row, body.own_texts(), reminder=body.reminder, people=people)
+    mails = [MailPreviewAnswer(**asdict(preview)) for preview in previews]
+    return json_answer(MailPreviewsAnswer(mails=mails))
 
 
 @api.post(
