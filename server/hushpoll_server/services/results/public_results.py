@@ -88,8 +88,8 @@ class PublicResults:
             raise Refused(
                 "survey-not-over",
                 f"{row.name} version {row.version} is {state.value}; its results can be published "
-                "once it is closed and its grace period is over; until then randomised questions can "
-                "be published as results so far (so_far, --so-far on the command line)",
+                "once it is closed and its grace period is over; until then, publish randomised "
+                "questions as results so far (so_far, --so-far on the command line)",
             )
         if not row.ended:
             raise Refused(
