@@ -360,11 +360,18 @@ def test_results_commands(hushpoll, survey, answers, analyst):
     publish = ("results", "publish", survey.name, "--attribute", question)
     code, _, err = hushpoll(*publish, "--yes")
     assert (code, "is open; its results can be published once it is closed" in err) == (1, True)
+    (clear,) = (one.name for one in survey.attributes if one.name == "income")
+    refused = ("results", "publish", survey.name, "--attribute", clear, "--so-far", "--yes")
+    code, _, err = hushpoll(*refused)
+    assert (code, f"{clear} is answered in clear" in err) == (1, True)
+    code, out, _ = hushpoll(*publish, "--so-far", "--yes")
+    assert (code, "are public on this server at" in out) == (0, True)
+    assert hushpoll("results", "withdraw", survey.name, "--yes")[0] == 0
     analyst.close(survey.name, 1)
     # There is nobody who could answer the question.
     code, _, err = hushpoll(*publish)
     assert (code, f"Show the results of {survey.name} version 1 to everybody?" in err) == (1, True)
-    assert hushpoll("results", "list", survey.name) == (0, "No results were published.\n", "")
+    assert "  public  " not in hushpoll("results", "list", survey.name)[1]
 
     def published() -> str | None:
         # The last reports are released some moments after the survey is closed.

@@ -87,8 +87,17 @@ class ReportCalls(Calls):
         estimator: str = "unbiased",
         confidence: float = 0.95,
         fairness: bool = True,
+        so_far: bool = False,
     ) -> PublicationDocument:
-        """Publish results of a closed version for everybody; parameters as `report` has them.
+        """Publish results of a version for everybody.
+
+        Parameters
+        ----------
+        name, version, attributes, cross_tables, estimator, confidence, fairness
+            As `report` has them.
+        so_far : bool
+            Whether the version may still run; of one that does, all that is shown is randomised.
+            Otherwise it is closed.
 
         Returns
         -------
@@ -103,6 +112,8 @@ class ReportCalls(Calls):
             "confidence": confidence,
             "fairness": fairness,
         }
+        if so_far:  # a server of an earlier release does not know it
+            document["so_far"] = True
         # Publishing once more would make a second publication of the same.
         path = (*version_path(name, version), "public-results")
         return known(PublicationDocument, self._post(document, *path, retry=False))

@@ -18,6 +18,7 @@ from hushpoll_client.config import ClientConfig
 from hushpoll_protocols.errors import HushpollError, TransportError
 from hushpoll_shared.cli.statistic_commands import Statistic
 from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
+from hushpoll_shared.survey.option_texts import question_texts
 from hushpoll_shared.tables.guarantee import guarantee
 from hushpoll_shared.wire.documents import JobDocument
 
@@ -137,17 +138,19 @@ def statistic_command(
             as_json: bool,
             **asked: Any,
         ) -> None:
-            number = version_of(client, name, version)
+            published = functools.cache(lambda: client.show(name, version))
+            number = published().version if version is None else version
             with nullcontext() if waits else waiting(f"{statistic.table} of {name}"):
                 answer = ask(client=client, name=name, version=number, **asked)
             show = partial(
                 statistic.show,
                 out=out,
                 as_json=as_json,
-                guarantee=lambda: guarantee(client.show(name, number)),
+                guarantee=lambda: guarantee(published()),
+                questions=lambda: question_texts(published()),
             )
             if isinstance(answer, InTwoParts):
-                _show_both(statistic, answer, show, as_json=as_json)
+                _show_both(answer, show, as_json=as_json)
             else:
                 show(answer)
 
@@ -156,12 +159,10 @@ def statistic_command(
     return decorate
 
 
-def _show_both(
-    statistic: Statistic, parts: InTwoParts, show: Callable[..., None], *, as_json: bool
-) -> None:
+def _show_both(parts: InTwoParts, show: Callable[..., None], *, as_json: bool) -> None:
     """Show the first part at once, then the second; as JSON, both in one document at the end."""
     if not as_json:
-        statistic.show(parts.answer, None, as_json=False)
+        show(parts.answer, out=None)
     failed: HushpollError | None = None
     try:
         parts.add()

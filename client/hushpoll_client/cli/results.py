@@ -20,6 +20,7 @@ from hushpoll_client.cli.options import (
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
 from hushpoll_shared.cli.estimates_text import (
     attribute_entries,
+    judge_again,
     names_of_entry,
     read_again,
     shape_text,
@@ -68,11 +69,13 @@ def estimate(
                 field="attribute",
             )
     if attributes:
-        answer["attributes"] = [
+        kept = [
             entry
             for entry, names in zip(entries, called, strict=True)
             if not {*attributes}.isdisjoint(names)
         ]
+        answer["attributes"] = kept
+        judge_again(answer, kept)
     read_again(answer)
 
     def test_shape() -> None:

@@ -28,7 +28,7 @@ from hushpoll_shared.queries.estimates import Estimates as Query
 from hushpoll_shared.querying.query import Query as AnyQuery
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.spelling.json_values import JsonObject
-from hushpoll_shared.survey.option_texts import named_attributes
+from hushpoll_shared.survey.option_texts import named_attributes, question_texts
 from hushpoll_shared.tables.guarantee import guarantee
 from hushpoll_shared.tidying.results import tidy_results
 
@@ -66,7 +66,13 @@ def records_command(statistic: Statistic) -> Callable[[Compute], Callable[..., N
                     "inputs": {"records": file.name},
                     **(result.to_dict() if isinstance(result, Tabular | Result) else result),
                 }
-            statistic.show(answer, out, as_json=as_json, guarantee=lambda: guarantee(published))
+            statistic.show(
+                answer,
+                out,
+                as_json=as_json,
+                guarantee=lambda: guarantee(published),
+                questions=lambda: question_texts(published),
+            )
 
         return command
 

@@ -96,8 +96,8 @@ def add(
 def list_users(configuration: Configuration) -> None:
     """List all users with their roles."""
     with _opened(configuration) as (users, _):
-        for member in users.all():
-            click.echo(_line(member))
+        lines = [_line(member) for member in users.all()]
+    click.echo("\n".join(lines) or "There is no user yet.")
 
 
 @click.command()

@@ -1,7 +1,8 @@
 """The privacy sheet of a survey: two pages for an ethics board or a data-protection officer.
 
-It is made of the manifest alone: what is collected, the law, epsilon beside published designs, who
-can learn what, how long it is kept, and a text for consent. Nothing of it depends on reports.
+It is made of the manifest alone: what is collected, how answers are changed at random, epsilon
+beside published designs, who can learn what, how long it is kept, and a text for consent. Nothing
+of it depends on reports.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from functools import cache
 from importlib import resources
-from typing import Any, Final
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 from jinja2 import Template
 from markupsafe import Markup
@@ -40,6 +42,8 @@ MOST_CHARACTERS: Final = 800
 """Of question texts together; longer ones are cut, so that the sheet has two pages."""
 MOST_NAMED: Final = 16
 """Questions that are named; the others are counted."""
+MOST_ROWS: Final = 12
+"""Ways of sending answers that have a row each; the others share one."""
 LONGEST_PURPOSE: Final = 400
 MOST_DAYS: Final = 36_500
 MEDIA_TYPES: Final = {"html": "text/html", "pdf": "application/pdf"}
@@ -140,8 +144,8 @@ def _html(published: Published, words: Words, *, kept_days: int | None, draft: b
         return texts[key].format(**values)
 
     total = spelled(_places(label.total), words.language)
-    clear = _clear(published, wording)
-    named = ", ".join(_cut(clear, 3 if _is_long(clear) else 0, say))
+    clear = _clear(published, _texts(published, wording, words, say))
+    named = " · ".join(_cut(clear, 3 if _is_long(clear) else 0, say))
     consent = [
         say("consent.who", operator=published.operator, title=wording.title)
         if published.operator
@@ -194,54 +198,102 @@ def _kept(texts: Mapping[str, str], days: int | None) -> str:
 def _collected(
     published: Published, wording: Wording, words: Words, say: Any
 ) -> Iterator[Collected]:
-    """Yield the questions by how they are sent, those that are sent alike together, in order."""
-    texts = _texts(published, wording)
-    groups: dict[tuple[str, str, str], list[str]] = {}
-    apart = {name: select for select in published.selects for name in select.attributes}
-    for attribute in published.attributes:
-        if attribute.oracle is None and attribute.name not in apart:
-            way = (say("in_clear"), "", say("no_limit"))
-            groups.setdefault(way, []).append(texts[attribute.name])
-    for select in published.selects:
-        if published.attribute(select.attributes[0]).oracle is None:
-            way = (say("in_clear"), "", say("no_limit"))
-            groups.setdefault(way, []).append(texts[select.name])
+    """Yield the questions by how they are sent, those that are sent alike together, in order.
+
+    So many kinds have a row of their own that the sheet has two pages; a last row has the others.
+    """
+    texts = _texts(published, wording, words, say)
+    if clear := _clear(published, texts):
+        ways: dict[_Way | None, list[str]] = {None: clear}
+    else:
+        ways = {}
+    apart = {name: select.name for select in published.selects for name in select.attributes}
     for block in published.blocks:
-        asked = _asked(block, texts, apart)
         # Of a select-all whose options are randomised alone, each is a question of its own here.
-        groups.setdefault(_way(published, block, words, say), []).append(asked)
-    parts = len(groups) if _is_long([one for group in groups.values() for one in group]) else 0
-    for (sent, epsilon, factor), questions in groups.items():
-        yield Collected("; ".join(_cut(questions, parts, say)), sent, epsilon, factor)
+        ways.setdefault(_way(published, block, say), []).append(_asked(block, texts, apart))
+    own = ways if len(ways) <= MOST_ROWS else dict(islice(ways.items(), MOST_ROWS - 1))
+    others = [way for way in ways if way is not None and way not in own]
+    rest = [text for way in others for text in ways[way]]
+    rows = len(own) + bool(others)
+    parts = rows if _is_long([text for asked in ways.values() for text in asked]) else 0
+    for way, asked in own.items():
+        questions = " · ".join(_cut(asked, parts, say))
+        if way is None:
+            yield Collected(questions, say("in_clear"), "", say("no_limit"))
+        else:
+            yield Collected(questions, way.sent, *_strength(way.epsilon, way.reach, words))
+    if others:
+        epsilon = max(way.epsilon for way in others)
+        most = _strength(epsilon, max(way.reach for way in others), words)
+        yield Collected(
+            " · ".join(_cut(rest, parts, say)),
+            say("others", count=len(others)),
+            *(say("most", number=number) for number in most),
+        )
 
 
-def _asked(block: Block, texts: Mapping[str, str], apart: Mapping[str, Any]) -> str:
+class _Way(NamedTuple):
+    """How a block is sent: in words, its epsilon, and that of all that tells about it."""
+
+    sent: str
+    epsilon: Decimal
+    reach: Decimal
+
+
+def _way(published: Published, block: Block, say: Any) -> _Way:
+    oracle, draw = block.oracle, published.draw_of(block.name)
+    asked = block.questions[0]
+    if not block.alone:
+        sent = say("together", protocol=oracle.name, k=oracle.k)
+    elif asked.rounded:
+        sent = say("rounded", protocol=oracle.name, count=len(asked.anchors))
+    else:
+        sent = say("by", protocol=oracle.name, k=asked.k)
+    if draw is not None:
+        sent = f"{sent}; {say('drawn', answer=draw.answer, count=len(draw.blocks))}"
+    return _Way(sent, oracle.epsilon, published.reach[block.name])
+
+
+def _strength(epsilon: Decimal, reach: Decimal, words: Words) -> tuple[str, str]:
+    return spelled(_places(epsilon), words.language), _factor(reach, words)
+
+
+def _asked(block: Block, texts: Mapping[str, str], apart: Mapping[str, str]) -> str:
     if block.select is not None:
         return texts[block.name]
     if block.alone and block.name in apart:
-        return f"{texts[apart[block.name].name]} {texts[block.name]}"
+        return f"{texts[apart[block.name]]} {texts[block.name]}"
     return " + ".join(texts[question.name] for question in block.questions)
 
 
-def _way(published: Published, block: Block, words: Words, say: Any) -> tuple[str, str, str]:
-    oracle, draw = block.oracle, published.draw_of(block.name)
-    k = block.questions[0].k if block.alone else oracle.k
-    sent = say("by" if block.alone else "together", protocol=oracle.name, k=k)
-    if draw is not None:
-        sent = f"{sent}; {say('drawn', answer=draw.answer, count=len(draw.blocks))}"
-    reach = published.reach[block.name]
-    return sent, spelled(_places(oracle.epsilon), words.language), _factor(reach, words)
+def _texts(published: Published, wording: Wording, words: Words, say: Any) -> dict[str, str]:
+    """Return what is asked, by the name of an attribute or of a select-all.
 
-
-def _texts(published: Published, wording: Wording) -> dict[str, str]:
-    """Return what is asked, by the name of an attribute or of a select-all."""
+    A number has its limits and its unit, and an item of a matrix what is asked of all items.
+    """
     asked = zip(published.attributes, wording.questions, strict=True)
     selects = zip(published.selects, wording.selects, strict=True)
-    return {one.name: text for one, text in asked} | {one.name: text for one, text in selects}
+    texts = {one.name: text for one, text in asked} | {one.name: text for one, text in selects}
+    for matrix, of_all in zip(published.matrices, wording.matrices, strict=True):
+        texts |= {name: f"{of_all} {texts[name]}" for name in matrix.attributes}
+    for attribute, unit in zip(published.attributes, wording.units, strict=True):
+        if (number := attribute.number) is not None:
+            texts[attribute.name] = say(
+                "number" if unit is None else "number.unit",
+                question=texts[attribute.name],
+                low=_whole(number.low, words),
+                high=_whole(number.high, words),
+                unit=unit,
+            )
+    return texts
 
 
-def _clear(published: Published, wording: Wording) -> list[str]:
-    texts = _texts(published, wording)
+def _whole(number: int, words: Words) -> str:
+    digits = spelled(Decimal(abs(number)), words.language)
+    return digits if number >= 0 else f"−{digits}"
+
+
+def _clear(published: Published, texts: Mapping[str, str]) -> list[str]:
     owners = {name: select.name for select in published.selects for name in select.attributes}
     found = [owners.get(one.name, one.name) for one in published.attributes if one.oracle is None]
     return [texts[name] for name in dict.fromkeys(found)]

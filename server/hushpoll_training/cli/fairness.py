@@ -21,6 +21,7 @@ from hushpoll_shared.cli.statistic_commands import FAIRNESS
 from hushpoll_shared.cli.table_out import is_json, save_table
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.reading.pairs import read_list
+from hushpoll_shared.survey.option_texts import question_texts
 from hushpoll_shared.tables.guarantee import guarantee
 from hushpoll_shared.tables.table_files import format_of
 from hushpoll_training.audits.records_fairness import (
@@ -157,7 +158,14 @@ def _show(
     report: RecordsFairness, collected: Records, file: Path, out: Path | None, *, as_json: bool
 ) -> None:
     document = {**report.to_dict(), "inputs": {"records": file.name}}
-    FAIRNESS.show(document, out, as_json=as_json, guarantee=lambda: guarantee(collected.published))
+    published = collected.published
+    FAIRNESS.show(
+        document,
+        out,
+        as_json=as_json,
+        guarantee=lambda: guarantee(published),
+        questions=lambda: question_texts(published),
+    )
 
 
 def _is_page(out: Path) -> bool:

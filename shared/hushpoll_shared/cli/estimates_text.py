@@ -5,12 +5,13 @@ It works on the JSON of the machine that estimates, or of the client that asked 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hushpoll_shared.cli.result_text import text_of_query
+from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, text_of_query
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
+from hushpoll_shared.qualifying.verdict import INFORMATIVE, TOO_NOISY
 from hushpoll_shared.queries.estimates import Estimates, shown_rows
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
@@ -57,6 +58,27 @@ def read_again(answer: JsonMembers) -> None:
     answer["intervals"] = how_to_read(shown, confidence, shape="shape" in answer)
 
 
+def judge_again(answer: JsonMembers, entries: Sequence[JsonObject]) -> None:
+    """Say anew whether an answer can tell, of which some entries are left.
+
+    A server judges all questions together. Where none of these is too noisy, they can be told;
+    otherwise what the server said stays, and is said to be about all.
+    """
+    verdict = answer.get("verdict")
+    if not isinstance(verdict, dict) or not isinstance(verdict.get("too_noisy"), list):
+        return
+    noisy = [one for entry in entries if (one := entry.get("name")) in verdict["too_noisy"]]
+    told: JsonMembers = {"too_noisy": noisy}
+    if noisy:
+        told["sentence"] = f"Of all questions: {verdict.get('sentence')}"
+        if len(noisy) == len(entries):
+            told["says"] = TOO_NOISY
+    elif verdict.get("says") == INFORMATIVE:
+        told |= {"respondents": None, "epsilon": None}
+        told["sentence"] = "The reports can tell what is shown here."
+    answer["verdict"] = {**verdict, **told}
+
+
 def attribute_entries(answer: JsonObject) -> list[JsonMembers]:
     """Return the attributes of an answer, leaving out what is none."""
     entries = answer.get("attributes")
@@ -72,7 +94,7 @@ def names_of_entry(entry: JsonObject) -> tuple[str, ...]:
     return tuple(name for name in names if isinstance(name, str))
 
 
-def estimates_and_shape(answer: Mapping[str, Any]) -> str:
+def estimates_and_shape(answer: Mapping[str, Any], questions: Questions = NO_QUESTIONS) -> str:
     """Return estimates as text, and the test of the reports' shape where there is one.
 
     Raises
@@ -81,7 +103,7 @@ def estimates_and_shape(answer: Mapping[str, Any]) -> str:
         If it is no such answer.
     """
     shape = "\n\n" + shape_text(answer["shape"]) if "shape" in answer else ""
-    return text_of_query(Estimates)(answer) + shape
+    return text_of_query(Estimates)(answer, questions) + shape
 
 
 def _without_interval(answer: JsonObject) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from rich.table import Table
 
+from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, asked_lines, with_three_digits
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.spelling.text import printable
 from hushpoll_shared.wire.audit_documents import AuditDocument, GroupDocument, MetricDocument
 
 
-def fairness_text(report: AuditDocument) -> str:
+def fairness_text(report: AuditDocument, questions: Questions = NO_QUESTIONS) -> str:
     """Return a report as lines of text of at most 80 columns.
 
     Parameters
@@ -22,6 +23,8 @@ def fairness_text(report: AuditDocument) -> str:
     report : mapping
         What ``to_dict`` of an audit gives, of two groups or of several; of these there is one
         table a group, beside the reference.
+    questions : mapping of str to str
+        What is asked by each attribute.
 
     Raises
     ------
@@ -29,8 +32,8 @@ def fairness_text(report: AuditDocument) -> str:
         If it is no such report.
     """
     if "groups" not in report:
-        return "\n".join([_pair(report), _reading(report)])
-    pairs = [_pair(_beside_the_reference(report, group)) for group in report["groups"]]
+        return "\n".join([_pair(report, questions), _reading(report)])
+    pairs = [_pair(_beside_the_reference(report, group), questions) for group in report["groups"]]
     return "\n\n".join([*pairs, *_together(report), _reading(report)])
 
 
@@ -72,7 +75,7 @@ def _together(report: AuditDocument) -> list[str]:
     return [rendered(line) for line in lines]
 
 
-def _pair(report: AuditDocument) -> str:
+def _pair(report: AuditDocument, questions: Questions) -> str:
     survey, about = report["survey"], report["protected"]
     name = printable(about["attribute"])
     how = "in clear"
@@ -94,8 +97,9 @@ def _pair(report: AuditDocument) -> str:
             table.add_row(printable(label), *_cells(number, reasons))
     seen = "" if about["protocol"] is None else f"; {name} was never seen in clear"
     return rendered(
-        f"{printable(survey['name'])} version {int(survey['version'])}, {int(report['n'])} "
-        f"records; digest {printable(survey['digest'])[:16]}",
+        f"{printable(survey['name'])} version {int(survey['version'])}, {int(report['n']):,} "
+        "records",
+        *map(printable, asked_lines([name], questions)),
         f"{name} ({how}): 1, privileged, is {_either(about['privileged'])}; 0 is "
         f"{_either(about['unprivileged'])}. The model is {printable(report['origin'])}.",
         f"Fairness {printable(report['setting'])}{seen}.",
@@ -135,7 +139,7 @@ def _float(value: float | None) -> float | None:
 
 
 def _number(value: float | None) -> str:
-    return "no bound" if value is None else f"{value:.4f}"
+    return "no bound" if value is None else with_three_digits(value)
 
 
 def _outlook(report: AuditDocument) -> list[str]:
@@ -180,7 +184,7 @@ def _poisoning(report: AuditDocument) -> list[str]:
             continue
         share = float(part["fake_share"])
         ends = [_float(part[end]) for end in ("lowest", "highest")]
-        between = " to ".join("no bound" if end is None else f"{end:.3f}" for end in ends)
+        between = " to ".join(map(_number, ends))
         ranges.append(f"{printable(name)} {between}")
         turns = part.get("turning_share")
         if turns is not None:

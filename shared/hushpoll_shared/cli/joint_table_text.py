@@ -11,14 +11,15 @@ from typing import Any
 
 from rich.table import Table
 
+from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, asked_lines, with_three_digits
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.qualifying.possible import Ends, cut_words, shown_share
 from hushpoll_shared.qualifying.subject import heading
 from hushpoll_shared.qualifying.verdict import not_shown, part_is_noisy
 
 
-def joint_table_text(answer: Mapping[str, Any]) -> str:
-    """Return the verdict, and the joint table as a table with a line per cell where it can tell.
+def joint_table_text(answer: Mapping[str, Any], questions: Questions = NO_QUESTIONS) -> str:
+    """Return the joint table with a line per cell where it can tell, and the verdict.
 
     Raises
     ------
@@ -26,9 +27,10 @@ def joint_table_text(answer: Mapping[str, Any]) -> str:
         If it is no such answer.
     """
     verdict, likely = answer.get("verdict"), answer["likelihood"]
-    begin = [] if verdict is None else [f"{verdict['sentence']}\n"]
+    told = [] if verdict is None else [str(verdict["sentence"])]
+    about = [heading(answer), *asked_lines(map(str, answer["attributes"]), questions)]
     if part_is_noisy(verdict, "cells"):
-        return rendered(*begin, heading(answer), *not_shown(len(answer["cells"])))
+        return rendered(*told, "", *about, *not_shown(len(answer["cells"])))
     shown = Table(title_justify="left")
     for name in answer["attributes"]:
         shown.add_column(str(name), overflow="fold")
@@ -38,12 +40,12 @@ def joint_table_text(answer: Mapping[str, Any]) -> str:
     for cell in answer["cells"]:
         shown.add_row(
             *map(str, cell["categories"]),
-            f"{cell['frequency']:.4f}",
-            f"{cell['standard_error']:.4f}",
+            with_three_digits(cell["frequency"]),
+            with_three_digits(cell["standard_error"]),
             _limits(cell),
-            *([f"{cell['likelihood']:.4f}"] if likely else []),
+            *([with_three_digits(cell["likelihood"])] if likely else []),
         )
-    parts: list[Table | str] = [*begin, heading(answer), shown, str(answer["intervals"])]
+    parts: list[Table | str] = [*about, shown, *told, str(answer["intervals"])]
     if likely:
         parts.append(str(likely["interval"]))
     return rendered(*parts, *filter(None, [cut_words(answer["cells"])]))
@@ -51,4 +53,4 @@ def joint_table_text(answer: Mapping[str, Any]) -> str:
 
 def _limits(cell: Ends) -> str:
     shown = shown_share(cell)
-    return f"{shown['lower']:.4f} to {shown['upper']:.4f}"
+    return f"{with_three_digits(shown['lower'])} to {with_three_digits(shown['upper'])}"

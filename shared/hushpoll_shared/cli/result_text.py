@@ -1,9 +1,15 @@
-"""A result as text (extra ``cli``): a line about what it is of, its sections, its sentences."""
+"""A result as text (extra ``cli``): the answer, then whether it tells, then how to read it.
+
+Only where a part is too noisy to tell, the verdict comes first. Names of attributes, by which
+commands ask, stand beside the questions' texts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
 from rich.table import Table
 
@@ -14,38 +20,103 @@ from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.shown import ShownSection, cut_notes, shown_sections
 
+Questions = Mapping[str, str]
+"""What is asked by each attribute and select-all, by its name."""
 
-def text_of_query(query: type[Query[Any]]) -> Callable[[Mapping[str, object]], str]:
+NO_QUESTIONS: Final[Questions] = MappingProxyType({})
+MOST_AT_TOP: Final = 3
+"""Questions whose texts stand above a result; more stand below it."""
+
+_WORD: Final = re.compile(r"[a-z0-9_-]+")
+_DECIMALS: Final = re.compile(r"(?<![\w.])([+-]?)(\d+\.\d{4})(?![\w.])")
+
+
+def text_of_query(query: type[Query[Any]]) -> Callable[[Mapping[str, object], Questions], str]:
     """Return what makes lines of text of the JSON of a query's result; it raises as `read`."""
-    return lambda document: text_of_result(query.result_of(document))
+    return lambda document, questions=NO_QUESTIONS: text_of_result(
+        query.result_of(document), questions
+    )
 
 
-def text_of_result(result: Result) -> str:
+def asked_lines(texts: Iterable[str], questions: Questions) -> list[str]:
+    """Return a line for each attribute that some texts name: its name, and what is asked by it."""
+    named = dict.fromkeys(word for text in texts for word in _WORD.findall(text))
+    return [f"{name}: {questions[name]}" for name in named if questions.get(name, name) != name]
+
+
+def three_digits(cell: str) -> str:
+    """Return a cell whose numbers of four decimals have three digits; files have all of them."""
+    return _DECIMALS.sub(lambda found: f"{found[1]}{with_three_digits(float(found[2]))}", cell)
+
+
+def with_three_digits(value: float) -> str:
+    """Return a number with three digits, or all of its whole part; below 0.001 four decimals."""
+    size = abs(value)
+    places = 4 if 0 < size < 0.001 else 3 if size < 1 else 2 if size < 10 else 1
+    return f"{value:.{0 if size >= 100 else places}f}"
+
+
+def text_of_result(result: Result, questions: Questions = NO_QUESTIONS) -> str:
     """Return the sections of a result as tables, and its sentences."""
-    parts: list[Table | str] = [] if result.verdict is None else [f"{result.verdict.sentence}\n"]
+    verdict = result.verdict
+    told: tuple[str, ...] = () if verdict is None else (verdict.sentence,)
+    first = verdict is not None and (verdict.noisy or bool(verdict.too_noisy))
+    parts: list[Table | str] = [f"{told[0]}\n"] if first else []
     parts.append(result.of_what())
     if result.where is not None:
         parts.append(domain_line(result.where))
     folded, more = 0, (*result.said_of_options(), *(result.small_groups or ()))
+    if questions:
+        more = result.small_groups or ()
     sections = list(shown_sections(result))
+    titles = {section.title: _titled(section.title, questions) for section in sections}
+    asked = asked_lines(_naming(sections, titles, questions), questions)
+    of_verdict = [line for line in asked_lines(told, questions) if line not in asked]
+    if first:
+        asked += of_verdict
+    if len(asked) <= MOST_AT_TOP:
+        parts += asked
     for section in sections:
         folded += len(section.folded)
         if section.columns and section.lines:
-            parts.append(_table(section))
+            parts.append(_table(section, titles[section.title]))
         if section.lines or not section.folded:
             parts += section.below
-    if result.verdict is not None and result.verdict.noisy:
+    if len(asked) > MOST_AT_TOP:
+        parts += asked
+    if verdict is not None and verdict.noisy:
         return rendered(*parts, *not_shown(folded), *more)
-    notes = (*result.notes(), *cut_notes(sections, folded=False), *more)
+    judged = () if first else (*told, *of_verdict)
+    notes = (*result.notes(), *judged, *cut_notes(sections, folded=False), *more)
     return rendered(*parts, *not_shown(folded), *notes)
 
 
-def _table(section: ShownSection) -> Table:
-    table = Table(title=section.title or None, title_justify="left")
+def _naming(
+    sections: Iterable[ShownSection], titles: Questions, questions: Questions
+) -> Iterator[str]:
+    """Yield the texts of sections that name attributes whose question does not stand with them."""
+    for section in sections:
+        if titles[section.title] == section.title:
+            yield section.title
+        yield from section.names
+        gap = len(section.names)
+        yield from (word for line in section.lines for word in line[:gap] if word in questions)
+
+
+def _titled(title: str, questions: Questions) -> str:
+    """Return a title that is the name of an attribute, or begins with it, with what is asked."""
+    name, mark, rest = title.partition(" (")
+    question = questions.get(name, name)
+    return title if question == name else f"{name}: {question}{mark}{rest}"
+
+
+def _table(section: ShownSection, title: str) -> Table:
+    table = Table(title=title or None, title_justify="left")
     for name in section.names:
         table.add_column(name, overflow="fold")
     for column in section.columns:
         table.add_column(column, justify="right", no_wrap=True)
     for line in section.lines:
-        table.add_row(*line)
+        words, cells = line[: len(section.names)], line[len(section.names) :]
+        table.add_row(*words, *map(three_digits, cells))
     return table

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -18,7 +19,7 @@ from hushpoll_shared.cli.estimates_text import estimates_and_shape
 from hushpoll_shared.cli.fairness_text import fairness_text
 from hushpoll_shared.cli.joint_table_text import joint_table_text
 from hushpoll_shared.cli.out_file import replacing
-from hushpoll_shared.cli.result_text import text_of_query
+from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, text_of_query
 from hushpoll_shared.cli.table_out import table_bytes, table_out_option
 from hushpoll_shared.cli.terminal import check_answer, emit_answer, usable
 from hushpoll_shared.cli.tidy_text import tidy_text
@@ -52,13 +53,13 @@ class Statistic:
     table : str
         As :func:`hushpoll_shared.statistic_tables.table_of` takes it.
     text : callable
-        From the JSON form to lines of text.
+        From the JSON form, and what is asked by each attribute, to lines of text.
     parameters : tuple of callable
         What adds its arguments and options to a command, in the order of its help.
     """
 
     table: str
-    text: Callable[[Any], str]
+    text: Callable[[Any, Questions], str]
     parameters: tuple[Option, ...] = ()
 
     def options(self, command: _Command) -> _Command:
@@ -76,6 +77,7 @@ class Statistic:
         as_json: bool,
         guarantee: Callable[[], Mapping[str, str]] | None = None,
         text: Callable[[Mapping[str, Any]], str] | None = None,
+        questions: Callable[[], Questions] = lambda: NO_QUESTIONS,
     ) -> None:
         """Print a result, and write its table into `out` where there is one.
 
@@ -92,25 +94,28 @@ class Statistic:
         text : callable, optional
             Makes the lines to print, in place of the statistic's own, where a part of them has been
             printed; nothing is printed if there are none.
+        questions : callable, optional
+            Gives what is asked by each attribute, by its name; called for text alone.
 
         Raises
         ------
         TransportError
             The answer does not have the statistic's form.
         """
-        words = self.text if text is None else text
         # An answer of another form must not replace the user's file.
-        check_answer(answer, self.text)
+        check_answer(answer, partial(self.text, questions=NO_QUESTIONS))
+        words = partial(self.text, questions=questions()) if text is None and not as_json else text
         saved: tuple[str, ...] = ()
         if out is not None:
             content = self._file(answer, out, guarantee)
             with replacing(out) as file:
                 file.write(content)
             saved = (f"The result is in {out}.",)
-        if as_json or text is None or saved or check_answer(answer, words):
+        said = "" if as_json or words is None else check_answer(answer, words)
+        if as_json or text is None or saved or said:
             emit_answer(
                 answer,
-                lambda shown: "\n\n".join(filter(None, (words(shown), *saved))),
+                lambda _: "\n\n".join(filter(None, (said, *saved))),
                 as_json=as_json,
             )
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from rich.table import Table
 
+from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, asked_lines, with_three_digits
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.qualifying.subject import heading
 from hushpoll_shared.qualifying.verdict import TOO_NOISY
@@ -22,7 +23,7 @@ _NOT_SHOWN: Final = (
 )
 
 
-def tidy_text(answer: Mapping[str, Any]) -> str:
+def tidy_text(answer: Mapping[str, Any], questions: Questions = NO_QUESTIONS) -> str:
     """Return the rows as a table, and what was left out; raises as `tidy_table`."""
     found = tidy_table(answer)
     names = [column.name for column in TIDY]
@@ -37,7 +38,8 @@ def tidy_text(answer: Mapping[str, Any]) -> str:
         shown.add_row(str(row["statistic"]), about, *_numbers(row))
     left_out = [f"{name} is left out: {reason}." for name, reason in answer["left_out"].items()]
     about = heading({**answer, "n": f"{len(found.rows)} rows about its"})
-    return rendered(about, shown, _NOT_SHOWN, *left_out)
+    asked = asked_lines((str(row[names.index("question")]) for row in found.rows), questions)
+    return rendered(about, shown, *asked, _NOT_SHOWN, *left_out)
 
 
 def _numbers(row: Mapping[str, Cell]) -> tuple[str, str, str]:
@@ -53,4 +55,6 @@ def _numbers(row: Mapping[str, Cell]) -> tuple[str, str, str]:
 
 
 def _number(cell: Cell) -> str:
-    return "" if cell is None else f"{cell:.4f}" if isinstance(cell, float) else str(cell)
+    if isinstance(cell, float):
+        return with_three_digits(cell)
+    return "" if cell is None else str(cell)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from rich.table import Table
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, asked_lines, with_three_digits
 from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.qualifying.possible import cut_words, shown_share
 from hushpoll_shared.qualifying.subject import heading
@@ -132,13 +133,15 @@ def _read(path: Path) -> JsonMembers:
     return document
 
 
-def weighted_shares_text(answer: Mapping[str, Any]) -> str:
+def weighted_shares_text(answer: Mapping[str, Any], questions: Questions = NO_QUESTIONS) -> str:
     """Return weighted shares beside the unweighted ones as a table for each attribute.
 
     Parameters
     ----------
     answer : mapping
         As a server gives it, of one attribute or, from a job, of several.
+    questions : mapping of str to str
+        What is asked by each attribute.
 
     Raises
     ------
@@ -148,12 +151,16 @@ def weighted_shares_text(answer: Mapping[str, Any]) -> str:
     several = answer.get("attributes")
     results = [answer] if several is None else several
     verdict = answer.get("verdict")  # results that were kept before have none
-    parts: list[Table | str] = [] if verdict is None else [f"{verdict['sentence']}\n"]
+    sentence = [] if verdict is None else [str(verdict["sentence"])]
+    noisy = any(part_is_noisy(verdict, one["attribute"]) for one in results)
+    parts: list[Table | str] = [*sentence, ""] if noisy else []
     parts.append(heading(answer))
+    parts += asked_lines((str(one["attribute"]) for one in results), questions)
     told = [one for one in results if not part_is_noisy(verdict, one["attribute"])]
     for result in told:
         parts += _of_attribute(result)
     parts += not_shown(sum(len(one["shares"]) for one in results if one not in told))
+    parts += [] if noisy else sentence
     shown = [row for result in told for row in result["shares"] if row["value"] is not None]
     if shown:
         parts.append(how_to_read(len(shown), float(answer["confidence"])))
@@ -176,9 +183,9 @@ def _of_attribute(answer: Mapping[str, Any]) -> list[Table | str]:
         if row["value"] is not None:
             within = shown_share(row)
             numbers = [
-                f"{row['value']:.4f}",
-                f"{row['standard_error']:.4f}",
-                f"{within['lower']:.4f} to {within['upper']:.4f}",
+                with_three_digits(row["value"]),
+                with_three_digits(row["standard_error"]),
+                f"{with_three_digits(within['lower'])} to {with_three_digits(within['upper'])}",
             ]
         people = row["total"]
         if with_totals:
@@ -187,7 +194,7 @@ def _of_attribute(answer: Mapping[str, Any]) -> list[Table | str]:
         table.add_row(
             str(row["category"]),
             *numbers,
-            f"{row['unweighted']['value']:.4f}",
+            with_three_digits(row["unweighted"]["value"]),
             *([total] if with_totals else []),
         )
     parts: list[Table | str] = [table]

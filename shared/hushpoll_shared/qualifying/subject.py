@@ -35,8 +35,10 @@ class OfFile:
 def heading(answer: Mapping[str, object]) -> str:
     """Return the line that says which reports an answer is about."""
     estimator = answer.get("estimator", UNBIASED)
+    n = answer.get("n")
+    reports = f"{n:,}" if isinstance(n, int) else n
     return (
-        f"{answer.get('survey')} version {answer.get('version')}, {answer.get('n')} reports"
+        f"{answer.get('survey')} version {answer.get('version')}, {reports} reports"
         + (f", {answer['pending']} more pending" if answer.get("pending") else "")
         + _released(answer)
         + (f", estimator {estimator}" if estimator != UNBIASED else "")

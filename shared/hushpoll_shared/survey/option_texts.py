@@ -55,6 +55,12 @@ def asked_text(published: Published, name: str) -> str:
     return text
 
 
+def question_texts(published: Published) -> dict[str, str]:
+    """Return what is asked by each attribute and each select-all, by its name."""
+    texts = {one.name: asked_text(published, one.name) for one in published.attributes}
+    return texts | {select.name: select.question or select.name for select in published.selects}
+
+
 def epsilon_of_options(published: Published, select: Selection) -> str | None:
     """Return what all options of a select-all together are charged; None: they are in clear.
 

@@ -117,7 +117,7 @@ def printed(folder, monkeypatch, capsys) -> Callable[[str], str]:
 
 
 def figures(text: str) -> list[str]:
-    return sorted(re.findall(r"[-+]?\d+\.\d\d+", text))
+    return sorted(re.findall(r"[-+]?\d+\.\d\d+|\d{3,}", text))
 
 
 def columns(text: str) -> list[str]:

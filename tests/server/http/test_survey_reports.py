@@ -140,6 +140,25 @@ def test_results_of_a_survey_that_is_not_over_are_not_published(site):
     assert site.problem(site.post(PUBLIC, json={}))[:2] == (409, "survey-not-over")
 
 
+def test_randomised_questions_are_published_so_far_while_the_survey_runs(site):
+    site.fill(site.publish(), 40)
+    site.seal()
+    for clear in ({"attributes": ["income"]}, {"cross_tables": [["age", "income"]]}):
+        refused = site.post(PUBLIC, json={"so_far": True, **clear})
+        assert "income is answered in clear" in refused.json["detail"]
+    assert visit(site).status_code == 404
+    answer = site.post(PUBLIC, json={"so_far": True})
+    assert (answer.status_code, answer.json["attributes"]) == (201, ["gender", "age", "country"])
+    answer = site.post(PUBLIC, json={"so_far": True, "attributes": ["age"]})
+    assert (answer.status_code, answer.json["attributes"]) == (201, ["age"])
+    page = visit(site)
+    assert "These are results so far: the survey is still open" in page.text
+    assert "Chart of gender" not in page.text
+    only_publish = site.analyst("publish")
+    refused = site.post(PUBLIC, headers=only_publish, json={"so_far": True, "attributes": ["age"]})
+    assert site.problem(refused)[:2] == (403, "forbidden")
+
+
 def test_results_below_the_minimum_batch_are_not_published(site):
     site.fill(site.publish(), 2)
     site.close()

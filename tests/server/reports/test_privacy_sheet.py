@@ -9,7 +9,7 @@ from string import Formatter
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.reports.privacy_sheet import privacy_sheet, sheet_texts
+from hushpoll_server.reports.privacy_sheet import MOST_ROWS, privacy_sheet, sheet_texts
 from hushpoll_server.words import catalogues
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.survey.published_designs import PUBLISHED_DESIGNS
@@ -61,8 +61,13 @@ def test_the_figures_are_those_of_the_manifest():
     page, published = sheet(), Manifest.from_dict(DRAFT).resolve()
     assert cells(page, "collected") == [
         ["Where?", "as it is answered", "", "no limit"],
-        ["smokes; drinks", "randomised by GRR; possible answers: 2", "1.334", "3.8"],
-        ["drugs", "randomised together by GRR; possible combinations: 4", "1.334", "3.8"],
+        ["smokes · drinks", "randomised by the protocol GRR; possible answers: 2", "1.334", "3.8"],
+        [
+            "drugs",
+            "randomised together by the protocol GRR; possible combinations: 4",
+            "1.334",
+            "3.8",
+        ],
     ]
     assert [row[1:] for row in cells(page, "designs")] == [
         ["0.85", "2.3"],
@@ -78,6 +83,44 @@ def test_the_figures_are_those_of_the_manifest():
     assert "Number of questions whose answers it randomises: 3." in page
     assert "My answers to these questions are sent as I give them: Where?" in page
     assert "not published yet" not in page
+
+
+def test_a_number_has_its_limits_its_unit_and_that_it_is_rounded_at_random():
+    asked = {"low": 0, "high": 3000, "unit": "euros", "anchors": [0, 1000, 3000]}
+    rent = {"name": "rent", "role": "sensitive", "question": "Your rent?", "number": asked}
+    debts = {"name": "debts", "role": "plain", "number": {"low": -5, "high": 5}}
+    draft = DRAFT | {"attributes": [rent | {"missing": "None"}, debts]}
+    way = "rounded at random to one of 3 fixed values, which the protocol GRR randomises"
+    assert cells(sheet(draft), "collected") == [
+        ["debts (whole number, −5 to 5)", "as it is answered", "", "no limit"],
+        ["Your rent? (whole number, 0 to 3,000 euros)", way, "4", "55"],
+    ]
+    assert "possible answers" not in sheet(draft)
+
+
+def test_items_of_a_matrix_have_the_question_that_is_asked_of_all():
+    items = [
+        {"name": "home", "question": "Your home"},
+        {"name": "street", "question": "Your street"},
+    ]
+    matrix = {"name": "content", "question": "How content?", "categories": ["a", "b"]}
+    clear = matrix | {"role": "plain", "items": items}
+    page = sheet(DRAFT | {"attributes": [*DRAFT["attributes"][:1], clear]})
+    asked = "How content? Your home · How content? Your street"
+    assert cells(page, "collected")[0][0] == asked
+    assert f"sent as I give them: {asked}" in page
+
+
+def test_many_ways_of_sending_share_the_last_row_with_the_most_that_one_may_tell():
+    sizes = [
+        {"name": f"q{k}", "role": "sensitive", "categories": [str(code) for code in range(k)]}
+        for k in range(2, 22)
+    ]
+    draft = DRAFT | {"attributes": sizes, "split": "k-based"}
+    rows = cells(sheet(draft), "collected")
+    assert len(rows) == MOST_ROWS
+    # 4 * 21 / 230 = 0.3652..., and e to the power of it is 1.4408..., both rounded up.
+    assert rows[-1][1:] == ["randomised in other ways: 9", "up to 0.366", "up to 1.45"]
 
 
 def test_what_the_author_decides_is_said_or_asked_for():
@@ -134,8 +177,10 @@ def test_a_survey_of_many_long_questions_has_two_pages():
     """It needs the extra pdf and the system's Pango, which scripts/environment installs."""
     long = "Have you, in the last twelve months, " * 8 + "done so?"
     questions = [
-        {"name": f"q{number}", "role": "sensitive", "categories": ["no", "yes"], "question": long}
+        {"name": f"q{number}", "role": "sensitive", "question": long}
         | {"protocol": ("GRR", "OUE", "SS", "THE")[number % 4]}
+        # A third is sent in four ways, and each of the others in a way of its own.
+        | {"categories": [f"{code}" for code in range(2 if number < 40 else number - 37)]}
         for number in range(120)
     ]
     draft = DRAFT | {"attributes": [*questions, DRAFT["attributes"][2]], "purpose": long * 4}

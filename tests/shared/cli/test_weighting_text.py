@@ -29,7 +29,7 @@ def test_weighted_shares_begin_with_the_verdict_and_leave_out_what_is_too_noisy(
     text = " ".join(weighted_shares_text(answer).split())
     assert text.startswith("90 reports tell a.")
     assert text.count("north") == 1
-    assert "0.0000 to 0.7000" in text
+    assert "0.000 to 0.700" in text
     assert text.count(CUT) == 1
     assert "1 row that is too noisy to tell is not shown" in text
     noisy = {"says": "too noisy to tell", "sentence": "Nothing.", "too_noisy": ["region", "b"]}

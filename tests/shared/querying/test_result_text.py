@@ -2,9 +2,10 @@
 
 import pytest
 
-from hushpoll_shared.cli.result_text import text_of_query
+from hushpoll_shared.cli.result_text import text_of_query, three_digits
 from hushpoll_shared.queries.changes import Change
 from hushpoll_shared.queries.dependencies import Dependencies
+from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.independence import Independence
 
 SHARE = {"value": 0.5, "standard_error": 0.1, "lower": 0.3, "upper": 0.7, "bound": "bounded"}
@@ -105,3 +106,61 @@ def test_table_of_all_pairs_says_of_how_many_answers_are_rare():
     text = " ".join(dependencies_text(answer).split())
     assert "<= 0.0001" in text
     assert "Of 1 of the 2 pairs some answers are rare;" in text
+
+
+def estimates(*, noisy):
+    rows = [
+        {"category": name, "frequency": 0.12345, "standard_error": 0.04, "lower": 0.1, "upper": 0.2}
+        for name in ("no", "yes")
+    ]
+    shares = {"role": "plain", "protocol": None, "epsilon": None, "poisoning": None}
+    names = ("smokes", "age")
+    return {
+        "n": 5_000,
+        "confidence": 0.95,
+        "estimator": "unbiased",
+        "intervals": "Each holds.",
+        "attributes": [{"name": name, "categories": rows, **shares} for name in names],
+        "verdict": {
+            "says": "informative",
+            "sentence": "5,000 reports can tell a share of smokes.",
+            "respondents": None,
+            "epsilon": None,
+            "too_noisy": noisy,
+        },
+    }
+
+
+def test_answer_stands_before_the_verdict_where_all_can_be_told():
+    questions = {"smokes": "Do you smoke?", "age": "age"}
+    text = text_of_query(Estimates)(estimates(noisy=[]), questions)
+    places = [text.index(words) for words in ("smokes: Do you smoke? (in clear)", "can tell")]
+    assert places == sorted(places)
+    assert "5,000 reports" in text
+    assert "age (in clear)" in text  # its question is its name
+    assert "0.123 │" in text
+    assert "0.1235" not in text
+    noisy = text_of_query(Estimates)(estimates(noisy=["age"]), questions)
+    assert noisy.startswith("5,000 reports can tell a share of smokes.")
+
+
+def test_attributes_that_only_headings_or_the_verdict_name_have_a_line_with_their_question():
+    questions = {"smokes": "Do you smoke?", "gender": "Your gender?"}
+    whole = estimates(noisy=[])
+    text = text_of_query(Estimates)({**whole, "attributes": whole["attributes"][1:]}, questions)
+    assert "smokes: Do you smoke?" in text.partition("can tell a share of smokes")[2]
+    assert "Your gender?" not in text
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        ("0.1235", "0.123"),
+        ("-0.5000 to 1.0600", "-0.500 to 1.06"),
+        ("841.7254", "842"),
+        ("<= 0.0001", "<= 0.0001"),
+        ("2500", "2500"),
+    ],
+)
+def test_cells_have_three_digits(cell, shown):
+    assert three_digits(cell) == shown

@@ -117,6 +117,7 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     "results list": ("hushpoll results list work-and-health",),
     "results publish": (
         "hushpoll results publish work-and-health --attribute health --cross health,gender",
+        "hushpoll results publish work-and-health --attribute health --so-far",
     ),
     "results table": (
         "hushpoll results table work-and-health --out results.xlsx",

@@ -1,4 +1,4 @@
-"""``hushpoll results``: publish results of a closed survey to everybody, withdraw them, list."""
+"""``hushpoll results``: publish results of a survey to everybody, withdraw them, list."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ _NAME = click.argument("name")
 @_NAME
 @version_option
 @choice_options
+@click.option(
+    "--so-far",
+    is_flag=True,
+    help="Publish results of a survey that still runs: of randomised questions alone.",
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @analyst_command
 def publish(
@@ -29,16 +34,20 @@ def publish(
     estimator: str | None,
     confidence: float | None,
     fairness: bool,
+    so_far: bool,
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Publish results of the closed survey NAME: everybody may read them, without sign-in.
+    """Publish results of the survey NAME: everybody may read them, without sign-in.
+
+    The survey is closed, or with --so-far it still runs.
 
     The page and its files are kept as they are now. Results that are published already give way.
     The command warns of tables with a group of fewer than 10 reports in clear.
     """
     number = version_of(client, name, version)
-    _confirm(f"Show the results of {name} version {number} to everybody?", yes)
+    results = "results so far" if so_far else "results"
+    _confirm(f"Show the {results} of {name} version {number} to everybody?", yes)
     given = {"estimator": estimator, "confidence": confidence}
     answer = client.publish_results(
         name,
@@ -46,6 +55,7 @@ def publish(
         attributes=attributes,
         cross_tables=chosen_tables(crosses),
         fairness=fairness,
+        so_far=so_far,
         **{key: value for key, value in given.items() if value is not None},  # type: ignore[arg-type]
     )
     emit_answer(

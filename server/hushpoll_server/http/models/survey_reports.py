@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from hushpoll_server.http.models.common import Answer, Name, Strict
+from hushpoll_server.jobs.parameters import ReportChoices
 from hushpoll_shared.estimators import CONFIDENCES
 
 
@@ -76,6 +77,17 @@ class ReportQuery(Strict):
 
 def _words(text: str, separator: str) -> list[str]:
     return [word.strip() for word in text.split(separator)] if text else []
+
+
+class PublicationChoices(ReportChoices):
+    """What is published, and whether of a survey that still runs."""
+
+    so_far: bool = Field(
+        False,
+        strict=True,
+        description="Whether a version that still runs may be published: its randomised questions "
+        "alone.",
+    )
 
 
 class PublicResultsAnswer(Answer):

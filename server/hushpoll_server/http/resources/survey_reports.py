@@ -9,13 +9,13 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
 from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.survey_reports import (
+    PublicationChoices,
     PublicResultsAnswer,
     PublicResultsList,
     PublishedResultsAnswer,
     ReportQuery,
 )
 from hushpoll_server.http.openapi import BEARER, Routes, problems
-from hushpoll_server.jobs.parameters import ReportChoices
 from hushpoll_server.reports.report import FORMS
 
 api = Routes(
@@ -66,17 +66,19 @@ def report(path: VersionPath, query: ReportQuery) -> Response:
     },
 )
 @endpoint("publish")
-def publish_results(path: VersionPath, body: ReportChoices) -> Response:
-    """Publish chosen results of a closed version, for everybody and without sign-in.
+def publish_results(path: VersionPath, body: PublicationChoices) -> Response:
+    """Publish chosen results of a version, for everybody and without sign-in.
 
     The page and its files are kept as they are now, until they are taken back or published again.
+    The version is closed, or with `so_far` it still runs and the chosen questions are randomised.
     They have audits of the chosen questions alone. Small groups by answers in clear are merged, as
     `warnings` says. The token needs the scope `read` as well.
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
-    choices = parts.survey_reports.choices(row, may_export=False, **body.model_dump())
-    parts.public_results.require_over(row)
+    asked = body.model_dump(exclude={"so_far"})
+    choices = parts.survey_reports.choices(row, may_export=False, **asked)
+    parts.public_results.require_publishable(row, choices, so_far=body.so_far)
     if not current_grant().allows("read"):
         raise Refused(
             "forbidden",
@@ -85,7 +87,9 @@ def publish_results(path: VersionPath, body: ReportChoices) -> Response:
             field="Authorization",
             scope="read",
         )
-    publication = parts.public_results.publish(row, choices, actor=current_grant().actor)
+    publication = parts.public_results.publish(
+        row, choices, actor=current_grant().actor, so_far=body.so_far
+    )
     parts.actions.record(
         current_grant().actor, "published-results", survey=row.name, version=row.version
     )

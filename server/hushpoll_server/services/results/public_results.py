@@ -1,4 +1,4 @@
-"""Results of a closed survey for everybody: published, shown and taken back.
+"""Results of a survey for everybody: published, shown and taken back.
 
 What is published is frozen: the page and its bundle are kept as they were made. So a later release
 of this program, a deleted record or a changed clock makes no second set of numbers, whose
@@ -64,7 +64,7 @@ class Snapshot:
 
 
 class PublicResults:
-    """Publishes results of closed surveys, and takes them back."""
+    """Publishes results of surveys, and takes them back."""
 
     def __init__(
         self, store: PublicationStore, *, surveys: SurveyService, reports: SurveyReports
@@ -88,7 +88,8 @@ class PublicResults:
             raise Refused(
                 "survey-not-over",
                 f"{row.name} version {row.version} is {state.value}; its results can be published "
-                "once it is closed and its grace period is over",
+                "once it is closed and its grace period is over; until then, publish randomised "
+                "questions as results so far (so_far, --so-far on the command line)",
             )
         if not row.ended:
             raise Refused(
@@ -131,6 +132,26 @@ class PublicResults:
                 field="attribute",
             )
 
+    def require_publishable(self, row: VersionRow, choices: Choices, *, so_far: bool) -> None:
+        """Refuse results that may not be published now; see `require_over` and `require_running`.
+
+        Parameters
+        ----------
+        row, choices
+            The version, and what is shown of it.
+        so_far : bool
+            Whether they may be those of a survey that still runs.
+
+        Raises
+        ------
+        Refused
+            ``survey-not-over``.
+        """
+        if so_far and self._surveys.state(row) is not State.CLOSED:
+            self.require_running(row, choices)
+        else:
+            self.require_over(row)
+
     def publish(
         self, row: VersionRow, choices: Choices, *, actor: str, so_far: bool = False
     ) -> PublicationDocument:
@@ -158,10 +179,7 @@ class PublicResults:
             ``survey-not-over``, ``not-enough-reports``; ``payload-too-large``: the files are
             larger than a publication may be; ``unavailable``.
         """
-        if so_far and self._surveys.state(row) is not State.CLOSED:
-            self.require_running(row, choices)
-        else:
-            self.require_over(row)
+        self.require_publishable(row, choices, so_far=so_far)
         self._reports.require_short(choices)
         report = self._reports.report(row, choices, may_export=False)
         files = {}
