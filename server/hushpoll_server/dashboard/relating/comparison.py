@@ -26,7 +26,6 @@ from hushpoll_server.dashboard.frame import (
     private,
     words_of_refusal,
 )
-from hushpoll_server.dashboard.relating.subgroups import shares_in_groups
 from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_server.dashboard.surveys import (
     NOTHING_YET,
@@ -39,6 +38,7 @@ from hushpoll_server.dashboard.surveys import (
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.captions import foot_of
+from hushpoll_server.reports.group_shares import shares_in_groups
 from hushpoll_server.reports.headlines import headline_of, of_groups
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
