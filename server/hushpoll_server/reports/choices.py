@@ -55,7 +55,7 @@ class Choices:
     language : str
         Of its words, one of `LANGUAGES`.
     trend : bool
-        Whether each question is shown beside the earlier versions that ask it with the same answers.
+        Whether questions are shown beside earlier versions that ask them with the same answers.
     """
 
     attributes: tuple[str, ...]

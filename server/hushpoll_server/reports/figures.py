@@ -95,8 +95,9 @@ class Figure:
 
 
 def figures_of(basis: Basis, results: Mapping[str, object], draw: Draw) -> list[Figure]:
-    """Return the figures of a report: of questions, cross-tables, audits, regressions and other
-    results, groups and versions, in this order.
+    """Return the figures of a report.
+
+    They are of questions, cross-tables, audits, regressions, other results, groups and versions.
 
     Parameters
     ----------

@@ -19,7 +19,11 @@ from hushpoll_protocols import format_epsilon
 from hushpoll_server.charts.figures import FILTERS, GLOBALS
 from hushpoll_server.charts.regressions import finding_of, slopes_of
 from hushpoll_server.charts.rows import Share
-from hushpoll_server.charts.specifications import MOST_CELLS_A_SIDE, estimates_chart
+from hushpoll_server.charts.specifications import (
+    MOST_CELLS_A_SIDE,
+    NO_WORDS,
+    estimates_chart,
+)
 from hushpoll_server.reports.basis import Basis
 from hushpoll_server.reports.captions import how_to_read_bands
 from hushpoll_server.reports.figures import Figure
@@ -346,12 +350,13 @@ def _rows_of_asked(rows: Sequence[Share], answered: Mapping[str, Any] | None) ->
 
 def _shown(figure: Figure, svg: Picture) -> dict[str, Any]:
     """Return a figure whose title is its finding, as the first page has it."""
-    assert figure.chart is not None  # of groups and of versions there is always one
+    chart = figure.chart
+    words = NO_WORDS if chart is None else chart.words
     return {
         "key": figure.key,
-        "title": figure.chart.words.title,
-        "question": figure.chart.words.question,
-        "sentence": figure.chart.sentence,
+        "title": words.title,
+        "question": words.question,
+        "sentence": "" if chart is None else chart.sentence,
         "svg": svg,
     }
 
@@ -476,6 +481,7 @@ def _command(basis: Basis) -> str:
         words += ["--language", choices.language]
     words += ["--estimator", choices.estimator, "--confidence", f"{choices.confidence:g}"]
     words += [] if choices.fairness else ["--no-fairness"]
+    words += ["--trend"] if choices.trend else []
     return " ".join([*words, "--out", f"{published.name}.html"])
 
 

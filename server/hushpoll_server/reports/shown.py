@@ -25,7 +25,6 @@ def html_of_result(
     for_print: bool = False,
     tell_cut: bool = True,
     names: Mapping[str, str] | None = None,
-    folded_notes: str = "",
 ) -> Markup:
     """Return the verdict on a result, its sections' tables, what stands below, and its notes.
 
@@ -43,8 +42,6 @@ def html_of_result(
         Whether to say that intervals are cut to what is possible; a report says so once.
     names : mapping of str to str, optional
         What attributes are called here: by their questions.
-    folded_notes : str
-        Under which words its own notes are folded; empty: they stand open.
     """
     sections = list(shown_sections(result))
     cut = cut_notes(sections, folded=not for_print) if tell_cut else ()
@@ -56,7 +53,7 @@ def html_of_result(
             "folded_words": rows_too_noisy,
             "sections": [_as_page(one, names or {}) for one in sections],
             "own_notes": [_named(text, names or {}) for text in result.notes()],
-            "folded_notes": folded_notes,
+            "folded_notes": "" if for_print else result.notes_heading,
             "notes": [
                 *cut,
                 *result.said_of_options(),

@@ -141,7 +141,7 @@ def trend_of(
         COLUMNS,
         [
             {
-                "version": one, "reports": reports, "statistic": "share" if ends is None else "mean",
+                "version": one, "reports": reports, "statistic": "mean" if ends else "share",
                 "category": None if ends else row["category"], "value": row["frequency"],
                 "lower": row["lower"], "upper": row["upper"],
             }
@@ -188,7 +188,7 @@ def trends_of(
 
 
 def shares_tell(published: Published, name: str, verdict: Any) -> bool:
-    """Return whether a question is followed by a share: not a number, not a follow-up, not noisy."""
+    """Return whether a question has a share to follow: no number, no follow-up, not noisy."""
     asked = published.attribute(name)
     return asked.number is None and asked.ask_if is None and not part_is_noisy(verdict, name)
 

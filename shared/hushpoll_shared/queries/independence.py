@@ -43,6 +43,7 @@ class OutcomeOfTest(Result):
     """A test that two attributes are independent; it has no interval."""
 
     title: ClassVar[str] = "independence"
+    notes_heading: ClassVar[str] = "The test and its figures"
 
     a: str
     b: str

@@ -128,6 +128,9 @@ class Result:
     told_as: ClassVar[str] = ""
     """The kind of finding that its headline is; empty where a page has words for it alone."""
 
+    notes_heading: ClassVar[str] = ""
+    """Under which words a page folds its notes below its headline; empty: they stand open."""
+
     has_options: ClassVar[bool] = False
     """Whether its rows have the texts of options, so that they need not be told beside it."""
 

@@ -29,6 +29,7 @@ def publish(
     estimator: str | None,
     confidence: float | None,
     fairness: bool,
+    trend: bool,
     yes: bool,
     as_json: bool,
 ) -> None:
@@ -46,6 +47,7 @@ def publish(
         attributes=attributes,
         cross_tables=chosen_tables(crosses),
         fairness=fairness,
+        trend=trend,
         **{key: value for key, value in given.items() if value is not None},  # type: ignore[arg-type]
     )
     emit_answer(

@@ -18,7 +18,6 @@ from hushpoll_server.dashboard.frame import (
     member,
     page,
     private,
-    words_of_refusal,
 )
 from hushpoll_server.dashboard.querying.fields import fields_of, missing, texts_of
 from hushpoll_server.dashboard.select_alls import labels_of
@@ -29,6 +28,7 @@ from hushpoll_server.dashboard.surveys import (
     may_export,
     of_survey,
     reached,
+    refusal_in_questions,
     seen,
 )
 from hushpoll_server.errors import Refused
@@ -39,7 +39,6 @@ from hushpoll_server.reports.shown import html_of_result
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.qualifying.domains import domain_line
-from hushpoll_shared.queries.independence import OutcomeOfTest
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.spelling.json_values import JsonObject
@@ -111,7 +110,7 @@ def result(name: str, version: int, query: str) -> Response:
             asked = kind.of_texts(texts)
             found = answered(row, asked, _before(row, asked))
     except InvalidParameter as error:
-        fault = Fault((error.field or "",), words_of_refusal(error))
+        fault = Fault((error.field or "",), refusal_in_questions(error, seen(row)))
     except Refused as error:
         if error.code not in NOTHING_YET:
             raise
@@ -140,7 +139,6 @@ def result(name: str, version: int, query: str) -> Response:
             level=3,
             key="section",
             names=labels_of(published),
-            folded_notes="The test and its figures" if isinstance(found, OutcomeOfTest) else "",
         ),
         address=address,
         downloads=[(form.upper(), _file_address(row, kind, form, texts)) for form in FORMS],

@@ -24,7 +24,6 @@ from hushpoll_server.dashboard.frame import (
     member,
     page,
     private,
-    words_of_refusal,
 )
 from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_server.dashboard.surveys import (
@@ -34,6 +33,7 @@ from hushpoll_server.dashboard.surveys import (
     lead_by_words,
     of_survey,
     reached,
+    refusal_in_questions,
 )
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -103,7 +103,7 @@ def comparison(name: str, version: int) -> Response:
             chart = _chart(answer, row, chosen, choices)
         except InvalidParameter as error:
             field = _FIELDS.get(error.field or "", error.field or "")
-            fault = Fault((field,), words_of_refusal(error))
+            fault = Fault((field,), refusal_in_questions(error, asked_of(row)))
         except Refused as error:
             if error.code not in NOTHING_YET:
                 raise

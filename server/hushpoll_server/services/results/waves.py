@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 from hushpoll_analysis.ordered.scales import is_ordered
@@ -20,7 +21,7 @@ from hushpoll_server.reports.waves import (
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.qualifying.verdict import INFORMATIVE
 from hushpoll_shared.queries.changes import Change
-from hushpoll_shared.queries.estimates import Estimates, EstimatedShares
+from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.queries.ordered_changes import OrderedChange
 from hushpoll_shared.querying.query import Query
@@ -116,10 +117,8 @@ def _question(
             for one in estimates.categories
         ]
     if is_ordered(published.attribute(name)):
-        try:
+        with suppress(HushpollError):  # its mean has no estimate
             rows.append(mean_of(ask(wave, Ordered(attribute=name, confidence=shares.confidence))))
-        except HushpollError:  # its mean has no estimate
-            pass
     return {"n": estimates.n or shares.n, "rows": [one for one in rows if one], "changes": []}
 
 
@@ -131,7 +130,7 @@ def _changes(
     about: dict[str, Any] = {
         "attribute": asked.name, "since_version": wave.version, "confidence": confidence,
     }  # fmt: skip
-    try:
+    with suppress(HushpollError):
         changes = ask(row, Change(**about), wave)
         if not changes.too_noisy("changes"):
             found += [
@@ -139,17 +138,13 @@ def _changes(
                 for one in changes.changes
                 if one.difference.value is not None
             ]
-    except HushpollError:
-        pass
     if is_ordered(asked):
-        try:
+        with suppress(HushpollError):
             means = ask(row, OrderedChange(**about), wave)
-        except HushpollError:
-            means = None
-        if means is not None and not means.too_noisy("changes"):
-            found += [
-                bounded(MEAN, one.difference.value, one.difference.lower, one.difference.upper)
-                for one in means.changes
-                if one.statistic == "mean" and one.difference.value is not None
-            ]
+            if not means.too_noisy("changes"):
+                found += [
+                    bounded(MEAN, one.difference.value, one.difference.lower, one.difference.upper)
+                    for one in means.changes
+                    if one.statistic == "mean" and one.difference.value is not None
+                ]
     return [one for one in found if one is not None]
