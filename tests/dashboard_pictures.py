@@ -192,12 +192,14 @@ def look_at(pages: dict[str, str], folder: Path, looking: Looking) -> dict[str, 
                 if out != (name == "sign-in"):
                     continue
                 picture = folder / f"{name}-{looking.theme}-{looking.width}.png"
-                page.goto(address)
+                answer = page.goto(address)
                 page.screenshot(path=picture, full_page=True)
                 pictures.append(picture)
                 # The reference of the API, 100 screens of another tool's tables, is looked at only.
                 found = [] if name == "api" else violations(page)
                 found += page.evaluate(SIDEWAYS)
+                if answer is not None and answer.status >= 500:
+                    found.append(f"status {answer.status}")
                 if found:
                     wrong[picture.stem] = found
     sheet = folder / f"sheet-{looking.theme}-{looking.width}.html"

@@ -29,6 +29,7 @@ class ReportCalls(Calls):
         results: Sequence[Query[Any]] = (),
         regressions: Sequence[str] = (),
         language: str | None = None,
+        trend: bool = False,
     ) -> int:
         """Fetch a report of the last release piece by piece.
 
@@ -56,6 +57,8 @@ class ReportCalls(Calls):
             Ids of kept regressions that are shown.
         language : str, optional
             Of its words, such as ``de``; by default English.
+        trend : bool
+            Whether questions are shown beside earlier versions that ask them with the same answers.
 
         Returns
         -------
@@ -72,6 +75,7 @@ class ReportCalls(Calls):
             "results": ",".join(query.address() for query in results) or None,
             "regressions": ",".join(regressions) or None,
             "language": language,
+            "trend": "true" if trend else None,
         }
         used = {field: value for field, value in params.items() if value is not None}
         path = (*version_path(name, version), "report")
@@ -88,6 +92,7 @@ class ReportCalls(Calls):
         confidence: float = 0.95,
         fairness: bool = True,
         so_far: bool = False,
+        trend: bool = False,
     ) -> PublicationDocument:
         """Publish results of a version for everybody.
 
@@ -111,6 +116,7 @@ class ReportCalls(Calls):
             "estimator": estimator,
             "confidence": confidence,
             "fairness": fairness,
+            **({"trend": True} if trend else {}),
         }
         if so_far:  # a server of an earlier release does not know it
             document["so_far"] = True

@@ -22,7 +22,7 @@ from hushpoll_server.charts.figures import (
     share_limits,
     with_minus,
 )
-from hushpoll_server.charts.rows import Share, Unknown
+from hushpoll_server.charts.rows import BoundedShare, Share, Unknown
 from hushpoll_server.translations.speech import in_marks, say
 from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES, Possible, cut_ends
 
@@ -140,36 +140,40 @@ def bands_of(
 
 
 def bands_on_scale(
-    label: str, value: float, lower: float, upper: float, ends: tuple[float, float]
+    rows: Sequence[BoundedShare], ends: tuple[float, float], main: str | None = None
 ) -> Bands:
-    """Return the band of one number on its whole scale, such as that of a mean.
+    """Return the bands of numbers on their whole scale, such as those of means.
 
     Parameters
     ----------
-    label : str
-        What it is of.
-    value, lower, upper : float
-        The estimate and its interval, which are cut to the scale.
+    rows : sequence of mapping
+        At least one; estimates and intervals, on the scale, are cut to it.
     ends : (float, float)
         Of the scale, the lower first.
+    main : str, optional
+        The category of the headline; by default every row is that.
     """
     low, high = ends
 
     def place(number: float) -> float:
         return round(min(max(100 * (number - low) / (high - low), 0.0), 100.0), 2)
 
-    start, end = place(lower), place(upper)
-    band = Band(
-        label=label,
-        figure=scale_figure(value, lower, upper, ends),
-        limits=scale_limits(lower, upper, ends),
-        start=start,
-        width=round(end - start, 2),
-        dot=place(value),
-        main=True,
-    )
+    shown = []
+    for row in rows:
+        lower, upper = row["lower"], row["upper"]
+        start, end = place(lower), place(upper)
+        band = Band(
+            label=row["category"],
+            figure=scale_figure(row["frequency"], lower, upper, ends),
+            limits=scale_limits(lower, upper, ends),
+            start=start,
+            width=round(end - start, 2),
+            dot=place(row["frequency"]),
+            main=main is None or row["category"] == main,
+        )
+        shown.append(band)
     ticks = tuple((place(one), in_marks(with_minus(f"{one:,g}"))) for one in ends)
-    return Bands("", (band,), ticks)
+    return Bands("", tuple(shown), ticks)
 
 
 def axis_of(

@@ -6,6 +6,7 @@ break before its unit. Files, JSON and terminals have the exact numbers.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -19,6 +20,9 @@ NO_BREAK: Final = "\u00a0"
 MOST_PLACES: Final = 4
 _HYPHEN: Final = re.compile(r"(?<![\w.\u2212-])-(?=\d)")
 _DECIMAL: Final = re.compile(r"(?<![\w.])([+-]?)(\d+\.\d{4})(?![\w.])")
+
+
+_RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def with_minus(text: str) -> str:
@@ -55,6 +59,17 @@ def fixed(value: float, places: int, *, plus: bool = False) -> str:
 def percent(share: float, places: int = 1) -> str:
     """Return a share as a percentage."""
     return f"{fixed(100 * share, places)}{percent_sign()}"
+
+
+def factor(value: float) -> str:
+    """Return a factor of odds; a million and more as a power of ten, rounded up to two digits."""
+    if value < 999_999:
+        return in_marks(f"{value:,g}")
+    power = math.floor(math.log10(value))
+    tenths = math.ceil(value / 10.0 ** (power - 1) - 1e-9)
+    if tenths == 100:
+        tenths, power = 10, power + 1
+    return f"{in_marks(f'{tenths / 10:.1f}')} × 10{str(power).translate(_RAISED)}"
 
 
 def points(difference: float, places: int = 1) -> str:
@@ -161,6 +176,7 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "levels": levels,
     "true_minus": with_minus,
     "thousands": whole,
+    "factor": factor,
     "marks": in_marks,
     "said": said,
 }

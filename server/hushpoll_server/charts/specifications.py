@@ -18,6 +18,7 @@ from hushpoll_server.charts.figures import level
 from hushpoll_server.charts.labels import short_labels
 from hushpoll_server.charts.rows import (
     BoundedCell,
+    BoundedShare,
     Cell,
     RefusedDay,
     Share,
@@ -157,7 +158,8 @@ def mean_chart(
         Of the interval, in (0, 1).
     """
     label = say("Mean")
-    bands = bands_on_scale(label, value, lower, upper, ends)
+    mean = BoundedShare(category=label, frequency=value, lower=lower, upper=upper)
+    bands = bands_on_scale([mean], ends)
     values = values_of(bands, {label: label})
     (band,) = bands.rows
     sentence = say(
@@ -170,6 +172,31 @@ def mean_chart(
         high=bands.ticks[1][1],
     )
     return Chart(base(values) | bands_layers(bands, values, WIDTH), sentence, 1, 1, {}, (bands,))
+
+
+def trend_chart(
+    rows: Sequence[BoundedShare], sentence: str, ends: tuple[float, float] | None, *, main: str
+) -> Chart:
+    """Return the chart of one number over the versions of a survey.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        A version each, from the earliest.
+    sentence : str
+        What it shows.
+    ends : (float, float) or None
+        Of the scale of a mean, the lower first; None: these are shares.
+    main : str
+        The one that is looked at.
+    """
+    if ends is None:
+        bands = bands_of(rows, possible=SHARES, main=main)
+    else:
+        bands = bands_on_scale(rows, ends, main)
+    values = values_of(bands, short_labels([row["category"] for row in rows], LABEL_CHARACTERS))
+    drawn = base(values) | bands_layers(bands, values, WIDTH)
+    return Chart(drawn, sentence, len(rows), len(rows), {}, (bands,))
 
 
 @dataclass(frozen=True, kw_only=True)

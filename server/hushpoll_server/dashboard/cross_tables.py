@@ -27,9 +27,7 @@ from hushpoll_server.dashboard.frame import (
     choice,
     member,
     page,
-    words_of_refusal,
 )
-from hushpoll_server.dashboard.relating.subgroups import shares_in_groups
 from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_server.dashboard.surveys import (
     answered,
@@ -37,12 +35,14 @@ from hushpoll_server.dashboard.surveys import (
     may_export,
     nothing_yet,
     of_survey,
+    refusal_in_questions,
 )
 from hushpoll_server.dashboard.version_pages import shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.captions import foot_of
-from hushpoll_server.reports.headlines import TOO_NOISY, headline_of
+from hushpoll_server.reports.group_shares import shares_in_groups
+from hushpoll_server.reports.headlines import GO_TOGETHER, TOO_NOISY, headline_of
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.qualifying.possible import cut_words
@@ -93,7 +93,7 @@ def cross_tables(row: VersionRow) -> Response:
     try:
         table = _table(row, chosen, most=MOST_CELLS_A_SIDE)
     except InvalidParameter as refusal:
-        withheld = words_of_refusal(refusal)
+        withheld = refusal_in_questions(refusal, published)
         return page("cross_tables.html", **frame, refusal=None, withheld=withheld, table=None)
     except Refused as refusal:
         return nothing_yet("cross_tables.html", frame, refusal)
@@ -258,11 +258,12 @@ def _facts(table: CrossTable) -> TableFacts:
 
 def _title(table: Mapping[str, Any], independence: OutcomeOfTest | None) -> str:
     """Return the finding of a cross-table: whether the two questions go together."""
+    told_of_both = "" if independence is None else headline_of(independence)
     if table["verdict"]["says"] == TOO_NOISY.lower():
-        return TOO_NOISY
+        together = told_of_both == GO_TOGETHER
+        return f"{GO_TOGETHER}; their shares are too noisy to tell" if together else TOO_NOISY
     if independence is None:
         return "Shares of both answers"
-    told_of_both = headline_of(independence)
     return f"{TOO_NOISY} whether the two go together" if told_of_both == TOO_NOISY else told_of_both
 
 

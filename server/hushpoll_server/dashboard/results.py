@@ -44,7 +44,7 @@ from hushpoll_server.dashboard.surveys import (
     of_survey,
 )
 from hushpoll_server.dashboard.version_pages import shows
-from hushpoll_server.dashboard.waves import waves_of
+from hushpoll_server.dashboard.waves import OverVersions, over_versions
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.captions import foot_of, how_to_read_bands
@@ -57,6 +57,7 @@ from hushpoll_server.reports.headlines import (
 )
 from hushpoll_server.reports.numbers import bins_chart, chart_of_mean, rows_of_bins
 from hushpoll_server.reports.summaries import UNKNOWN, beside_shares
+from hushpoll_server.reports.waves import bounded, mean_of, shares_tell
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
@@ -65,6 +66,7 @@ from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
+from hushpoll_shared.queries.parts.rows import ends_of
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.option_texts import options_of
 from hushpoll_shared.survey.published import Published
@@ -131,13 +133,10 @@ def estimates(row: VersionRow) -> Response:
     waves = None
     if len(figures) == 1 and _has_means(chosen) and not figures[0]["noisy"]:
         (only,) = figures
-        if only["attribute"]["name"] in names and only["about"] and not only["bins"]:
-            waves = waves_of(
-                row,
-                only["attribute"]["name"],
-                only["about"],
-                confidence=float(chosen["confidence"]),
-            )
+        name = only["attribute"]["name"]
+        if name in names:
+            n = only["attribute"].get("n") or answer["n"]
+            waves = _over_versions(row, published, only, n, float(chosen["confidence"]))
     terms = ESTIMATOR_TERMS[chosen["estimator"]]
     size = size_of_group(row, chosen) if chosen["among"] else None
     return page(
@@ -249,6 +248,24 @@ def _of_questions(
             shares = result.to_dict()
         found[name] = summary, shares, "" if headline == TOO_NOISY else headline
     return found
+
+
+def _over_versions(
+    row: VersionRow, published: Published, figure: Mapping[str, Any], n: int, confidence: float
+) -> OverVersions | None:
+    """Return a question over all versions: its mean where that is told, else a share."""
+    name = figure["attribute"]["name"]
+    if is_ordered(published.attribute(name)):
+        query = Ordered(attribute=name, confidence=confidence)
+        summary = services().analysis.result(row, query, may_export=may_export(row))
+        own, ends = mean_of(summary), ends_of(summary.scale)
+        if own is not None:
+            return over_versions(row, name, own, n=n, confidence=confidence, ends=ends)
+    if not shares_tell(published, name, None) or figure["bins"]:
+        return None
+    (share,) = (one for one in figure["rows"] if one["category"] == figure["about"])
+    own = bounded(share["category"], share["frequency"], share["lower"], share["upper"])
+    return None if own is None else over_versions(row, name, own, n=n, confidence=confidence)
 
 
 def _has_means(chosen: Mapping[str, str]) -> bool:

@@ -10,16 +10,14 @@ from hushpoll_shared.survey.matrices import Matrix
 from hushpoll_shared.survey.option_texts import (
     asked_text,
     epsilon_of_options,
-    option_labels,
     text_of,
 )
 from hushpoll_shared.survey.published import Published
 
 
 def labels_of(published: Published) -> dict[str, str]:
-    """Return what each attribute is called on a page: by its question, an option as above."""
-    texts = {one.name: asked_text(published, one.name) for one in published.attributes}
-    return texts | option_labels(published)
+    """Return what each attribute is called on a page: an option by its question and its text."""
+    return {one.name: asked_text(published, one.name) for one in published.attributes}
 
 
 def questions_of(published: Published) -> dict[str, str]:

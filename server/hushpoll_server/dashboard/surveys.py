@@ -10,6 +10,8 @@ from flask import Response, abort, redirect, request, url_for
 from markupsafe import Markup
 
 from hushpoll_analysis.ordered.scales import is_ordered
+from hushpoll_analysis.results import RESULTS
+from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.charts.days import releases_chart
 from hushpoll_server.charts.rows import ReleasedDay
 from hushpoll_server.charts.specifications import Chart
@@ -22,6 +24,7 @@ from hushpoll_server.dashboard.frame import (
     page,
     private,
     see,
+    words_of_refusal,
 )
 from hushpoll_server.dashboard.qr_code import qr_code
 from hushpoll_server.dashboard.select_alls import found_by, labels_of, questions_of
@@ -296,6 +299,17 @@ def lead_by_words(fields: Mapping[str, Mapping[str, str]]) -> None:
             arguments.setlist(field, [name])
         query = urlencode([*arguments.items(multi=True)])
         abort(redirect(f"{request.script_root}{request.path}?{query}"))
+
+
+def refusal_in_questions(error: HushpollError, published: Published) -> str:
+    """Return what a refusal says as a sentence, with the words of pages for names."""
+    words, questions = words_of_refusal(error), labels_of(published)
+    first, space, rest = words.partition(" ")
+    if first in questions:
+        words = f"“{questions[first]}”{space}{rest}"
+    for kind in RESULTS:
+        words = words.replace(f"({kind.name})", f"(All results, {kind.result_type.title})")
+    return words.replace("attribute", "question")
 
 
 def _asked(row: VersionRow) -> Mapping[str, str]:

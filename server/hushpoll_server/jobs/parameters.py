@@ -346,6 +346,12 @@ class ReportChoices(Parameters):
     fairness: bool = Field(
         True, strict=True, description="Whether finished audits of fairness are shown."
     )
+    trend: bool = Field(
+        False,
+        strict=True,
+        description="Whether questions are shown beside earlier versions that ask them with the "
+        "same answers.",
+    )
 
 
 class ReportParameters(ReportChoices):

@@ -50,8 +50,8 @@ class Basis:
         the records that answer both.
     facts : mapping
         JSON: ``state``, ``release``, ``released_at``, ``opens``, ``closes``, ``duplicate`` and
-        ``rejected`` reports, ``audits``, ``regressions`` where some are chosen, and ``made_with``,
-        versions by program.
+        ``rejected`` reports, ``audits``, ``regressions`` and ``waves`` where they are chosen, and
+        ``made_with``, versions by program.
     answered : mapping of str to int
         How many records answer each block of a draw.
     """

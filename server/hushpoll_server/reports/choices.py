@@ -54,6 +54,8 @@ class Choices:
         Ids of the jobs of kept regressions that are shown.
     language : str
         Of its words, one of `LANGUAGES`.
+    trend : bool
+        Whether questions are shown beside earlier versions that ask them with the same answers.
     """
 
     attributes: tuple[str, ...]
@@ -64,6 +66,7 @@ class Choices:
     results: tuple[Query[Any], ...] = ()
     regressions: tuple[str, ...] = ()
     language: str = ENGLISH
+    trend: bool = False
 
     @classmethod
     def of(
@@ -78,6 +81,7 @@ class Choices:
         results: Sequence[str] = (),
         regressions: Sequence[str] = (),
         language: str = ENGLISH,
+        trend: bool = False,
     ) -> Choices:
         """Return choices that a survey can answer; no attributes stand for all of them.
 
@@ -120,6 +124,7 @@ class Choices:
             results=_queries(results),
             regressions=_ids(regressions),
             language=language,
+            trend=trend,
         )
 
     @property
@@ -149,6 +154,8 @@ class Choices:
             document["regressions"] = list(self.regressions)
         if self.language != ENGLISH:
             document["language"] = self.language
+        if self.trend:
+            document["trend"] = True
         return document
 
     @classmethod

@@ -26,13 +26,16 @@ from hushpoll_server.charts.specifications import (
 from hushpoll_server.reports.basis import Basis
 from hushpoll_server.reports.captions import foot_of
 from hushpoll_server.reports.findings import headline_row
+from hushpoll_server.reports.group_shares import SHARES_IN_GROUPS, chart_of_groups
 from hushpoll_server.reports.headlines import of_share
 from hushpoll_server.reports.numbers import numbers_chart
+from hushpoll_server.reports.waves import trends_of
 from hushpoll_server.reports.wording import SurveyWords
 from hushpoll_server.translations.speech import say, speaking
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.qualifying.verdict import part_is_noisy
+from hushpoll_shared.querying.registry import query_that_serves
 from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.tables.result_table import ResultTable
@@ -92,7 +95,9 @@ class Figure:
 
 
 def figures_of(basis: Basis, results: Mapping[str, object], draw: Draw) -> list[Figure]:
-    """Return the figures of a report: of its questions, cross-tables, audits and other results.
+    """Return the figures of a report.
+
+    They are of questions, cross-tables, audits, regressions, other results, groups and versions.
 
     Parameters
     ----------
@@ -168,6 +173,13 @@ def _charts(
         yield f"regression-{number}", drawn, table_of("regression", {**about, **document})
     for query, found in zip(basis.choices.results, results.get("results", ()), strict=True):
         yield query.name, None, table_of(query.file_name, {**about, **found["result"]})
+    for groups in filter(None, results["groups"]):
+        shares = groups["shares"]
+        chart = chart_of_groups(groups, words, foot)
+        table = table_of(query_that_serves(SHARES_IN_GROUPS).file_name, {**about, **shares})
+        yield f"{shares['of']}-in-groups-of-{shares['given']}", chart, table
+    for name, trend in trends_of(basis, results, foot):
+        yield f"{name}-over-versions", trend.chart, trend.table
 
 
 def audit_chart(audit: AuditDocument) -> Chart | None:

@@ -20,6 +20,7 @@ from hushpoll_server.charts.figures import (
     share_figure,
     share_limits,
 )
+from hushpoll_server.charts.rows import BoundedShare
 from hushpoll_server.translations.speech import say
 from hushpoll_shared.qualifying.possible import Possible
 from hushpoll_shared.qualifying.telling import GROUPS
@@ -72,12 +73,94 @@ def of_groups(rows: Iterable[Any], group: str, reference: str) -> str:
     """
     row = _farthest(rows)
     if row is None:
-        return f"{isolated(group)} and {isolated(reference)}: no difference is shown"
+        return say(
+            "{first} and {second}: no difference is shown",
+            first=isolated(group),
+            second=isolated(reference),
+        )
     above, low, high = _upward(row.value, row.lower, row.upper)
-    return (
-        f"{isolated(row.category)}: {_size(low, high, row.value)} "
-        f"{'more' if above else 'less'} among {isolated(group)} than among "
-        f"{isolated(reference)} ({_ends(low, high)})"
+    return say(
+        "{answer}: {size} more among {first} than among {second} ({limits})"
+        if above
+        else "{answer}: {size} less among {first} than among {second} ({limits})",
+        answer=isolated(row.category),
+        size=_size(low, high, row.value),
+        first=isolated(group),
+        second=isolated(reference),
+        limits=_ends(low, high),
+    )
+
+
+def of_differences(rows: Iterable[Any], reference: str) -> str:
+    """Return the headline of the largest difference between any group and a reference.
+
+    Parameters
+    ----------
+    rows : iterable
+        As of `of_groups`, with the ``group`` of each.
+    reference : str
+        With which each is compared.
+    """
+    top = _farthest(rows)
+    return say(NO_DIFFERENCE) if top is None else of_groups([top], top.group, reference)
+
+
+def of_change(answer: str, change: BoundedShare | None, since: int | None) -> str:
+    """Return the headline of one answer's share over versions.
+
+    Parameters
+    ----------
+    answer : str
+        What it is called.
+    change : mapping, optional
+        Of its share since an earlier version; None where that is too noisy to tell.
+    since : int, optional
+        That version; None where no earlier one tells it.
+    """
+    name = isolated(answer)
+    if since is None:
+        return say("{answer}, in each version", answer=name)
+    if change is None:
+        return say(
+            "{answer}: too noisy to tell what changed since version {version}",
+            answer=name,
+            version=since,
+        )
+    if change["lower"] <= 0 <= change["upper"]:
+        return say(
+            "{answer}: no change is shown since version {version}", answer=name, version=since
+        )
+    above, low, high = _upward(change["frequency"], change["lower"], change["upper"])
+    return say(
+        "{answer}: up {size} since version {version} ({limits})"
+        if above
+        else "{answer}: down {size} since version {version} ({limits})",
+        answer=name,
+        size=_size(low, high, change["frequency"]),
+        version=since,
+        limits=_ends(low, high),
+    )
+
+
+def of_change_of_mean(
+    change: BoundedShare | None, since: int | None, scale: tuple[float, float]
+) -> str:
+    """Return the headline of a mean over versions; parameters as of `of_change`."""
+    if since is None:
+        return say("Mean in each version")
+    if change is None:
+        return say("Mean: too noisy to tell what changed since version {version}", version=since)
+    if change["lower"] <= 0 <= change["upper"]:
+        return say("Mean: no change is shown since version {version}", version=since)
+    above, low, high = _upward(change["frequency"], change["lower"], change["upper"])
+    places = places_of(high - low, scale[1] - scale[0])
+    return say(
+        "Mean: up by {size} since version {version} ({limits})"
+        if above
+        else "Mean: down by {size} since version {version} ({limits})",
+        size=fixed(abs(change["frequency"]), places),
+        version=since,
+        limits=say("{low} to {high}", low=fixed(low, places), high=fixed(high, places)),
     )
 
 
@@ -165,11 +248,7 @@ def _(result: JointShares) -> str:
 
 def _of_shares_in_groups(result: Any) -> str:
     if result.differences is not None and not result.too_noisy("differences"):
-        told = [one for one in result.differences if _apart(one)]
-        if not told:
-            return NO_DIFFERENCE
-        top = max(told, key=lambda one: abs(one.value or 0.0))
-        return of_groups([top], top.group, result.reference or "")
+        return of_differences(result.differences, result.reference or "")
     if result.too_noisy("shares"):
         return TOO_NOISY
     known = [one for one in result.shares if one.value is not None]

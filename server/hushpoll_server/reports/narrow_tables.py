@@ -13,7 +13,8 @@ from markupsafe import escape
 
 _TABLE: Final = re.compile(r"<table(?: class=\"[^\"]*\")?>.*?</table>", re.DOTALL)
 _HEAD: Final = re.compile(r"<thead>(.*?)</thead>", re.DOTALL)
-_COLUMN: Final = re.compile(r"<th scope=\"col\"[^>]*>(.*?)</th>", re.DOTALL)
+_COLUMN: Final = re.compile(r"<th scope=\"col\"([^>]*)>(.*?)</th>", re.DOTALL)
+_SPAN: Final = re.compile(r"colspan=\"(\d+)\"")
 _ROW: Final = re.compile(r"<tr>.*?</tr>", re.DOTALL)
 _CELL: Final = re.compile(r"<(td|th)(?=[ >])([^>]*)>")
 _UNSEEN: Final = re.compile(r"<span class=\"unseen\">.*?</span>", re.DOTALL)
@@ -40,7 +41,12 @@ def _labelled(table: re.Match[str]) -> str:
     # A list hides the headings: a link there could not be followed any more.
     if head is None or head[1].count("<tr") != 1 or "<a " in head[1]:
         return text
-    columns = [_TAG.sub("", _UNSEEN.sub("", one)).strip() for one in _COLUMN.findall(head[1])]
+    columns: list[str | None] = []
+    for attributes, heading in _COLUMN.findall(head[1]):
+        span = _SPAN.search(attributes)
+        # Under a heading of several columns the first cell has its words, and the others follow it.
+        rest = [None] * (int(span[1]) - 1 if span else 0)
+        columns += [_TAG.sub("", _UNSEEN.sub("", heading)).strip(), *rest]
 
     def row(found: re.Match[str]) -> str:
         place = -1
@@ -49,9 +55,10 @@ def _labelled(table: re.Match[str]) -> str:
             nonlocal place
             place += 1
             kind, attributes = opening[1], opening[2]
-            if kind == "th" or "colspan" in attributes or place >= len(columns):
+            column = columns[place] if place < len(columns) else None
+            if kind == "th" or "colspan" in attributes or column is None:
                 return opening[0]
-            return f'<td{attributes} data-column="{_attribute(columns[place])}">'
+            return f'<td{attributes} data-column="{_attribute(column)}">'
 
         return _CELL.sub(cell, found[0])
 

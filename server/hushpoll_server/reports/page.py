@@ -19,17 +19,23 @@ from hushpoll_protocols import format_epsilon
 from hushpoll_server.charts.figures import FILTERS, GLOBALS
 from hushpoll_server.charts.regressions import finding_of, slopes_of
 from hushpoll_server.charts.rows import Share
-from hushpoll_server.charts.specifications import MOST_CELLS_A_SIDE, estimates_chart
+from hushpoll_server.charts.specifications import (
+    MOST_CELLS_A_SIDE,
+    NO_WORDS,
+    estimates_chart,
+)
 from hushpoll_server.reports.basis import Basis
 from hushpoll_server.reports.captions import how_to_read_bands
 from hushpoll_server.reports.figures import Figure
 from hushpoll_server.reports.findings import MOST_BARS, headline_row
+from hushpoll_server.reports.group_shares import is_noisy
 from hushpoll_server.reports.headlines import TOO_NOISY, headline_of, of_share
 from hushpoll_server.reports.limits import limits_of
 from hushpoll_server.reports.narrow_tables import with_columns
 from hushpoll_server.reports.promise import PROTOCOL_NAMES, promise_of
 from hushpoll_server.reports.shown import environment, html_of_bands, html_of_result
 from hushpoll_server.reports.summaries import UNKNOWN, beside_shares
+from hushpoll_server.reports.waves import trends_of
 from hushpoll_server.reports.wording import SurveyWords
 from hushpoll_server.translations.speech import ENGLISH, LANGUAGE_NAMES, said, say, speaking
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
@@ -136,6 +142,11 @@ def _page_of(
         (query, query.result_of(found["result"]))
         for query, found in zip(basis.choices.results, results.get("results", ()), strict=True)
     ]
+    others_end = regressions_end + len(results.get("results", ()))
+    groups = [one for one in results["groups"] if one is not None]
+    groups_end = others_end + len(groups)
+    asked_again = [name for name, _ in trends_of(basis, results, ())]
+    trends = dict(zip(asked_again, together[groups_end:], strict=True))
     others = together[questions_end:crosses_end]
     names = words.questions
     interval = ESTIMATOR_TERMS[basis.choices.estimator].no_interval is None
@@ -188,8 +199,15 @@ def _page_of(
             ],
             others=[
                 _other(query, result, figure, names, for_print=for_print)
-                for (query, result), figure in zip(shown, figures[regressions_end:], strict=True)
+                for (query, result), figure in zip(
+                    shown, figures[regressions_end:others_end], strict=True
+                )
             ],
+            groups=[
+                {**_shown(*figure), "noisy": is_noisy(one)}
+                for one, figure in zip(groups, together[others_end:groups_end], strict=True)
+            ],
+            trends={name: _shown(*figure) for name, figure in trends.items()},
             limits=limits_of(basis, results),
             most=MOST_CELLS_A_SIDE,
             unknown=say(UNKNOWN),
@@ -331,6 +349,19 @@ def _rows_of_asked(rows: Sequence[Share], answered: Mapping[str, Any] | None) ->
     ]
 
 
+def _shown(figure: Figure, svg: Picture) -> dict[str, Any]:
+    """Return a figure whose title is its finding, as the first page has it."""
+    chart = figure.chart
+    words = NO_WORDS if chart is None else chart.words
+    return {
+        "key": figure.key,
+        "title": words.title,
+        "question": words.question,
+        "sentence": "" if chart is None else chart.sentence,
+        "svg": svg,
+    }
+
+
 def _other(
     query: Query[Any],
     result: Result,
@@ -451,6 +482,7 @@ def _command(basis: Basis) -> str:
         words += ["--language", choices.language]
     words += ["--estimator", choices.estimator, "--confidence", f"{choices.confidence:g}"]
     words += [] if choices.fairness else ["--no-fairness"]
+    words += ["--trend"] if choices.trend else []
     return " ".join([*words, "--out", f"{published.name}.html"])
 
 

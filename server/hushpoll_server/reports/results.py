@@ -20,6 +20,7 @@ from hushpoll_analysis.records.source import Held, OfCounts, Source
 from hushpoll_analysis.results import result_of
 from hushpoll_server.reports.answers import ReportAnswers
 from hushpoll_server.reports.basis import Basis
+from hushpoll_server.reports.group_shares import group_shares_of
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.cross_tables import CrossTable
@@ -42,6 +43,7 @@ def results_of(basis: Basis) -> dict[str, Any]:
         ``estimates`` of the questions, as the API's route of that name has them; ``ordered``,
         ``bins`` of neighbouring numbers, and ``answered`` by question, where its labels are numbers
         and where not everybody answers, of the unbiased estimator alone; ``cross_tables``;
+        ``groups``, for each of these the rows' question among the groups of the columns', or None;
         ``audits`` as their jobs gave them; where there are some, ``results``, each with the address
         of its ``query``, and ``regressions`` as their jobs gave them.
     """
@@ -69,14 +71,19 @@ def results_of(basis: Basis) -> dict[str, Any]:
             if has_shares_among(asked):
                 shares = result_of(Answered(attribute=name, confidence=confidence), source)
                 answered[name] = shares.to_dict()
+    tables = [
+        result_of(CrossTable(a=a, b=b, confidence=confidence), source).to_dict()
+        for a, b in choices.cross_tables
+    ]
     found = {
         "estimates": estimates.to_dict(),
         "ordered": ordered,
         "answered": answered,
         "bins": in_bins,
-        "cross_tables": [
-            result_of(CrossTable(a=a, b=b, confidence=confidence), source).to_dict()
-            for a, b in choices.cross_tables
+        "cross_tables": tables,
+        "groups": [
+            group_shares_of(source, table["cells"], table["a"], table["b"], confidence)
+            for table in tables
         ],
         "audits": basis.facts["audits"] if choices.fairness else [],
     }

@@ -33,7 +33,6 @@ def html_of_result(
     for_print: bool = False,
     tell_cut: bool = True,
     names: Mapping[str, str] | None = None,
-    folded_notes: str = "",
     drawn: bool = False,
 ) -> Markup:
     """Return the verdict on a result, its sections' tables, what stands below, and its notes.
@@ -52,8 +51,6 @@ def html_of_result(
         Whether to say that intervals are cut to what is possible; a report says so once.
     names : mapping of str to str, optional
         What attributes are called here: by their questions.
-    folded_notes : str
-        Under which words its own notes are folded; empty: they stand open.
     drawn : bool
         Whether sections that declare shares or differences are drawn above their tables.
     """
@@ -72,7 +69,7 @@ def html_of_result(
             ],
             "interval": words_of_level(getattr(result, "confidence", 0.95)),
             "own_notes": [_named(text, names or {}) for text in result.notes()],
-            "folded_notes": folded_notes,
+            "folded_notes": "" if for_print else result.notes_heading,
             "notes": [
                 *cut,
                 *result.said_of_options(),

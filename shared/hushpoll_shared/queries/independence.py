@@ -43,7 +43,7 @@ class OutcomeOfTest(Result):
     """A test that two attributes are independent; it has no interval."""
 
     title: ClassVar[str] = "independence"
-    folded_notes: ClassVar[str] = "The test and its figures"
+    notes_heading: ClassVar[str] = "The test and its figures"
 
     a: str
     b: str

@@ -128,8 +128,8 @@ class Result:
     told_as: ClassVar[str] = ""
     """The kind of finding that its headline is; empty where a page has words for it alone."""
 
-    folded_notes: ClassVar[str] = ""
-    """The words under which a page folds its notes; empty: they stand open."""
+    notes_heading: ClassVar[str] = ""
+    """Under which words a page folds its notes below its headline; empty: they stand open."""
 
     has_options: ClassVar[bool] = False
     """Whether its rows have the texts of options, so that they need not be told beside it."""

@@ -447,6 +447,7 @@ class ChosenResults(TypedDict):
     estimator: str
     confidence: float
     fairness: bool
+    trend: NotRequired[bool]
 
 
 class PublicationDocument(ChosenResults):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import pytest
@@ -197,12 +198,12 @@ def test_question_is_shown_over_all_versions_that_ask_it_with_the_same_answers(s
         site.services.sealing.sweep(site.services.surveys.now())
     ada = visit("ada", work="analyst")
     page = ada.get("/surveys/work/versions/2/estimates?attribute=likes").text
-    waves = page.partition("Over all versions")[2]
-    assert re.findall(r"<bdi>(Version \d)</bdi></p><p class=\"value\"><strong>(\d+)", waves) == [
-        ("Version 1", "60"),
-        ("Version 2", "30"),
-    ]
+    waves = page.partition('aria-labelledby="waves"')[2]
+    told = html.unescape(re.sub("<[^>]*>", "", waves)).replace("\xa0", " ")
+    assert "yes: down 30 points since version 1 (16 to 42)" in told
+    rows = r"<bdi>(Version \d), n = 100</bdi></p><p class=\"value\"><strong>(\d+)"
+    assert re.findall(rows, waves) == [("Version 1", "60"), ("Version 2", "30")]
     # one that asks with other answers stands alone
     alone = ada.get("/surveys/work/versions/3/estimates?attribute=likes").text
-    assert "Over all versions" not in alone
-    assert "Over all versions" not in ada.get("/surveys/work/versions/2/estimates").text
+    assert "waves" not in alone
+    assert "waves" not in ada.get("/surveys/work/versions/2/estimates").text

@@ -71,8 +71,8 @@ def test_report_without_a_chosen_question_shows_all_as_its_form_says(site, over,
     editor = visit("ada", work="editor")
     form = editor.get(f"{PATH}/report").text
     # Of the two forms, the one that publishes wants a question.
-    assert form.count("If none is chosen, all are shown.") == 1
-    assert form.index("If none is chosen") < form.index("Make the report</button>")
+    assert form.count("If none is ticked, all are shown.") == 1
+    assert form.index("If none is ticked") < form.index("Make the report</button>")
     report = editor.get(f"{PATH}/report-file?rows=&columns=").text
     assert all(f'aria-label="Chart of {name}"' in report for name in ("gender", "age", "income"))
 
@@ -90,6 +90,24 @@ def test_nothing_is_published_without_a_question_and_a_tick(site, over, visit):
     assert PUBLIC in page
     assert "by <bdi>ada</bdi>" in page
     assert site.client().get(PUBLIC).status_code == 200
+
+
+def test_two_questions_are_two_ticks_and_all_of_them_is_one(site, over, visit):
+    editor = visit("ada", work="editor")
+    form = editor.get(f"{PATH}/report").text
+    boxes = re.findall(r'<input type="checkbox"[^>]*name="(?:attribute|all)"[^>]*>', form)
+    assert len(boxes) > 7
+    assert not [box for box in boxes if "checked" in box]
+    names = [one.name for one in site.services.surveys.published(site.row()).attributes]
+    for ticked, shown in (
+        ({"attribute": ["age", "gender"]}, ["gender", "age"]),
+        ({"all": "yes"}, names),
+        ({"all": "yes", "attribute": "age"}, names),
+    ):
+        fields = {**ticked, "confirm": "yes", "estimator": "unbiased"}
+        sent = editor.send(f"{PATH}/public-results", on=f"{PATH}/report", **fields)
+        assert sent.status_code == 303, sent.text
+        assert site.services.public_results.history(site.row())[0]["attributes"] == shown
 
 
 def test_editor_publishes_results_so_far_of_randomised_answers_alone(site, visit):

@@ -46,3 +46,14 @@ def test_table_whose_headings_are_links_stays():
         '</tr></thead><tbody><tr><th scope="row">x</th><td>3</td></tr></tbody></table>'
     )
     assert with_columns(linked) == linked
+
+
+def test_cells_below_a_heading_of_two_columns_are_called_by_it_once():
+    """The interval of the first group was once called by the name of the second."""
+    html = with_columns(
+        '<table><thead><tr><th scope="col">Answer</th><th scope="col" colspan="2">Women</th>'
+        '<th scope="col" colspan="2">Men</th></tr></thead><tbody><tr><th scope="row">Yes</th>'
+        "<td>1</td><td>0 to 2</td><td>3</td><td>2 to 4</td></tr></tbody></table>"
+    )
+    cells = '<td data-column="Women">1</td><td>0 to 2</td><td data-column="Men">3</td>'
+    assert f"{cells}<td>2 to 4</td>" in html

@@ -35,6 +35,7 @@ def publish(
     confidence: float | None,
     fairness: bool,
     so_far: bool,
+    trend: bool,
     yes: bool,
     as_json: bool,
 ) -> None:
@@ -56,6 +57,7 @@ def publish(
         cross_tables=chosen_tables(crosses),
         fairness=fairness,
         so_far=so_far,
+        trend=trend,
         **{key: value for key, value in given.items() if value is not None},  # type: ignore[arg-type]
     )
     emit_answer(

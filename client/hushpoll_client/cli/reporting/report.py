@@ -72,6 +72,11 @@ def choice_options(command: _Command) -> _Command:
                 default=True,
                 help="Whether finished audits are shown.",
             ),
+            click.option(
+                "--trend",
+                is_flag=True,
+                help="Show questions beside earlier versions that ask them with the same answers.",
+            ),
         )
     ):
         command = option(command)
@@ -178,6 +183,7 @@ def _fetch(
         "attributes": list(shown["attributes"]),
         "cross_tables": chosen_tables(shown["crosses"]),
         "fairness": shown["fairness"],
+        **({"trend": True} if shown["trend"] else {}),
         **{
             key: shown[key]
             for key in ("estimator", "confidence", "language")

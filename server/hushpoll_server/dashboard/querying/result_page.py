@@ -15,7 +15,6 @@ from hushpoll_server.dashboard.frame import (
     finished,
     member,
     page,
-    words_of_refusal,
 )
 from hushpoll_server.dashboard.querying.fields import fields_of, missing, texts_of
 from hushpoll_server.dashboard.select_alls import labels_of
@@ -25,6 +24,7 @@ from hushpoll_server.dashboard.surveys import (
     lead_by_words,
     may_export,
     of_survey,
+    refusal_in_questions,
     seen,
 )
 from hushpoll_server.dashboard.version_pages import reached, shows
@@ -109,7 +109,7 @@ def result(row: VersionRow, query: str) -> Response:
             asked = kind.of_texts(texts)
             found = answered(row, asked, _before(row, asked))
     except InvalidParameter as error:
-        fault = Fault((error.field or "",), words_of_refusal(error))
+        fault = Fault((error.field or "",), refusal_in_questions(error, seen(row)))
     except Refused as error:
         if error.code not in NOTHING_YET:
             raise
@@ -140,7 +140,6 @@ def result(row: VersionRow, query: str) -> Response:
             level=3,
             key="section",
             names=labels_of(published),
-            folded_notes=found.folded_notes,
             drawn=True,
         ),
         address=address,

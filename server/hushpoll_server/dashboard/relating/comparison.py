@@ -21,9 +21,7 @@ from hushpoll_server.dashboard.frame import (
     choice,
     member,
     page,
-    words_of_refusal,
 )
-from hushpoll_server.dashboard.relating.subgroups import shares_in_groups
 from hushpoll_server.dashboard.select_alls import labels_of
 from hushpoll_server.dashboard.surveys import (
     NOTHING_YET,
@@ -31,11 +29,13 @@ from hushpoll_server.dashboard.surveys import (
     asked_of,
     lead_by_words,
     of_survey,
+    refusal_in_questions,
 )
 from hushpoll_server.dashboard.version_pages import reached, shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.reports.captions import foot_of
+from hushpoll_server.reports.group_shares import shares_in_groups
 from hushpoll_server.reports.headlines import headline_of, of_groups
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
@@ -98,7 +98,7 @@ def comparison(row: VersionRow) -> Response:
             chart = _chart(answer, row, chosen, choices)
         except InvalidParameter as error:
             field = _FIELDS.get(error.field or "", error.field or "")
-            fault = Fault((field,), words_of_refusal(error))
+            fault = Fault((field,), refusal_in_questions(error, asked_of(row)))
         except Refused as error:
             if error.code not in NOTHING_YET:
                 raise

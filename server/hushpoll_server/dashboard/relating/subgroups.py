@@ -6,34 +6,23 @@ A group is the people with one answer to another question, in clear or perturbed
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from flask import request
 
 from hushpoll_server.dashboard.frame import choice
 from hushpoll_server.dashboard.surveys import answered, may_export
 from hushpoll_server.http.endpoint import services
+from hushpoll_server.reports.group_shares import SHARES_IN_GROUPS, shares_in_groups
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.estimators import UNBIASED
 from hushpoll_shared.qualifying.possible import Ends
 from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.estimates import Estimates
-from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.registry import query_that_serves
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
-
-SHARES_IN_GROUPS: Final = "shares in groups"
-
-
-def shares_in_groups(
-    *, of: str, given: str, confidence: float, reference: str | None = None
-) -> Query[Any]:
-    """Return the query for the shares of one question within each category of another."""
-    kind: Any = query_that_serves(SHARES_IN_GROUPS)
-    query: Query[Any] = kind(of=of, given=given, confidence=confidence, reference=reference)
-    return query
 
 
 def table_among(document: Mapping[str, object]) -> ResultTable:

@@ -90,6 +90,9 @@ def report(row: VersionRow) -> Response:
         regressions=[one for one in shown_of(row) if one["regression"]],
         ticked=request.args.getlist("regression"),
         asked=bool(request.args),
+        earlier=any(
+            one.name == row.name and one.version < row.version for one in parts.surveys.all()
+        ),
         estimators=ESTIMATORS,
         confidences=CONFIDENCES,
         forms=_FORMS,
@@ -145,15 +148,21 @@ def publish_results(row: VersionRow) -> Response:
             "the results were not published, because the box was not ticked; tick it to publish",
             field="confirm",
         )
-    if not request.form.getlist("attribute"):
+    everything = bool(request.form.get("all"))
+    if not everything and not request.form.getlist("attribute"):
         raise Refused(
             "invalid-request",
             "the results were not published, because no question was chosen; choose one or more",
             field="attribute",
         )
-    chosen = _chosen(request.form, labels_of(seen(row)))
-    choices = parts.survey_reports.choices(row, may_export=False, **chosen)
+    published = seen(row)
     so_far = bool(request.form.get("so_far"))
+    chosen = _chosen(request.form, labels_of(published))
+    if everything:
+        # As the form says it: of a survey that runs it lists the randomised questions alone.
+        listed = published.perturbed if so_far else published.attributes
+        chosen["attributes"] = [one.name for one in listed]
+    choices = parts.survey_reports.choices(row, may_export=False, **chosen)
     parts.public_results.publish(row, choices, actor=member().actor, so_far=so_far)
     parts.actions.record(member().actor, "published-results", survey=row.name, version=row.version)
     return see(url_for("dashboard.report", name=row.name, version=row.version) + "#public")
@@ -195,6 +204,7 @@ def _chosen(given: MultiDict[str, str], questions: Mapping[str, str]) -> JsonMem
         "confidence": _number(given),
         # A box that is not ticked is not sent; without any choice all is shown.
         "fairness": bool(given.get("fairness")) or "estimator" not in given,
+        "trend": bool(given.get("trend")),
     }
 
 

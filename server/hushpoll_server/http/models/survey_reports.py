@@ -33,6 +33,12 @@ class ReportQuery(Strict):
     )
     fairness: bool = Field(True, description="Whether finished audits of fairness are shown.")
 
+    trend: bool = Field(
+        False,
+        description="Whether questions are shown beside earlier versions that ask them with the "
+        "same answers.",
+    )
+
     results: str = Field(
         "",
         max_length=4_000,
@@ -69,6 +75,7 @@ class ReportQuery(Strict):
             "estimator": self.estimator,
             "confidence": self.confidence,
             "fairness": self.fairness,
+            "trend": self.trend,
             "results": _words(self.results, ","),
             "regressions": _words(self.regressions, ","),
             "language": self.language,
@@ -104,6 +111,7 @@ class PublicResultsAnswer(Answer):
     estimator: str
     confidence: float
     fairness: bool = Field(description="Whether finished audits were shown.")
+    trend: bool = Field(False, description="Whether earlier versions were shown beside questions.")
 
 
 class PublishedResultsAnswer(PublicResultsAnswer):

@@ -27,16 +27,20 @@ from hushpoll_server.reports.needed import Needed
 from hushpoll_server.reports.pdf import NotPrinted, require_pdf
 from hushpoll_server.reports.report import FORMS, Report
 from hushpoll_server.reports.small_groups import warnings_of
+from hushpoll_server.reports.waves import Wave
 from hushpoll_server.services.results.analysis import Analysis, require_few_rare_pairs
 from hushpoll_server.services.results.jobs import Jobs
 from hushpoll_server.services.results.regressions import why_withheld
 from hushpoll_server.services.results.releases import Release, Releases
-from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
+from hushpoll_server.services.results.waves import waves_of
+from hushpoll_server.services.surveys.surveys import State, SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import DONE
+from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.spelling.canonical import canonical_json, parse_json
 from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 
 AUDITS: Final = "fairness"
@@ -218,7 +222,7 @@ class SurveyReports:
                 for field in fields_of(source.published, shown)
                 if field.mask is not None
             },
-            facts=self._facts(row, choices, groups),
+            facts=self._facts(row, choices, groups, may_export=may_export),
         )
 
     def _joint(
@@ -234,7 +238,9 @@ class SurveyReports:
             )
         return JointCounts(counts.n, counts.first, counts.second, np.ascontiguousarray(counts.both))
 
-    def _facts(self, row: VersionRow, choices: Choices, groups: ClearGroups | None) -> JsonMembers:
+    def _facts(
+        self, row: VersionRow, choices: Choices, groups: ClearGroups | None, *, may_export: bool
+    ) -> JsonMembers:
         account = self._releases.account(row)
         closes = self._surveys.closes_at(row)
         facts = {
@@ -254,9 +260,35 @@ class SurveyReports:
         }
         if choices.regressions:
             facts["regressions"] = self._regressions(row, choices, groups)
+        if choices.trend:
+            facts["waves"] = self._waves(row, choices, may_export=may_export)
         # As a bundle's reader has it, so that the same page is made of both.
         read: JsonMembers = parse_json(canonical_json(facts))
         return read
+
+    def _waves(self, row: VersionRow, choices: Choices, *, may_export: bool) -> list[Wave]:
+        """Return what earlier versions told; nothing of an estimator without intervals.
+
+        Answers in clear are those of closed versions alone: of one that runs, two reports would
+        tell the answers that came between them.
+        """
+        if ESTIMATOR_TERMS[choices.estimator].no_interval is not None:
+            return []
+        surveys, analysis = self._surveys, self._analysis
+
+        def seen(wave: VersionRow) -> Published:
+            groups = analysis.seen(wave, may_export=may_export)
+            return surveys.published(wave) if groups is None else groups.shown
+
+        return waves_of(
+            row,
+            [one for one in surveys.all() if one.name == row.name and one.version < row.version],
+            choices.attributes,
+            confidence=choices.confidence,
+            seen=seen,
+            over=lambda wave: surveys.state(wave) is State.CLOSED,
+            ask=partial(analysis.result, may_export=may_export),
+        )
 
     def _regressions(
         self, row: VersionRow, choices: Choices, groups: ClearGroups | None
