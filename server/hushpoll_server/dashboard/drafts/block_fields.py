@@ -53,7 +53,7 @@ def _line_of(block: object) -> str | None:
     if not isinstance(block, Mapping) or not set(block) <= _MEMBERS:
         return None
     names, protocol = block.get("attributes"), block.get("protocol")
-    words = [block.get("name"), *(names if isinstance(names, list) else [None])]
+    words = [block.get("name") or "-", *(names if isinstance(names, list) else [None])]
     words += [] if protocol is None else [protocol]
     if not all(isinstance(word, str) and word and not _MARKS & set(word) for word in words):
         return None

@@ -53,7 +53,7 @@ def _line_of(draw: object) -> str | None:
     if type(answer) is not int and (not isinstance(answer, str) or _MARKS & set(answer)):
         return None
     names = draw["blocks"]
-    words = [draw["name"], *(names if isinstance(names, list) else [None])]
+    words = [draw["name"] or "-", *(names if isinstance(names, list) else [None])]
     if not all(isinstance(word, str) and word and not _MARKS & set(word) for word in words):
         return None
     end = "" if answer == "" else f" | {answer}"

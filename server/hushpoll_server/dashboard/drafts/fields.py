@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hushpoll_shared.spelling.labels import trimmed
-from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
 
 Read = Callable[[str], str]
 """Returns the text of a field by its name; a field that was not sent is empty."""
@@ -88,9 +87,12 @@ def reader(given: Mapping[str, str], prefix: str) -> Read:
 
 
 def number_of_parts(given: Mapping[str, str], name: str) -> int:
-    """Return how many parts of a kind a form says that it has."""
+    """Return how many parts of a kind a form says that it has, below 10,000.
+
+    They may be more than a survey has: what was written is kept, and its number refused by name.
+    """
     text = given.get(name, "")
-    return min(int(text), MOST_ATTRIBUTES) if text.isdecimal() and len(text) < 5 else 0
+    return int(text) if text.isdecimal() and len(text) < 5 else 0
 
 
 def number(text: str) -> int | str:
