@@ -16,6 +16,7 @@ from hushpoll_analysis.records.domains import asked_group
 from hushpoll_analysis.records.source import Source
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.querying.query import Query
+from hushpoll_shared.survey.draws import Draw
 from hushpoll_shared.survey.published import Published
 
 R = TypeVar("R")
@@ -141,7 +142,16 @@ def require_answered(
                 f"{' and '.join(asked)} are in the draw {draw.name}, of whose {len(draw.blocks)} "
                 f"blocks each respondent answers {draw.answer}: nobody answers "
                 f"{'both' if len(blocks) == 2 else f'all {len(blocks)}'}, so nothing can be said "
-                "of them together. In a next version put them into one block, let a device answer "
-                f"{len(blocks)} or more, or take some of them out of the draw",
+                f"of them together. {_next_time(published, draw, len(blocks))}",
                 field=field,
             )
+
+
+def _next_time(published: Published, draw: Draw, needed: int) -> str:
+    """Return what a next version does, so that somebody answers blocks of a draw together."""
+    if any(one.name == draw.name for one in published.selects):
+        return f"In a next version give the question {draw.name} want: pairs"
+    return (
+        f"In a next version put them into one block, let a device answer {needed} or more, or take "
+        "some of them out of the draw"
+    )

@@ -130,6 +130,8 @@ def estimates(row: VersionRow) -> Response:
             figure.update(beside_shares(*beside))
             if headline:
                 figure["title"] = headline
+            elif figure["asked"] and not figure["noisy"]:
+                figure["title"] += " of all people"
     waves = None
     if len(figures) == 1 and _has_means(chosen) and not figures[0]["noisy"]:
         (only,) = figures
@@ -246,6 +248,9 @@ def _of_questions(
             query_of_those = Answered(attribute=name, confidence=confidence)
             result = analysis.result(row, query_of_those, may_export=export)
             shares = result.to_dict()
+            if asked.ask_if is not None and not headline and not result.too_noisy(name):
+                headline = headline_of(result)
+                headline += "" if headline == CANNOT_TELL else " of those asked"
         found[name] = summary, shares, "" if headline == TOO_NOISY else headline
     return found
 

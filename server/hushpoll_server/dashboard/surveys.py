@@ -35,6 +35,7 @@ from hushpoll_server.reports.findings import Finding, findings_of
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.qualifying.domains import where_words
+from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.querying.query import Query
@@ -184,7 +185,9 @@ def _findings(row: VersionRow) -> tuple[EstimatedShares | None, tuple[Finding, .
         name: analysis.result(row, Ordered(attribute=name), may_export=export)
         for name in (*numbers, *others[: max(0, MOST_MEANS - len(numbers))])
     }
-    return shares, findings_of(published, shares, means)
+    asks = any(published.attribute(one.name).ask_if is not None for one in shares.attributes)
+    told = analysis.result(row, Answered(), may_export=export) if asks else None
+    return shares, findings_of(published, shares, means, told)
 
 
 def nothing_yet(template: str, frame: dict[str, object], refusal: Refused) -> Response:

@@ -16,10 +16,12 @@ from hushpoll_server.charts.rows import Share
 from hushpoll_server.reports.summaries import UNKNOWN
 from hushpoll_shared.qualifying.possible import SHARES, Possible, cut_ends
 from hushpoll_shared.qualifying.verdict import INFORMATIVE
+from hushpoll_shared.queries.answered_shares import SharesOfAnswered
 from hushpoll_shared.queries.estimates import AttributeEstimates, EstimatedShares
 from hushpoll_shared.queries.ordered_answers import OrderedSummary
 from hushpoll_shared.queries.parts.rows import CategoryEstimate, ends_of
 from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.option_texts import asked_text
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.selects import OPTION, Selection
@@ -81,15 +83,18 @@ class Finding:
 
 
 def findings_of(
-    published: Published, shares: EstimatedShares, means: Mapping[str, OrderedSummary]
+    published: Published,
+    shares: EstimatedShares,
+    means: Mapping[str, OrderedSummary],
+    answered: SharesOfAnswered | None = None,
 ) -> tuple[Finding, ...]:
     """Return the finding of each question, in the order of the questionnaire.
 
     A question with a mean is summed up by it, and a number only so: shares of its anchors are not
     shares of answers. Of another one with two answers the line is about the positive answer of a
     target, and else the first; of one with more about the answer with the largest estimate, and the
-    picture shows the largest. The options of a select-all are one line. Those who are not asked a
-    follow-up are left out of its picture.
+    picture shows the largest. The options of a select-all are one line. A follow-up is told of
+    those who are asked it.
 
     Parameters
     ----------
@@ -99,13 +104,19 @@ def findings_of(
         With intervals, of all questions or some.
     means : mapping of OrderedSummary
         By question, of everybody; questions without one are left out.
+    answered : SharesOfAnswered, optional
+        Of the follow-ups; without it their shares are of all people.
     """
-    return tuple(_findings(published, shares, means))
+    return tuple(_findings(published, shares, means, answered))
 
 
 def _findings(
-    published: Published, shares: EstimatedShares, means: Mapping[str, OrderedSummary]
+    published: Published,
+    shares: EstimatedShares,
+    means: Mapping[str, OrderedSummary],
+    answered: SharesOfAnswered | None,
 ) -> Iterator[Finding]:
+    follow_ups = _of_those_asked(answered)
     noisy = set() if shares.verdict is None else set(shares.verdict.too_noisy)
     by_name = {one.name: one for one in shares.attributes}
     selects = {name: one for one in published.selects for name in one.attributes}
@@ -128,10 +139,43 @@ def _findings(
         )
         if summary is not None and told:
             yield _mean(attribute.name, question, summary)
+        elif estimates.name in follow_ups:
+            yield _asked(question, attribute, follow_ups[estimates.name])
         elif estimates.name in noisy or attribute.number is not None:
             yield Finding(attribute.name, question, noisy=True)
         else:
             yield _share(question, attribute, estimates)
+
+
+def _of_those_asked(
+    answered: SharesOfAnswered | None,
+) -> Mapping[str, Sequence[CategoryEstimate]]:
+    """Return by follow-up the shares among those who were asked; none where they cannot tell."""
+    found: dict[str, Sequence[CategoryEstimate]] = {}
+    for one in () if answered is None else answered.attributes:
+        if one.missing == NOT_ASKED:
+            told = () if answered is None or answered.too_noisy(one.name) else one.categories
+            found[one.name] = [
+                CategoryEstimate(
+                    category=row.category,
+                    frequency=row.value,
+                    standard_error=row.standard_error,
+                    lower=row.lower,
+                    upper=row.upper,
+                )
+                for row in told
+                if row.value is not None
+            ]
+    return found
+
+
+def _asked(question: str, attribute: Attribute, rows: Sequence[CategoryEstimate]) -> Finding:
+    if not rows:
+        return Finding(attribute.name, question, noisy=True)
+    shown = _order(attribute, rows)
+    others = len(rows) - len(shown[:MOST_BARS])
+    found = _of_rows(attribute.name, question, shown, others)
+    return replace(found, headline=f"{found.headline}, of those asked")
 
 
 def _mean(name: str, question: str, summary: OrderedSummary) -> Finding:

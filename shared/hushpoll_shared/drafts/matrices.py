@@ -17,7 +17,7 @@ from hushpoll_shared.drafts.attributes import read_attribute
 from hushpoll_shared.drafts.named_questions import entries
 from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.labels import check_apart, check_ends
-from hushpoll_shared.spelling.text import check_name, is_name, normalized, show
+from hushpoll_shared.spelling.text import check_name, is_name, normalized, number_of_entries, show
 from hushpoll_shared.survey.attributes import Attribute
 from hushpoll_shared.survey.blocks import Together
 from hushpoll_shared.survey.matrices import SHARED_WORDS, Matrix
@@ -152,7 +152,11 @@ def _refuse_together(value: object, position: int) -> None:
 def _items(value: object, where: str, matrix: str) -> dict[str, str]:
     """Return the text of each item, by its name."""
     if not isinstance(value, list | tuple) or len(value) < FEWEST_ITEMS:
-        fault = f"has {len(value)} entries" if isinstance(value, list | tuple) else "is no list"
+        fault = (
+            f"has {number_of_entries(len(value))}"
+            if isinstance(value, list | tuple)
+            else "is no list"
+        )
         raise InvalidParameter(
             f"{where} {fault}; a matrix has {FEWEST_ITEMS} items or more, {_FORM}: add some, or "
             f"leave {ITEMS} out",

@@ -7,10 +7,12 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.blocks import Together
 from hushpoll_shared.survey.draws import Draw
 from hushpoll_shared.survey.select_choice import APART, DRAWN, TOGETHER
 from hushpoll_shared.survey.selects import SelectAll
+from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
 from hushpoll_shared.survey.wording import Question, Translation
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ def expansion(draft: Manifest, forms: Mapping[str, tuple[str, int]]) -> dict[str
             else [attribute]
         )
     ]
+    _check_number(len(attributes), draft.questions)
     return {
         "attributes": tuple(attributes),
         "selects": tuple(selections.values()),
@@ -74,6 +77,19 @@ def expansion(draft: Manifest, forms: Mapping[str, tuple[str, int]]) -> dict[str
             for pair in product(*(_options(selections, name) for name in (first, second)))
         ),
     }
+
+
+def _check_number(number: int, questions: Sequence[SelectAll]) -> None:
+    """Refuse more questions than a survey may have, by the select-all with the most options."""
+    if number > MOST_ATTRIBUTES:
+        most = max(questions, key=lambda one: len(one.categories))
+        where = f"attributes[{most.name}].categories"
+        raise InvalidParameter(
+            f"{where} has {len(most.categories)} options, and each of them is a question of the "
+            f"results: with them the survey has {number}, and it has at most {MOST_ATTRIBUTES}: "
+            "remove options, or leave select out, so that one answer is chosen",
+            field=where,
+        )
 
 
 def _options(selections: Mapping[str, Any], name: str) -> tuple[str, ...]:

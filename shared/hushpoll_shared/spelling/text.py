@@ -82,6 +82,11 @@ def turns(text: str) -> bool:
     return any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in text)
 
 
+def number_of_entries(number: int) -> str:
+    """Return how many entries a list has, in words."""
+    return "1 entry" if number == 1 else f"{number} entries"
+
+
 def is_name(value: object) -> bool:
     """Whether `value` is a string of 1 to 64 characters out of ``a-z 0-9 _ -``."""
     return isinstance(value, str) and _NAME.fullmatch(value) is not None

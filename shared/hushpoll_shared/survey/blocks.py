@@ -18,7 +18,7 @@ from math import prod
 from typing import Final
 
 from hushpoll_protocols import K_MAX, FrequencyOracle, InvalidParameter
-from hushpoll_shared.spelling.text import check_name, show
+from hushpoll_shared.spelling.text import check_name, number_of_entries, show
 from hushpoll_shared.survey.attributes import Attribute, PublishedAttribute, check_protocol
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.survey.follow_ups import tree_of
@@ -235,8 +235,8 @@ def check_together(together: Sequence[Together], attributes: Sequence[Attribute]
         names.add(block.name)
         if len(block.attributes) < 2:
             raise InvalidParameter(
-                f"{where}.attributes has {len(block.attributes)} entries; questions are together "
-                "from two on: add one, or remove the block",
+                f"{where}.attributes has {number_of_entries(len(block.attributes))}; questions are "
+                "together from two on: add one, or remove the block",
                 field=f"{where}.attributes",
             )
         for name in block.attributes:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from hushpoll_protocols import EPSILON_MIN, InvalidParameter, format_epsilon
 from hushpoll_shared.spelling.decimals import PLACES, check_canonical
-from hushpoll_shared.spelling.text import check_name, show
+from hushpoll_shared.spelling.text import check_name, number_of_entries, show
 from hushpoll_shared.survey.attributes import Attribute, PublishedAttribute
 from hushpoll_shared.survey.blocks import Together
 from hushpoll_shared.survey.budget import OPTIMAL, Split, split_budget
@@ -97,17 +97,26 @@ def read_draws(value: object, *, published: bool) -> tuple[Draw, ...]:
     return tuple(found)
 
 
+def _numbers(blocks: int) -> str:
+    """Return how many of some blocks a device may answer, in words."""
+    return "1" if blocks == 2 else f"1 to {blocks - 1}"
+
+
+def _blocks(number: int) -> str:
+    return "1 block is" if number == 1 else f"{number} blocks are"
+
+
 def _check_answer(value: object, blocks: int, path: str) -> None:
     if blocks < 2:
         what = path.rpartition(".")[0]
         raise InvalidParameter(
-            f"{what}.blocks has {blocks} entries; a draw is from two blocks on: add one, or remove "
-            "the draw",
+            f"{what}.blocks has {number_of_entries(blocks)}; a draw is from two blocks on: add "
+            "one, or remove the draw",
             field=f"{what}.blocks",
         )
     if type(value) is not int or not 1 <= value < blocks:
         raise InvalidParameter(
-            f"{path} is {show(value)}; of {blocks} blocks a device answers 1 to {blocks - 1}: "
+            f"{path} is {show(value)}; of {blocks} blocks a device answers {_numbers(blocks)}: "
             "correct it, or remove the draw, so that everybody answers all of them",
             field=path,
         )
@@ -152,12 +161,12 @@ def expanded(
     if type(answer) is not int or not 1 <= answer < len(drawn):
         most = len(drawn) - 1
         remedy = (
-            f"it is an integer in [1, {most}]: correct it, or leave it out"
+            f"of them a device answers {_numbers(len(drawn))}: correct it, or leave it out"
             if most > 0
             else "there must be two of them at least: take some out of always, or leave answer out"
         )
         raise InvalidParameter(
-            f"answer is {show(answer)}, and {len(drawn)} blocks are not in always; {remedy}",
+            f"answer is {show(answer)}, and {_blocks(len(drawn))} not in always; {remedy}",
             field="answer",
         )
     return (Draw(SHORTHAND, drawn, answer),)
@@ -231,7 +240,8 @@ def _check_block(
         remedy = "a block is drawn as a whole: name the block that it is in"
     else:
         fault = "leaves in clear"
-        remedy = "everybody answers it: take it out, or make its role sensitive"
+        kept = "give it a protocol" if attribute.role == "target" else "make its role sensitive"
+        remedy = f"everybody answers it: take it out, or {kept}"
     raise InvalidParameter(f"{path} has {show(name)}, which {fault}; {remedy}", field=path)
 
 

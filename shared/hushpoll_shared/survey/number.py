@@ -219,12 +219,21 @@ def draft_categories(number: Number, where: str, *, clear: bool, missing: bool) 
     return tuple(map(str, range(number.low, number.high + 1)))
 
 
+def _remedy(limit: object) -> str:
+    """Return what to write in place of a limit that is none."""
+    if isinstance(limit, str):
+        return "write it in digits alone, such as 1000, without quotes in YAML"
+    if isinstance(limit, int) and not isinstance(limit, bool):
+        return "count in a larger unit"
+    return "count in whole units, such as cents for euros with cents"
+
+
 def _check_limits(number: Number, path: str) -> None:
     for key, limit in (("low", number.low), ("high", number.high)):
         if type(limit) is not int or abs(limit) > LARGEST_NUMBER:
             raise InvalidParameter(
                 f"{path}.{key} is {show(limit)}; it is an integer in [-{LARGEST_NUMBER}, "
-                f"{LARGEST_NUMBER}]: count in whole units, such as cents for euros with cents",
+                f"{LARGEST_NUMBER}]: {_remedy(limit)}",
                 field=f"{path}.{key}",
             )
     if not number.low < number.high:

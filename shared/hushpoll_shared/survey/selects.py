@@ -23,6 +23,7 @@ from hushpoll_shared.spelling.text import (
     QUESTION_LENGTH,
     check_name,
     check_text,
+    number_of_entries,
     show,
 )
 from hushpoll_shared.survey.attributes import Attribute
@@ -105,8 +106,9 @@ class SelectAll(Attribute):
         check_name(self.name, field="attributes[].name")
         where = f"attributes[{self.name}]"
         if len(self.categories) < 2:
+            listed = number_of_entries(len(self.categories))
             raise InvalidParameter(
-                f"{where}.categories has {len(self.categories)} entries; a select-all has two "
+                f"{where}.categories has {listed}; a select-all has two "
                 "options or more: add some, or ask a yes/no question without select",
                 field=f"{where}.categories",
             )

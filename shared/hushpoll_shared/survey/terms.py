@@ -18,6 +18,7 @@ from hushpoll_shared.spelling.text import (
     TITLE_LENGTH,
     check_name,
     check_text,
+    number_of_entries,
     show,
 )
 from hushpoll_shared.survey.attributes import Attribute
@@ -420,8 +421,8 @@ def check_number_of_attributes(number: int) -> None:
     """
     if not 1 <= number <= MOST_ATTRIBUTES:
         raise InvalidParameter(
-            f"attributes has {number} entries; a survey has 1 to {MOST_ATTRIBUTES}: add or remove "
-            "some",
+            f"attributes has {number_of_entries(number)}; a survey has 1 to {MOST_ATTRIBUTES}: "
+            "add or remove some",
             field="attributes",
         )
 

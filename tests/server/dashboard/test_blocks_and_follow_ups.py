@@ -168,7 +168,13 @@ def test_every_page_of_a_questionnaire_as_people_write_them_can_be_read(site, vi
 
 
 def test_every_page_of_a_survey_with_a_draw_is_shown_or_says_what_it_cannot_tell(site, visit):
-    seen, refused = crawled(visit("ada", at=answered_by(site, DRAWN, drawn_of), every="admin"))
+    analyst = visit("ada", at=answered_by(site, DRAWN, drawn_of), every="admin")
+    table = analyst.get(f"{START}/cross-tables?a=smokes&b=gender").text
+    assert "Table of shares" in table
+    assert "This table is not shown" not in table
+    withheld = analyst.get(f"{START}/cross-tables?a=smokes&b=drinks").text
+    assert "each respondent answers 1: nobody answers both" in withheld
+    seen, refused = crawled(analyst)
     assert len(seen) > 40
     assert seen[START] == seen[f"{START}/estimates"] == 200
     for path, text in refused.items():

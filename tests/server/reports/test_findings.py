@@ -13,10 +13,12 @@ from hushpoll_analysis.results import result_of
 from hushpoll_protocols import SecureBits
 from hushpoll_server.reports.findings import findings_of, headline_row, limits_words, share_words
 from hushpoll_shared.drafts.manifest import Manifest
+from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.queries.parts.rows import CategoryEstimate
 from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.wire.batch import encode_many
 
 QUESTIONS = {
     "smokes": {"categories": ["Yes", "No"], "question": "Do you smoke?"},
@@ -113,3 +115,31 @@ def test_the_headline_of_an_option_is_about_who_selects_it():
     rows = [{"category": name, "frequency": 0.5} for name in option.categories]
     assert headline_row(option, rows)["category"] == "selected"
     assert headline_row(replace(option, categories=("no", "yes")), rows[:1]) == rows[0]
+
+
+def test_a_follow_up_is_told_of_those_who_were_asked():
+    few = {"name": "much", "role": "sensitive", "categories": ["few", "many"]}
+    draft = {
+        "name": "s",
+        "version": 1,
+        "title": "S",
+        "epsilon": "9",
+        "protocol": "SS",
+        "attributes": [
+            {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]},
+            {**few, "ask_if": {"smokes": ["yes"]}},
+        ],
+        "together": [{"name": "habit", "attributes": ["smokes", "much"]}],
+    }
+    published, rng = Manifest.from_dict(draft).resolve(), np.random.default_rng(3)
+    smokes = (rng.random(4000) < 0.4).astype(np.int64)
+    much = np.where(smokes == 1, (rng.random(4000) < 0.25).astype(np.int64), 2)
+    rows = encode_many(published, {"smokes": smokes, "much": much}, rng)
+    source = OfRecords(Records.trusted(published, rows))
+    shares, answered = result_of(Estimates(), source), result_of(Answered(), source)
+    _, told = findings_of(published, shares, {}, answered)
+    assert told.headline == "few, of those asked"
+    assert told.figure.startswith("7")
+    assert [bar.label for bar in told.bars] == ["few", "many"]
+    _, of_all = findings_of(published, shares, {})
+    assert (of_all.headline, of_all.figure[0]) == ("few", "3")

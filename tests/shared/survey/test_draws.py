@@ -281,7 +281,11 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "a block twice": (_draws(("one", ["age", "age"], 1)), "draws[one].blocks", "age twice"),
     "answer 0": (_draws(("one", ["age", "sleep"], 0)), "draws[one].answer", "is 0; of 2 blocks"),
-    "answer d": (_draws(("one", ["age", "sleep"], 2)), "draws[one].answer", "answers 1 to 1"),
+    "answer d": (
+        _draws(("one", ["age", "sleep"], 2)),
+        "draws[one].answer",
+        "of 2 blocks a device answers 1:",
+    ),
     "answer a text": (_draws(("one", ["age", "sleep"], "1")), "draws[one].answer", "'1'"),
     "answer true": (_draws(("one", ["age", "sleep"], True)), "draws[one].answer", "True|true"),
     "no such block": (
@@ -321,7 +325,7 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
     "too many answers": (
         {"draws": None, "always": ["age"], "answer": 3},
         "answer",
-        r"answer is 3, and 3 blocks are not in always; it is an integer in \[1, 2\]",
+        "answer is 3, and 3 blocks are not in always; of them a device answers 1 to 2: correct",
     ),
     "nothing to draw": (
         {"draws": None, "always": ["age", "pair", "sleep"], "answer": 1},

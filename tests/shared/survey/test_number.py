@@ -217,9 +217,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "low above high": (draft(_number(low=6000)), "income].number.high", "low is less than high"),
     "low equals high": (draft(_number(low=5000)), "income].number.high", "low is less than high"),
     "a fraction": (draft(_number(low=0.5)), "income].number.low", "count in whole units"),
-    "a text": (draft(_number(high="10")), "income].number.high", "count in whole units"),
+    "a text": (draft(_number(high="10")), "income].number.high", "write it in digits alone"),
     "a truth value": (draft(_number(low=True)), "income].number.low", "count in whole units"),
-    "too large": (draft(_number(high=10**13)), "income].number.high", "count in whole units"),
+    "too large": (draft(_number(high=10**13)), "income].number.high", "count in a larger unit"),
     "a long unit": (draft(_number(unit="x" * 41)), "income].number.unit", "40"),
     "a unit that is no text": (draft(_number(unit=5)), "income].number.unit", "5"),
     "anchors outside": (

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from hushpoll_shared.drafts.fields import TIME, ManifestField, text
 from hushpoll_shared.spelling.labels import trimmed
-from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
 
 Read = Callable[[str], str]
 """Returns the text of a field by its name; a field that was not sent is empty."""
@@ -170,9 +169,12 @@ def reader(given: Mapping[str, str], prefix: str) -> Read:
 
 
 def number_of_parts(given: Mapping[str, str], name: str) -> int:
-    """Return how many parts of a kind a form says that it has."""
+    """Return how many parts of a kind a form says that it has, below 10,000.
+
+    They may be more than a survey has: what was written is kept, and its number refused by name.
+    """
     text = given.get(name, "")
-    return min(int(text), MOST_ATTRIBUTES) if text.isdecimal() and len(text) < 5 else 0
+    return int(text) if text.isdecimal() and len(text) < 5 else 0
 
 
 def number(text: str) -> int | str:

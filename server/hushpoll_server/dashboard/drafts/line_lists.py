@@ -56,7 +56,8 @@ def _named_line(entry: object, listed: str, end: str) -> str | None:
     if not isinstance(entry, Mapping):
         return None
     name, words, last = entry.get("name"), entry.get(listed), entry.get(end)
-    if not _are_words([name]) or not _are_words(words):
+    # an entry without a name is shown, and refused at its field
+    if not _are_words([name or "-"]) or not _are_words(words):
         return None
     return f"{name}: {', '.join(words)}" + ("" if last in (None, "") else f" | {last}")
 

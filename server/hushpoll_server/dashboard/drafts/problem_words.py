@@ -62,7 +62,19 @@ OF_QUESTIONS: Final[Mapping[str, str]] = {
     "together": "how rows are randomised",
 }
 """What each field is called; a field without one has its name in the manifest."""
+IN_SENTENCES: Final[Mapping[str, str]] = {
+    "ask_if": "“Asked only after answers to”",
+    "number": "the number",
+    "number.low": "first whole number",
+    "number.high": "last whole number",
+    "number.unit": "unit of the amount",
+    "number.for": "what the numbers are",
+    "select.at_least": "“At least”",
+    "select.at_most": "“At most”",
+}
+"""What a sentence calls them in place of that, and what is inside them, by the path from there."""
 
+_QUESTION: Final = re.compile(r"^attributes\[[^\]]*\](?:\.(\S+))?(?= )")
 _TRANSLATION: Final = re.compile(r"translations\[([^\]]*)\].*", re.DOTALL)
 
 
@@ -116,8 +128,15 @@ def _of(problem: ManifestProblem, question: Fields, asked: str) -> str:
             "a Net Promoter Score has the whole numbers from 0 to 10; write these, and empty the "
             "possible answers"
         )
-    label = OF_QUESTIONS.get(problem.part, problem.part)
-    start = f"{problem.field} "
-    if problem.message.startswith(start):
-        return f"{label} {problem.message.removeprefix(start)}"
-    return re.sub(r"^attributes\[[^\]]*\] ", f"{asked} ", problem.message)
+    if problem.part == "ask_if" and texts.get("after") and not texts.get("router"):
+        return (
+            f"{asked} has answers after which it is asked, and no question that they are answers "
+            "to; name that question, or empty the answers"
+        )
+    return _QUESTION.sub(lambda path: _called(path[1] or "", asked), problem.message)
+
+
+def _called(path: str, asked: str) -> str:
+    """Return what a field is called, by its path from the question on."""
+    part = path.partition(".")[0].partition("[")[0]
+    return IN_SENTENCES.get(path) or OF_QUESTIONS.get(part, part) or asked

@@ -18,6 +18,7 @@ from hushpoll_server.dashboard.drafts.fields import (
 )
 from hushpoll_server.dashboard.drafts.item_fields import BLOCK, ITEMS, ROWS, items_of, take_items
 from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE
+from hushpoll_shared.spelling.labels import trimmed
 from hushpoll_shared.survey.number import AIMS, MEAN
 from hushpoll_shared.survey.selects import LIMITS, SHARES, WANTS
 
@@ -38,7 +39,8 @@ def question_of(question: Mapping[str, object]) -> Fields:
         fields.texts["categories"] = categories
         del rest["categories"]
     bounds = rest.get("range")
-    if isinstance(bounds, list) and [type(bound) for bound in bounds] == [int, int]:
+    listed = isinstance(bounds, list) and len(bounds) == 2 and bounds != ["", ""]
+    if isinstance(bounds, list) and listed and all(map(_is_typed, bounds)):
         fields.texts["low"], fields.texts["high"] = map(str, bounds)
         del rest["range"]
     _take_number(rest, fields)
@@ -50,24 +52,30 @@ def question_of(question: Mapping[str, object]) -> Fields:
     return fields
 
 
+def _is_typed(value: object) -> bool:
+    """Whether a field shows a limit, and gives it back: a whole number, or a text that is none."""
+    if type(value) is int:
+        return True
+    if not isinstance(value, str) or "\n" in value:
+        return False
+    return trimmed(value) == value == number(value)
+
+
 def _take_number(rest: dict[str, object], fields: Fields) -> None:
     """Move the limits of a number into fields, if these can show them: they name no anchors."""
     fields.texts.setdefault("amount", "")
-    match rest.get("number"):
-        case {"low": int(low), "high": int(high), **more} if "range" not in rest:
-            unit, aim = more.pop("unit", None), more.pop("for", None) or MEAN
-            if (
-                more
-                or bool in (type(low), type(high))
-                or aim not in AIMS
-                or fields.texts.get("low")
-            ):
-                return
-            if unit is None or (isinstance(unit, str) and unit):
-                fields.texts["low"], fields.texts["high"] = str(low), str(high)
-                fields.texts["amount"] = str(aim)
-                fields.texts["unit"] = unit or ""
-                del rest["number"]
+    limits = rest.get("number")
+    if not isinstance(limits, dict) or "range" in rest:
+        return
+    more = dict(limits)
+    # a limit that is missing is an empty field
+    low, high = more.pop("low", ""), more.pop("high", "")
+    unit, aim = more.pop("unit", None), more.pop("for", None) or MEAN
+    shown = _is_typed(low) and _is_typed(high) and aim in AIMS
+    if shown and not more and (unit is None or (isinstance(unit, str) and unit)):
+        fields.texts |= {"low": str(low), "high": str(high), "amount": str(aim)}
+        fields.texts["unit"] = unit or ""
+        del rest["number"]
 
 
 def _take_router(rest: dict[str, object], fields: Fields) -> None:
@@ -88,7 +96,7 @@ def _take_select(rest: dict[str, object], fields: Fields) -> None:
     want = SHARES if rest.get("want") is None else rest["want"]
     match rest.get("select"):
         case dict(limits) if limits.keys() <= set(LIMITS) and want in WANTS:
-            if all(type(limit) is int for limit in limits.values()):
+            if all(_is_typed(limit) and limit != "" for limit in limits.values()):
                 fields.texts["select"] = str(want)
                 fields.texts |= {key: str(limit) for key, limit in limits.items()}
                 rest.pop("want", None)
@@ -104,7 +112,7 @@ def _take_layout(rest: dict[str, object], fields: Fields) -> None:
         del rest["ends"]
     fields.texts["shuffle"] = ""
     match rest.get("shuffle"):
-        case {"last": int(last), **more} if not more and type(last) is int and last > 0:
+        case {"last": last, **more} if not more and _is_typed(last) and last != "":
             fields.texts["shuffle"], fields.texts["last"] = SHUFFLED, str(last)
             del rest["shuffle"]
         case dict(shuffle) if not shuffle:
@@ -120,7 +128,8 @@ def question_from(read: Read) -> dict[str, object]:
     low, high = read("low"), read("high")
     amount, unit = read("amount"), read("unit")
     if amount in AIMS or unit:
-        limits: dict[str, object] = {"low": number(low), "high": number(high)}
+        given = {"low": low, "high": high}
+        limits: dict[str, object] = {key: number(text) for key, text in given.items() if text}
         if unit:
             limits["unit"] = unit
         if amount not in ("", MEAN):

@@ -18,6 +18,7 @@ import numpy as np
 
 from hushpoll_analysis.estimates.cross_table import CrossTable, joint_shares
 from hushpoll_analysis.multiplicity.dependencies import check_pairs, rare_pairs
+from hushpoll_analysis.records.answering import answering
 from hushpoll_analysis.records.clear_groups import SMALLEST, ClearGroups
 from hushpoll_analysis.records.counts import count_pairs
 from hushpoll_analysis.records.grouped_source import OfGroups
@@ -156,7 +157,7 @@ class Analysis:
         source = self.source(row, may_export=may_export)
         _require_shown(source, {a: "a", b: "b"})
         pair(source.published, a, b)
-        counts = source.pair(a, b)
+        counts = answering(source, (a, b)).pair(a, b)
         arrays = (counts.first, counts.second, counts.both)
         seen = hashlib.sha256(b"".join(array.tobytes() for array in arrays)).digest()
         key = (row.id, a, b, confidence, counts.n, seen)
