@@ -446,7 +446,13 @@ def _show_mails(name: str, version: int, mails: list[MailPreview], as_json: bool
     emit_answer(broken, _previewed, as_json=False)
 
 
-def _previewed(mails: list[JsonMembers]) -> str:
+class _MailInLines(MailPreview):
+    """A mail with its body by lines, each of which is printed as one."""
+
+    lines: list[str]
+
+
+def _previewed(mails: list[_MailInLines]) -> str:
     parts = ["Nothing was sent. The person and the link are made up."]
     for mail in mails:
         lines = [
@@ -456,7 +462,7 @@ def _previewed(mails: list[JsonMembers]) -> str:
             "",
             *mail["lines"],
         ]
-        parts += ["", str(mail["language"]), *(f"  {line}".rstrip() for line in lines)]
+        parts += ["", mail["language"], *(f"  {line}".rstrip() for line in lines)]
     return "\n".join(parts).rstrip()
 
 

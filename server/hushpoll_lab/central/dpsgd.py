@@ -109,10 +109,10 @@ def train_dpsgd(
         The number of rows that is publicly known, which sets the sampling rate and the steps; n by
         default, which is then taken to be public.
     seed : int
-        Of the first weights.
+        What the first weights are drawn by.
     noise_seed : int, optional
-        Of batches and noise, for simulations alone: noise that can be drawn again protects nobody.
-        By default they come from the operating system; see :class:`draws.Draws`.
+        What draws batches and noise, for simulations alone: noise that can be drawn again protects
+        nobody. By default they come from the operating system; see :class:`draws.Draws`.
     on_step : callable, optional
         Called with (steps done, steps in all).
 

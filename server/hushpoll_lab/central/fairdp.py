@@ -58,8 +58,8 @@ class FairDPPlan:
     adam_rate : float
         Learning rate of Adam's steps, positive.
     last_sample_rate, last_learning_rate : float or None
-        Of the plain steps, where they differ: the worst-case certificate needs small batches and a
-        large rate there (appendix F).
+        The rates of the plain steps, where they differ: the worst-case certificate needs small
+        batches and a large rate there (appendix F).
     """
 
     hidden: tuple[int, ...] = (32,)
@@ -189,10 +189,10 @@ def train_fairdp(
         A row's part is drawn, independent of the other rows: parts by the place in the batch would
         all change with one row. 1 is Algorithm 1.
     seed : int
-        Of the first weights.
+        What the first weights are drawn by.
     noise_seed : int, optional
-        Of batches and noise, for simulations alone: noise that can be drawn again protects nobody.
-        By default they come from the operating system; see :class:`draws.Draws`.
+        What draws batches and noise, for simulations alone: noise that can be drawn again protects
+        nobody. By default they come from the operating system; see :class:`draws.Draws`.
     on_step : callable, optional
         Called with (steps done, steps in all).
 

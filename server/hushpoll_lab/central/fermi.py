@@ -51,7 +51,7 @@ class FermiPlan:
     batch_size : int
         Expected rows of a step's batch, at least 1.
     learning_rate, ascent_rate : float
-        Of the steps in the weights and in W, positive.
+        The rates of the steps in the weights and in W, positive.
     clip, ascent_clip : float
         The l2 norms that a row's two gradients are clipped to, positive.
     noise, ascent_noise : float
@@ -101,7 +101,7 @@ def private_shares(group: npt.NDArray[np.int64], groups: int, epsilon: float, bi
     Returns
     -------
     f64[K]
-        Of sum 1; 0 for a group whose count could be noise alone.
+        They have the sum 1; 0 for a group whose count could be noise alone.
 
     Raises
     ------
@@ -147,12 +147,13 @@ def train_fermi(
     group : int64[n]
         In [0, K).
     shares : f64[K]
-        Of :func:`private_shares`. Rows of a group with share 0 have no part in the penalty.
+        What :func:`private_shares` returns. Rows of a group with share 0 have no part in the
+        penalty.
     plan : FermiPlan
         Steps and noise.
     rng : numpy.random.Generator
-        Of batches and noise. Noise that can be drawn again is no protection: do not seed it outside
-        of simulations.
+        What draws batches and noise. Noise that can be drawn again is no protection: do not seed it
+        outside of simulations.
     public_rows : int, optional
         The number of rows that is publicly known, which sets the sampling rate and the steps; n by
         default, which is then taken to be public.

@@ -49,7 +49,7 @@ class Coefficients:
     Attributes
     ----------
     linear : int64[p]
-        Of w_j, in units of step / (2 linear_weight).
+        The coefficients of w_j, in units of step / (2 linear_weight).
     quadratic : int64[p, p]
         Symmetric: the sums of x_j x_l on the grid, in units of step^2 / 8.
     rows : int
@@ -150,7 +150,7 @@ def perturb(
     Parameters
     ----------
     exact : Coefficients
-        Of :func:`coefficients`.
+        What :func:`coefficients` returns.
     epsilon : float or str
         In (0, 64]; neighbours differ in one row, which is added or removed.
     bits : Bits
@@ -210,7 +210,7 @@ def repair(objective: Objective, strength: float) -> tuple[Vector, npt.NDArray[n
     Parameters
     ----------
     objective : Objective
-        Of :func:`perturb`.
+        What :func:`perturb` returns.
     strength : float
         At least 0.
 
@@ -248,7 +248,7 @@ def descend_together(
     Parameters
     ----------
     objectives : sequence of Objective
-        Of the groups, each with its number of rows.
+        The objectives of the groups, each with its number of rows.
     strength : float
         See :func:`repair`.
     steps : int

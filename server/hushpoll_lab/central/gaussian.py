@@ -69,7 +69,7 @@ def noise_norm(sigma: float, dimension: int, failure: float) -> float:
     Parameters
     ----------
     sigma : float
-        Of each coordinate, at least 0.
+        The deviation of each coordinate, at least 0.
     dimension : int
         Coordinates, at least 1.
     failure : float

@@ -35,7 +35,7 @@ class Minimiser:
     Attributes
     ----------
     weights : f64[p]
-        Of the columns.
+        The weights of the columns.
     off_by : float
         The exact minimiser is at most this far away, in l2 norm.
     """
@@ -167,7 +167,7 @@ def perturb_output(
     Parameters
     ----------
     minimiser : Minimiser
-        Of :func:`minimise`, for the same rows and penalty.
+        What :func:`minimise` returns, for the same rows and penalty.
     count, penalty, radius
         See :func:`sensitivity`.
     epsilon, delta : float

@@ -74,7 +74,7 @@ class Network:
         content : bytes
             The NPZ file.
         columns : int
-            Of the rows that the network is to score.
+            How many the rows have that the network is to score.
 
         Raises
         ------

@@ -58,7 +58,7 @@ class Descent:
         The l2 norm that no row exceeds, its constant included; no gradient is longer, so none is
         clipped.
     learning_rate : float
-        Of every step, at most 2 / (mu + beta), where beta = radius^2 / 4 + mu.
+        The rate of every step, at most 2 / (mu + beta), where beta = radius^2 / 4 + mu.
     rows : int
         n.
     sample_rate : float

@@ -44,7 +44,7 @@ def positive_chances(step: LastStep, hidden: npt.NDArray[np.float64]) -> Vector:
     Parameters
     ----------
     step : LastStep
-        Of the training.
+        The last step of the training.
     hidden : f64[n, width]
         What the last layer is given for the rows, z_{L-1}.
     """
@@ -64,7 +64,8 @@ def empirical(
     Parameters
     ----------
     chances : f64[n]
-        Of :func:`positive_chances`, or predictions of {0, 1} for the notions' measured values.
+        What :func:`positive_chances` returns, or predictions of {0, 1} for the notions' measured
+        values.
     label, group : int64[n]
         Classes in {0, 1}, and groups counted from 0.
 
@@ -99,9 +100,9 @@ def empirical(
 def parity_error(chances: Vector, group: npt.NDArray[np.int64]) -> float:
     """Return the standard error of tau_emp for demographic parity, as rows vary.
 
-    Of the widest pair of groups: sqrt(s_u^2 / n_u + s_v^2 / n_v), with the variances of the
-    chances. Other rows of the same population have another tau; Proposition 3.3 takes the rows as
-    they are.
+    It is that of the widest pair of groups: sqrt(s_u^2 / n_u + s_v^2 / n_v), with the variances of
+    the chances. Other rows of the same population have another tau; Proposition 3.3 takes the rows
+    as they are.
     """
     groups = range(int(group.max()) + 1)
     means = [float(chances[group == number].mean()) for number in groups]

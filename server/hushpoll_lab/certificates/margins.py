@@ -60,7 +60,7 @@ def linear_margins(
     label, group : int64[n]
         Classes in {0, 1}; groups, counted from 0.
     weights : f64[p]
-        Of the reference model, private or not.
+        The weights of the reference model, private or not.
     other : f64[p], optional
         The other model's weights, if both are known. The Lipschitz constant of a row is then its
         component along the difference of the weights (appendix G.3), not its length.
@@ -107,7 +107,7 @@ def rate_change(reach: Vector, distance: float, tightness: Tightness = "share") 
     Parameters
     ----------
     reach : f64[n]
-        Of the rows that the rate is conditioned on.
+        The reach of the rows that the rate is conditioned on.
     distance : float
         Between the weights, in l2 norm, at least 0.
     tightness : {"markov", "chernoff", "share"}
@@ -267,7 +267,7 @@ def certify(
     Parameters
     ----------
     margins : Margins
-        Of the reference model, on the rows.
+        The margins of the reference model, on the rows.
     predicted : int64[n] of {0, 1}
         Its predictions.
     distance : float

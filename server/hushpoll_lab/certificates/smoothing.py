@@ -26,7 +26,7 @@ def positive_chances(rows: Matrix, weights: Vector, deviation: float) -> Vector:
     weights : f64[p]
         w.
     deviation : float
-        Of each coordinate of nu, positive.
+        The deviation of each coordinate of nu, positive.
     """
     squares = rows.multiply(rows) if not isinstance(rows, np.ndarray) else rows * rows
     norms = np.sqrt(np.asarray(squares.sum(axis=1), np.float64).ravel())

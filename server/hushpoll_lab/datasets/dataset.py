@@ -24,7 +24,7 @@ class Recipe:
     Attributes
     ----------
     name, title : str
-        Of the survey.
+        The survey's.
     target, positive : str
         Column and its positive category.
     protected, privileged, unprivileged : str
@@ -36,7 +36,7 @@ class Recipe:
     rows : int
         How many the paper has.
     sha256 : str
-        Of the paper's codes, written as :meth:`Dataset.csv` writes them.
+        The hash of the paper's codes, written as :meth:`Dataset.csv` writes them.
     """
 
     name: str

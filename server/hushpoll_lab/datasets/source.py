@@ -47,7 +47,7 @@ def read_table(path: Path, file: str, field: str) -> pd.DataFrame:
     Parameters
     ----------
     path : Path
-        Of the file.
+        Where the file is.
     file, field : str
         What the source calls it, and the field that gave the path; for messages.
 

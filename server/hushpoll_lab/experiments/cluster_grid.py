@@ -36,7 +36,7 @@ def run_on_cluster(
     setup : Setup
         The experiment and its data.
     address : str
-        Of the scheduler, such as ``tcp://192.0.2.1:8786``.
+        Where the scheduler is, such as ``tcp://192.0.2.1:8786``.
 
     Yields
     ------

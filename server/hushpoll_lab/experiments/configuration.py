@@ -44,7 +44,8 @@ class Experiment:
     Attributes
     ----------
     name : str
-        Of the survey that the data is given; the noise depends on it, through the digest.
+        What the survey is called that the data is given; the noise depends on it, through the
+        digest.
     data : Path
         CSV of integer codes, or of a manifest's categories.
     target, protected : str

@@ -30,7 +30,7 @@ class Finished:
     Attributes
     ----------
     cells : int
-        Of the whole grid, baselines included.
+        How many the whole grid has, baselines included.
     resumed : int
         Done by an earlier run.
     failed : mapping of Task or Trial to str

@@ -45,7 +45,7 @@ class AccountedLearner(Learner):
 
     @property
     def claim(self) -> PrivacyClaim:
-        """Of what the fitted model saves; none without noise."""
+        """The claim of what the fitted model saves; none without noise."""
         if self.noiseless:
             return PrivacyClaim()
         return accounted_claim(

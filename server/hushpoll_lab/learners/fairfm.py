@@ -72,7 +72,7 @@ class FairFM(Learner):
 
     @property
     def claim(self) -> PrivacyClaim:
-        """Of the weights. A row that changes its group counts as one removed and one added."""
+        """The weights' claim. A row that changes its group counts as one removed and one added."""
         if self.noiseless:
             return PrivacyClaim()
         return PrivacyClaim(

@@ -65,7 +65,7 @@ class FunctionalMechanism(Learner):
 
     @property
     def claim(self) -> PrivacyClaim:
-        """Of the weights, for neighbours that differ in one row, which is added or removed."""
+        """The claim of the weights, for neighbours of which one has a row more."""
         if self.noiseless:
             return PrivacyClaim()
         return PrivacyClaim(float(self.parameters["epsilon"]), None, PURE, "add or remove one row")
@@ -111,7 +111,7 @@ class PolynomialModel(Fitted):
     learner : Learner
         What made them; its parameter `radius` bounds the rows' l1 norms.
     network : Network
-        Of one layer.
+        A network of one layer.
     """
 
     learner: Any

@@ -108,7 +108,7 @@ class OutputPerturbation(LinearLearner):
 
     @property
     def claim(self) -> PrivacyClaim:
-        """Of the weights, for neighbours that differ in one row, which is replaced."""
+        """The claim of the weights, for neighbours that differ in one row, which is replaced."""
         if self.noiseless:
             return PrivacyClaim()
         return PrivacyClaim(
@@ -165,7 +165,7 @@ class LinearModel(Fitted):
     learner : LinearLearner
         What made them.
     network : Network
-        Of one layer.
+        A network of one layer.
     """
 
     learner: LinearLearner
@@ -173,7 +173,7 @@ class LinearModel(Fitted):
 
     @property
     def weights(self) -> Vector:
-        """Of the columns, and last the intercept: f64[m + 1]."""
+        """The weights of the columns, and last the intercept: f64[m + 1]."""
         (matrix,), (bias,) = self.network.weights, self.network.biases
         intercept = np.zeros(1) if bias is None else bias
         return np.concatenate([matrix[0], intercept]).astype(np.float64)

@@ -115,7 +115,7 @@ def certify_model(
     Parameters
     ----------
     model : Model
-        Of a linear learner that is private: ``output-perturbation`` or ``penalised-dpsgd``.
+        A model of a linear learner that is private: ``output-perturbation`` or ``penalised-dpsgd``.
     codes : mapping of str to int64[n]
         Rows in clear, every attribute, the target and the groups' attribute included. Any rows will
         do; the statement is about their rates. Rows without a target are left out.

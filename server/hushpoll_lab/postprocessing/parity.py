@@ -29,7 +29,7 @@ class PositiveRates:
     Attributes
     ----------
     rates : (float, float)
-        Of group 0 (alpha) and of group 1 (beta), in [0, 1].
+        The rates of group 0 (alpha) and of group 1 (beta), in [0, 1].
     sizes : (int, int)
         Rows that they were counted in; the sizes are taken to be public.
     epsilons : (float, float) or None
@@ -130,7 +130,7 @@ def private_rates(
     Parameters
     ----------
     predictions, groups : int64[n] of {0, 1}
-        Of rows that the classifiers were not trained on.
+        Those of rows that the classifiers were not trained on.
     epsilons : two of Decimal, str or float
         What the rates of group 0 and of group 1 may spend, each in (0, 64].
     bits : Bits, optional

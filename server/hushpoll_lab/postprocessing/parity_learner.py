@@ -86,7 +86,7 @@ class ParityLearner(WrappedLearner):
 
     @property
     def calibration(self) -> PrivacyClaim:
-        """Of the two rates, for the rows in clear that they are measured on."""
+        """The claim of the two rates, for the rows in clear that they are measured on."""
         spent = 2 * float(self.parameters["rate_epsilon"])
         if spent == 0:
             return PrivacyClaim()
@@ -190,13 +190,13 @@ class ParityModel(Fitted):
     learner : ParityLearner
         What made it.
     fitted : Fitted
-        Of the learner behind.
+        What the learner behind has fitted.
     rule : ParityRule
         Which predictions are flipped, with which chance.
     protected : slice
         The columns that tell the group.
     key : bytes
-        Of the hash.
+        The key of the hash.
     """
 
     learner: ParityLearner

@@ -139,9 +139,9 @@ class SmoothedModel(Fitted):
     learner : SmoothedLogistic
         What made it.
     fitted : Fitted
-        Of the learner behind.
+        What the learner behind has fitted.
     key : bytes
-        Of the hash.
+        The key of the hash.
     """
 
     learner: SmoothedLogistic
@@ -150,7 +150,7 @@ class SmoothedModel(Fitted):
 
     @property
     def weights(self) -> Vector:
-        """Of the columns, and last the intercept: f64[m + 1]."""
+        """The weights of the columns, and last the intercept: f64[m + 1]."""
         return linear_weights(self.fitted.network)
 
     @property

@@ -171,7 +171,7 @@ def cross_fit(
     Parameters
     ----------
     records : Records
-        Of a survey with a target and a protected attribute.
+        Records of a survey with a target and a protected attribute.
     recipe : Recipe
         Learner and encoding. A prior is estimated from each model's own training records, so that
         it knows nothing of the audited ones either.
@@ -234,7 +234,8 @@ def external_predictions(
     Parameters
     ----------
     model : Model
-        Of this survey or of another version of it: its attributes have the same names and domains.
+        A model of this survey or of another version of it: its attributes have the same names and
+        domains.
     records : Records
         None of which the model was fitted to.
     protected_input : {"dropped", "each-value"}

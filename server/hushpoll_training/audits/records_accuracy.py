@@ -82,7 +82,7 @@ class RecordsAccuracy:
     Attributes
     ----------
     accuracy : Share
-        Of the respondents who answered the target, those whose class is predicted.
+        Share of the respondents who answered the target whose class is predicted.
     constant : Share
         The same of always predicting the more frequent class.
     gain : Share
@@ -95,7 +95,7 @@ class RecordsAccuracy:
         Records that count, and parts that they were cross-fitted in. They are those with a label,
         or all of them where a perturbed target may be skipped.
     confidence : float
-        Of each interval by itself, in (0, 1).
+        Level of each interval by itself, in (0, 1).
     """
 
     accuracy: Share
@@ -130,7 +130,7 @@ def accuracy_of_records(
     Parameters
     ----------
     records : Records
-        Of a survey with a target that gives labels.
+        Records of a survey with a target that gives labels.
     recipe : Recipe
         Learner and encoding.
     options : FitOptions
@@ -303,7 +303,7 @@ def predicted_fold(
     Parameters
     ----------
     records : Records
-        Of a survey with a target that gives labels.
+        Records of a survey with a target that gives labels.
     inside, outside : bool[n]
         Records to fit to, and to predict; no record is both.
     recipe, options

@@ -75,7 +75,7 @@ def fairness_of_records(
     Parameters
     ----------
     records : Records
-        Of a survey that declares a protected attribute and a target that gives labels.
+        Records of a survey that declares a protected attribute and a target that gives labels.
     recipe, options, folds, protected_input
         See :func:`hushpoll_training.audits.predictions.cross_fit`.
     groups : str, optional
@@ -84,7 +84,7 @@ def fairness_of_records(
     reference : str, optional
         A category of `groups`; by default the privileged ones, if it is the protected attribute.
     confidence : float
-        Of the intervals, in (0, 0.999].
+        Level of the intervals, in (0, 0.999].
     expected : mapping, optional
         ``unprivileged``, ``positive`` and ``base``, shares that were declared or found earlier:
         what a survey of this size can find is said for them. See
@@ -137,7 +137,7 @@ def fairness_of_model(
         See :func:`hushpoll_training.audits.predictions.external_predictions`. The attribute that is
         not to be an input is that of `groups`, where they are given.
     name : str
-        Of the model, for the report.
+        The model's name, for the report.
     groups, reference, confidence, expected, together
         See :func:`fairness_of_records`.
 

@@ -153,7 +153,7 @@ def override(
     manifest : Manifest
         A draft.
     protocol : str, optional
-        Of every sensitive attribute, whatever each names; a target keeps its own.
+        That of every sensitive attribute, whatever each names; a target keeps its own.
     split : str, optional
         ``uniform``, ``k-based`` or ``optimal``.
     epsilon : str, optional

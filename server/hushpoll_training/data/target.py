@@ -168,8 +168,8 @@ class Target:
 def with_missing(p: float, q: float) -> tuple[float, float]:
     """Return GRR's law over m answers and a missing category, from that over the answers alone.
 
-    Of the reports of m + 1 categories, the part 1 - q' of the people who answered reports an
-    answer; q = q'/(1 - q') and p = p'/(1 - q') give q' = q/(1 + q) and p' = p/(1 + q).
+    With m + 1 categories, the part 1 - q' of the people who answered reports an answer;
+    q = q'/(1 - q') and p = p'/(1 - q') give q' = q/(1 + q) and p' = p/(1 + q).
 
     Parameters
     ----------

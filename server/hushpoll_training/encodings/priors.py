@@ -81,7 +81,7 @@ def priors_from_counts(
     published : Published
         The survey.
     counts : Counts
-        Of the training records alone.
+        Counts of the training records alone.
     method : {"shrinkage", "projection"}
         See :func:`estimate_priors`.
 

@@ -12,7 +12,7 @@ from hushpoll_training.encodings.indicator import Indicator
 class Question(Indicator):
     """1 for each category that the record supports, else 0.
 
-    Of a question that is randomised with others: how many combinations with its category.
+    A question that is randomised with others has the number of combinations with its category.
     """
 
     name: ClassVar[str] = "question"

@@ -41,7 +41,8 @@ scale_pos_weight, max_bin : int or float
         Chance that a reported label is the true answer, and a given other answer; 1 and 0 for
         labels in clear. :meth:`for_survey` takes them from a manifest.
     random_state : int, RandomState instance or None
-        Of the learner. The same integer gives the same model; None draws a new one each time.
+        What the learner draws by. The same integer gives the same model; None draws a new one each
+        time.
     n_jobs : int
         Threads, at least 1; results do not depend on it.
 

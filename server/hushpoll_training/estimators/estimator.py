@@ -111,7 +111,7 @@ class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         grouping : Grouping
             Which groups are compared.
         **parameters
-            Of the class, but those that the survey says.
+            Those of the class, but those that the survey says.
 
         Raises
         ------

@@ -69,7 +69,7 @@ class ThresholdClassifier(GroupAware):
         part: it is laxer or stricter with people because of what their record happens to say, and
         it can do less the smaller epsilon is.
     random_state : int, RandomState instance or None
-        Of the rows held out, and of the coins.
+        What the rows held out, and the coins, are drawn by.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class ThresholdClassifier(GroupAware):
     rule_ : ThresholdRule
         Chances of a positive prediction, by group or by report.
     disparities_ : tuple of Disparity
-        Of the rows held out, with intervals of 95 %.
+        What the rows held out show, with intervals of 95 %.
     n_features_in_ : int
         Columns.
     """

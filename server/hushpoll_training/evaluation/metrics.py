@@ -1,9 +1,9 @@
 """Utility and group fairness of a binary classifier on clear rows: the columns of results.csv.
 
-Of the group rates and metrics of :mod:`hushpoll_shared.group_metrics`, results have columns of
-some; :mod:`hushpoll_training.evaluation.fairness` reports all of them. ``roc_auc`` ranks the
-scores. ``balanced_acc`` is the number that the code of Arcolezi, Makhlouf and Palamidessi (DBSec
-2023) calls auc, since it ranked predicted labels.
+Results have columns of some of the group rates and metrics of
+:mod:`hushpoll_shared.group_metrics`; :mod:`hushpoll_training.evaluation.fairness` reports all of
+them. ``roc_auc`` ranks the scores. ``balanced_acc`` is the number that the code of Arcolezi,
+Makhlouf and Palamidessi (DBSec 2023) calls auc, since it ranked predicted labels.
 """
 
 from __future__ import annotations

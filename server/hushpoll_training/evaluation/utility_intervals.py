@@ -30,7 +30,7 @@ def utility_intervals(scored: Scored, *, confidence: float = 0.95) -> JsonMember
     Parameters
     ----------
     scored : Scored
-        Of one model.
+        What one model scored.
     confidence : float
         In (0, 1).
     """

@@ -16,7 +16,7 @@ class PrivacyClaim:
     Attributes
     ----------
     epsilon, delta : float or None
-        Of central differential privacy; both None without a claim, delta None where it is 0.
+        What central differential privacy has; both None without a claim, delta None where it is 0.
     accountant : str or None
         What composed the steps' losses.
     neighbours : str or None

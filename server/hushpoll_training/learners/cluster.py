@@ -21,8 +21,8 @@ def connected(address: str) -> Iterator[Any]:
     Parameters
     ----------
     address : str
-        Of the scheduler, such as ``tcp://192.0.2.1:8786``. Anybody who can reach a scheduler can
-        run code on its workers: keep it in a network of its own, or use Dask's TLS.
+        Where the scheduler is, such as ``tcp://192.0.2.1:8786``. Anybody who can reach a scheduler
+        can run code on its workers: keep it in a network of its own, or use Dask's TLS.
 
     Raises
     ------

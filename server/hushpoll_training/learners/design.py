@@ -32,12 +32,12 @@ class Design:
     label : int64[n] of {0, 1}
         1 is the positive class.
     names : tuple of str, m
-        Of the columns.
+        The columns' names.
     protected : slice or None
         The columns that tell each row's group in clear; a learner that treats groups apart reads
         them here, and in the tables that it scores.
     weight : f64[n], optional
-        Of each row, not negative.
+        What each row weighs, not negative.
     attributes : mapping of str to slice
         The columns of each attribute of categories that the rows tell in clear, by name.
     places : mapping of str to slice

@@ -86,7 +86,7 @@ def crossed(groups: Sequence[Groups], sizes: Sequence[int]) -> Groups:
     Parameters
     ----------
     groups : sequence of tuples of tuples of int
-        Of each attribute.
+        The groups of each attribute.
     sizes : sequence of int
         Categories of each attribute.
 

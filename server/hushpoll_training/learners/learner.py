@@ -42,8 +42,8 @@ class FitOptions:
     on_progress : callable, optional
         Called with (steps done, steps in all) after each step of a fit.
     noise_seed : int, optional
-        Of the noise of a private learner, for simulations alone: noise that can be drawn again
-        protects nobody. By default the noise comes from the operating system's generator.
+        What a private learner draws its noise by, for simulations alone: noise that can be drawn
+        again protects nobody. By default the noise comes from the operating system's generator.
 
     Raises
     ------
@@ -269,7 +269,7 @@ class Learner(ABC):
         files : mapping of str to bytes
             Content by name, for each of `files`.
         names : tuple of str
-            Of the columns.
+            The columns' names.
         trial : bool
             Whether another process reads them first, where reading an altered file can end one.
 
@@ -288,13 +288,13 @@ class Learner(ABC):
         Parameters
         ----------
         client : distributed.Client
-            Of the cluster.
+            A client of the cluster.
         parts : sequence of delayed (csr_matrix[n, m] of float32, float32[n])
             Encoded rows and labels, on the workers.
         sizes : sequence of int
             Rows of each part, at least 1.
         names : tuple of str
-            Of the columns.
+            The columns' names.
         options : FitOptions
             The seed; workers use the threads that they were started with.
 

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 MOST_LEAVES: Final = 131_072
-"""Of a tree; also the bound of the parameter."""
+"""The most leaves of a tree; also the bound of the parameter."""
 
 LARGEST_VALUE: Final = 1e100
-"""Of a leaf: scores of a million trees still add up to a number."""
+"""The largest value of a leaf: scores of a million trees still add up to a number."""
 
 _INTEGER: Final = re.compile(r"-?(0|[1-9][0-9]{0,18})")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,400}(\.[0-9]{1,400})?(e[+-][0-9]{1,3})?")

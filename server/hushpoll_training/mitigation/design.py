@@ -78,9 +78,9 @@ def all_labels(design: Design, evidence: GroupEvidence) -> npt.NDArray[np.int64]
     Parameters
     ----------
     design : Design
-        Of m rows.
+        The design of m rows.
     evidence : GroupEvidence
-        Of these rows, and of those whose record reports that the target was skipped.
+        That of these rows, and of those whose record reports that the target was skipped.
     """
     more = len(evidence.indicators) - design.label.size
     return np.concatenate([design.label, np.full(more, SKIPPED)])

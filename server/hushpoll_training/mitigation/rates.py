@@ -68,7 +68,7 @@ def estimate_rates(
     Parameters
     ----------
     evidence : GroupEvidence
-        Of n rows that the scores' model was not fitted to.
+        That of n rows that the scores' model was not fitted to.
     label : int64[n] of {0, 1}, or `SKIPPED`
         As reported.
     scores : sequence of mappings of int to f64[n]

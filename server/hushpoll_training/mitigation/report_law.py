@@ -34,8 +34,8 @@ class ReportLaw:
     Attributes
     ----------
     chances : f64[groups, classes]
-        Of a class given a group; each row sums to 1. Exact for every member of a group, whatever
-        the shares of the categories are.
+        Chance of a class given a group; each row sums to 1. It is exact for every member of a
+        group, whatever the shares of the categories are.
 
     Raises
     ------
@@ -98,12 +98,13 @@ class CrossedLaw:
     Parameters
     ----------
     laws : sequence of ReportLaw
-        Of each attribute.
+        The law of each attribute.
 
     Attributes
     ----------
     chances : f64[groups, classes]
-        Of a combination of classes given one of groups; the last attribute's are the fastest.
+        Chance of a combination of classes given one of groups; the last attribute's are the
+        fastest.
     """
 
     def __init__(self, laws: Sequence[ReportLaw]) -> None:
@@ -169,11 +170,11 @@ def scaled_tolerance(tolerance: float, chances: npt.ArrayLike, shares: npt.Array
     tolerance : float
         Largest difference between true groups, in [0, 1].
     chances : f64[groups, groups]
-        Of a reported group given a true one, such as :attr:`ReportLaw.chances` of groups that
-        cover all categories.
+        Chance of a reported group given a true one, such as :attr:`ReportLaw.chances` of groups
+        that cover all categories.
     shares : f64[groups]
-        Of the true groups: among all people for demographic parity, among the positives for equal
-        opportunity.
+        Shares of the true groups: among all people for demographic parity, among the positives for
+        equal opportunity.
 
     Raises
     ------

@@ -106,7 +106,7 @@ class ReweighedModel(Fitted):
     learner : ReweighedLearner
         What made it.
     fitted : Fitted
-        Of the learner behind.
+        What the learner behind has fitted.
     blank : tuple of slice
         Columns that the model does not get.
     weights : mapping

@@ -71,7 +71,7 @@ class Reweighing:
         Parameters
         ----------
         evidence : GroupEvidence
-            Of n rows, n at least 1.
+            The evidence of n rows, n at least 1.
         label : int64[n]
             Reported labels in [0, classes), or `SKIPPED`.
         classes : int
@@ -106,8 +106,8 @@ class Reweighing:
         Parameters
         ----------
         evidence : GroupEvidence
-            Of the rows that the factors were estimated from, or of others of the same survey; all
-            of them report a label.
+            That of the rows that the factors were estimated from, or of others of the same survey;
+            all of them report a label.
         label : int64[n]
             Reported labels, in [0, classes).
         assignment : {"inverse", "posterior"}

@@ -160,7 +160,7 @@ class ThresholdPlace:
     Attributes
     ----------
     columns : tuple of slice
-        Of the protected attribute, and of those that it is crossed with.
+        The columns of the protected attribute, and of those that it is crossed with.
     groups : tuple of tuples of int
         Codes of each group, in the order of the rule's rows; see
         :mod:`hushpoll_training.learners.grouping`.
@@ -168,7 +168,7 @@ class ThresholdPlace:
         The model's own threshold, on which the rule's predictions are shown: one half, or what a
         score of one half is before it is corrected for a perturbed target.
     key : bytes
-        Of the hash that gives each row its coin.
+        The key of the hash that gives each row its coin.
     """
 
     columns: tuple[slice, ...]
@@ -215,13 +215,13 @@ class ThresholdModel(Fitted):
     learner : ThresholdLearner
         What made it.
     fitted : Fitted
-        Of the learner behind.
+        What the learner behind has fitted.
     rule : ThresholdRule
         A row of chances for each group.
     place : ThresholdPlace
         Where groups are found.
     measured : tuple of Disparity
-        Of the held-out rows under the rule.
+        What the held-out rows show under the rule.
     """
 
     learner: ThresholdLearner

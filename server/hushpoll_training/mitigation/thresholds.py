@@ -61,9 +61,9 @@ class ThresholdRule:
         Parameters
         ----------
         scores : f64[n]
-            Of the model.
+            What the model gives each row.
         classes : int64[n]
-            Of each row: its group, or its report.
+            The group of each row, or its report.
         """
         above = np.searchsorted(self.thresholds, scores, side="left")
         chances: Array = self.chances[classes, above]
@@ -114,7 +114,7 @@ def threshold_rule(
     Parameters
     ----------
     rates : ThresholdRates
-        Of groups.
+        The rates of groups.
     criterion : {"demographic-parity", "equal-opportunity", "equalized-odds"}
         Whether rates of positive predictions are compared, true positive rates, or both true and
         false positive rates.
@@ -124,7 +124,8 @@ def threshold_rule(
         What is made as large as possible. Where one class is rare, the most accurate rule within a
         small tolerance can be a constant one; balanced accuracy counts both classes alike.
     chances : f64[groups, classes], optional
-        Of the classes that the rule tells apart, given the group; by default these are the groups.
+        Chances of the classes that the rule tells apart, given the group; by default these are the
+        groups.
 
     Raises
     ------
@@ -257,7 +258,7 @@ def disparities(
     evidence, label, scores
         As :func:`hushpoll_training.mitigation.rates.estimate_rates` takes them.
     rule : ThresholdRule
-        Of the groups, or of the classes of `law`.
+        A rule for the groups, or for the classes of `law`.
     law : f64[groups, classes], optional
         As `chances` of :func:`threshold_rule`.
     """

@@ -37,7 +37,7 @@ def fit_parquet(
     options : FitOptions
         The seed. Each worker uses the threads that it was started with.
     client : distributed.Client
-        Of the cluster. Its workers may connect to each other on ports that they choose,
+        A client of the cluster. Its workers may connect to each other on ports that they choose,
         unencrypted: keep them in a network of their own.
 
     Raises

@@ -148,8 +148,8 @@ def fit_records(
     Parameters
     ----------
     records : Records
-        Of a survey whose target has a positive category. Those whose target is the missing
-        category are left out.
+        Records of a survey whose target has a positive category. Those whose target is the
+        missing category are left out.
     recipe : Recipe
         Learner and encoding; a prior is estimated from the records that are fitted to.
     options : FitOptions

@@ -16,7 +16,7 @@ class Mark:
     Attributes
     ----------
     label : str
-        Of its row; marks that follow each other with one label share the row.
+        What its row is called; marks that follow each other with one label share the row.
     kind : str
         ``ldp``, a filled circle, or ``baseline``, a square.
     value, lower, upper : float
@@ -65,7 +65,7 @@ class Forest:
     rows : tuple of Row
         From the top.
     height, bottom : float
-        Of the drawing, and of its scale.
+        Measures of the drawing, and of its scale.
     width, left, top : float
         The same of every drawing.
     """

@@ -105,7 +105,7 @@ def render(template: str, title: str, **values: Any) -> str:
     template : str
         A file of ``templates`` that extends ``report.html``.
     title : str
-        Of the page.
+        The page's title.
     values
         The variables of the template.
     """

@@ -79,7 +79,7 @@ def metrics_table(
         Per metric, for a last column: ``lower`` and ``upper``, which is None without a bound, or
         the ``reason`` why there is none.
     heading : str
-        Of that column.
+        What stands above that column.
     """
     reasons: dict[str, int] = {}
     table = Table()

@@ -59,7 +59,7 @@ class Cell:
     protocol, split, epsilon : str
         As in results.csv; ``NonDP``, ``none`` and ``inf`` for the baseline.
     seed : int
-        Of the split, the noise and the learner.
+        What the split, the noise and the learner drew by.
     evaluation : Evaluation
         On the clear test rows.
     model : Model

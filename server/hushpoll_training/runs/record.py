@@ -46,7 +46,7 @@ def run_record(
         Attributes to report fairness by, besides the manifest's groups; see
         :func:`hushpoll_training.runs.record.uncertainty`.
     confidence : float
-        Of the intervals, in (0, 1).
+        Level of the intervals, in (0, 1).
 
     Returns
     -------
@@ -107,12 +107,12 @@ def uncertainty(
     Parameters
     ----------
     run : TrainingRun
-        Of a training.
+        The run of a training.
     groupings : sequence of sequences of str
         Further attributes whose categories, crossed, make the groups of a report each; the
         manifest's two groups are always reported.
     confidence : float
-        Of the intervals, in (0, 1).
+        Level of the intervals, in (0, 1).
 
     Raises
     ------

@@ -39,7 +39,7 @@ class TrainingRun:
     model : Model
         Fitted to LDP records.
     ldp, baseline : Evaluation or None
-        Of the model and of the NonDP baseline, on the same clear rows; None if there were none.
+        How the model and the NonDP baseline did on the same clear rows; None if there were none.
     tested_on, baseline_is : str or None
         In words: which rows those are, and what the baseline was fitted to.
     unmeasured : str or None
@@ -49,7 +49,7 @@ class TrainingRun:
     timings : mapping of str to float
         Seconds per step.
     seed : int
-        Of everything that was drawn.
+        What everything was drawn by.
     settings : mapping
         Further settings that the run depends on.
     """
@@ -90,7 +90,7 @@ def train_collected(
     recipe : Recipe
         Learner and encoding.
     options : FitOptions
-        Of each model; progress begins anew with each.
+        Those of each model; progress begins anew with each.
     panel : mapping of str to int64[m], optional
         Clear rows of people who are not among the respondents. A learner with parity measures its
         rates on a part of them, and the others test.
@@ -142,7 +142,7 @@ def measure_collected(
     fit : callable
         Fits to them; called once, after what can be refused beforehand was.
     learner : Learner
-        Of the baseline.
+        What fits the baseline.
     options, panel, baseline
         See :func:`train_collected`.
     settings : mapping of str to float, optional

@@ -48,7 +48,7 @@ class Problem:
     score : str
         One of `SCORES`.
     seed : int
-        Of the split, the noise, the folds and the learner.
+        What the split, the noise, the folds and the learner draw by.
     """
 
     published: Published

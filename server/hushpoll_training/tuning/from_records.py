@@ -23,13 +23,13 @@ class RecordsProblem:
     Attributes
     ----------
     records : Records
-        Of a survey with a target that gives labels.
+        Records of a survey with a target that gives labels.
     encoding : Encoding
         How they become features.
     folds : tuple of (bool[n], bool[n])
         Records to fit to, and to score on.
     seed : int
-        Of the folds and the learner.
+        What the folds and the learner draw by.
     """
 
     records: Records

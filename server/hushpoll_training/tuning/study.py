@@ -33,7 +33,7 @@ class Scorer(Protocol):
 
     @property
     def seed(self) -> int:
-        """Of the search and the learner."""
+        """What the search and the learner draw by."""
 
     @property
     def folds(self) -> Sized:
@@ -50,7 +50,7 @@ class Tuned:
     Attributes
     ----------
     parameters : mapping
-        Of the best trial.
+        Those of the best trial.
     score : float
         Its mean over the folds.
     trials, pruned : int

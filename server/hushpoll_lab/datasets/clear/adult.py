@@ -1,6 +1,6 @@
 """UCI's Adult as it was published: 48,842 people, and whether they earn over 50,000 dollars.
 
-Of 3,620 people a category is missing, which leaves 45,222. These have 102 features apart from the
+3,620 people lack a category, which leaves 45,222. These have 102 features apart from the
 sex, as many as Ghoukasian and Asoodeh count (appendix B).
 """
 

@@ -56,13 +56,13 @@ class ClearSource:
     Attributes
     ----------
     name : str or None
-        Of `FILES` or `DRAWN`; None for a file of codes.
+        A name in `FILES` or `DRAWN`; None for a file of codes.
     data : Path or None
         The file, or the folder that holds it; by default the folder of ``HUSHPOLL_DATA``.
     missing : str
         One of `MISSING`.
     options : mapping of str to int
-        Of a data set that is drawn, such as ``rows``.
+        What a data set that is drawn takes, such as ``rows``.
     target, protected : str or None
         Columns of a file of codes.
     ignore : tuple of str

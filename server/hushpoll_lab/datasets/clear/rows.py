@@ -46,15 +46,15 @@ class ClearRows:
     Attributes
     ----------
     name : str
-        Of the data set.
+        The data set's name.
     numbers : mapping of str to f64[n]
         Columns of numbers, as they were published.
     scales : mapping of str to Scale
-        Of each column of numbers.
+        The scale of each column of numbers.
     codes : mapping of str to int64[n]
         The other columns, the target and the protected one included; codes in [0, k).
     categories : mapping of str to tuple of str
-        Of each column of codes.
+        The categories of each column of codes.
     target : str
         Column of two codes; 1 is positive.
     protected : str
@@ -145,11 +145,11 @@ def clear_rows(
     Parameters
     ----------
     name : str
-        Of the data set.
+        The data set's name.
     table : DataFrame
         Columns with a scale are numbers; the others are categories.
     scales : mapping of str to Scale
-        Of the columns of numbers.
+        The scales of the columns of numbers.
     target : (str, object)
         Column, and the positive value; any other value is negative.
     protected : (str, object, object)

@@ -18,7 +18,7 @@ def draw(rows: int = 10_000, seed: int = 0) -> ClearRows:
     rows : int
         At least 1.
     seed : int
-        Of the draw.
+        What rows are drawn by.
     """
     rng = np.random.default_rng([seed, 0xC1EA])
     group = (rng.random(rows) < 0.6).astype(np.int64)

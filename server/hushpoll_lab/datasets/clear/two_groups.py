@@ -24,7 +24,7 @@ def draw(rows: int = 10_000, seed: int = 0) -> ClearRows:
     rows : int
         At least 2.
     seed : int
-        Of the draw.
+        What rows are drawn by.
     """
     rng = np.random.default_rng([seed, 0xFD])
     group = np.arange(rows, dtype=np.int64) % 2

@@ -30,7 +30,7 @@ class MethodsExperiment:
     Attributes
     ----------
     name : str
-        Of the experiment.
+        What the experiment is called.
     source : ClearSource
         Which rows.
     sensitive : tuple of str

@@ -20,12 +20,12 @@ class Trial(NamedTuple):
         What the training records were perturbed by; ``none``, ``none`` and ``inf`` for rows in
         clear.
     epsilon, delta : str
-        Of central differential privacy, for what the curator computes; ``inf`` and ``0`` where
-        nothing is claimed.
+        Those of central differential privacy, for what the curator computes; ``inf`` and ``0``
+        where nothing is claimed.
     accountant : str
         What computed epsilon; ``none`` without a claim.
     seed : int
-        Of the split, the noise and the learner.
+        What the split, the noise and the learner drew by.
     """
 
     method: str

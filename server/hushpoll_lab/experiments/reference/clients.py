@@ -46,7 +46,7 @@ def encoder(protocol: str, k: int, epsilon: float) -> Encode:
     k : int
         Domain size, at least 2.
     epsilon : float
-        Of this attribute.
+        The epsilon of this attribute.
 
     Raises
     ------

@@ -49,7 +49,7 @@ class Row:
 
     @property
     def standard_error(self) -> float:
-        """Of the difference of the two means."""
+        """The standard error of the difference of the two means."""
         return self.reference.sd * math.sqrt(1 / self.reference.runs + 1 / self.ours.runs)
 
     @property

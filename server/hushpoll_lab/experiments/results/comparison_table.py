@@ -30,7 +30,7 @@ def comparison_table(comparison: Comparison) -> ResultTable:
     Parameters
     ----------
     comparison : Comparison
-        Of results with a reference.
+        A comparison of results with a reference.
     """
     far = set(map(id, comparison.misses))
     entries = (

@@ -66,7 +66,7 @@ class Layout:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Of results.csv, in order."""
+        """The columns of results.csv, in order."""
         seconds = (f"{name}_seconds" for name in TIMINGS)
         return (*self.cell._fields, *self.metrics, *seconds, UNDEFINED)
 
@@ -77,7 +77,7 @@ class Layout:
 
     @property
     def schema(self) -> pa.Schema:
-        """Of results.parquet."""
+        """The schema of results.parquet."""
         kinds = {
             name: pa.float64() if name in self.numbers else pa.string() for name in self.columns
         }
@@ -119,7 +119,7 @@ def write_results(
     cells : mapping of Task or Trial to dict
         As a journal holds them.
     kind : type
-        Of the cells: Task or Trial.
+        What the cells are: Task or Trial.
 
     Raises
     ------

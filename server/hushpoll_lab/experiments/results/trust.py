@@ -57,7 +57,7 @@ class Placed:
     method, protocol : str
         As in results.csv.
     means : mapping of str to Mean
-        Of each of `METRICS`.
+        The mean of each of `METRICS`.
     seeds : int
         How many.
     spent : str

@@ -47,9 +47,9 @@ def bca(
     Parameters
     ----------
     counts : GroupCounts
-        Of one sample.
+        The counts of one sample.
     resampled : GroupCounts
-        Of :func:`resample`.
+        What :func:`resample` returns.
     statistic : callable
         What intervals are wanted of.
     confidence : float

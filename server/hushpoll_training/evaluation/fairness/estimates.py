@@ -118,11 +118,11 @@ def spreads(
     Parameters
     ----------
     counts : GroupCounts
-        Of one sample.
+        The counts of one sample.
     names : sequence of str
-        Of the groups.
+        The groups' names.
     confidence : float
-        Of each interval, in (0, 1).
+        Level of each interval, in (0, 1).
     smallest : int
         Rows that a group must have.
     """

@@ -151,11 +151,11 @@ def fairness_report(
     partition : Partition
         The groups.
     confidence : float
-        Of each interval by itself, in (0, 1).
+        Level of each interval by itself, in (0, 1).
     resamples : int
-        Of the bootstrap; 0 for none, else at least 100.
+        How many the bootstrap draws; 0 for none, else at least 100.
     seed : int
-        Of the bootstrap.
+        The bootstrap's seed.
     smallest : int
         Rows that a rate must be a share of, at least 1: of fewer it is withheld, and said so.
 
