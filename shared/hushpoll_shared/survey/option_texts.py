@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MOST_SHOWN = 12
 """Options that a refusal names, at most."""
 
+ROUNDED = " (rounded at random to these values; hushpoll ordered shows its mean)"
+
 
 def options_of(published: Published, name: str) -> tuple[str, ...]:
     """Return the options of the select-all of this name; of another question its own name."""
@@ -56,8 +58,15 @@ def asked_text(published: Published, name: str) -> str:
 
 
 def question_texts(published: Published) -> dict[str, str]:
-    """Return what is asked by each attribute and each select-all, by its name."""
-    texts = {one.name: asked_text(published, one.name) for one in published.attributes}
+    """Return what is asked by each attribute and each select-all, by its name, for a terminal.
+
+    Of a number that devices round it says so, as the shares of the values that it is rounded to
+    are not those of answers.
+    """
+    texts = {
+        one.name: f"{asked_text(published, one.name)}{ROUNDED if one.rounded else ''}"
+        for one in published.attributes
+    }
     return texts | {select.name: select.question or select.name for select in published.selects}
 
 
