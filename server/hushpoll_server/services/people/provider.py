@@ -22,7 +22,6 @@ from hushpoll_server.config.settings import Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.services.people.places import NoPlace, Places
-from hushpoll_shared.spelling.json_values import JsonObject
 
 log = get_logger(__name__)
 
@@ -131,7 +130,7 @@ class Provider:
         self._client_id = settings.oidc_client_id or ""
         self._claim = settings.oidc_name_claim
         self._lock = threading.Lock()
-        self._metadata: tuple[int, JsonObject] | None = None
+        self._metadata: tuple[int, dict[str, Any]] | None = None
         self._fetches = Places(1, WAITING_FOR_METADATA)
 
     @property
@@ -215,7 +214,7 @@ class Provider:
             claims = self._claims(session, attempt, return_to, code)
         return Identity(self._issuer, claims["sub"], self._name(claims))
 
-    def _claims(self, session: Any, attempt: Attempt, return_to: str, code: str) -> JsonObject:
+    def _claims(self, session: Any, attempt: Attempt, return_to: str, code: str) -> dict[str, Any]:
         """Return the checked claims of a code's ID token; where it lacks some, the account's."""
         from authlib.oidc.core import CodeIDToken
         from joserfc import jwt
@@ -262,7 +261,7 @@ class Provider:
             raise _refused("token", "the provider told of another account; try again")
         return about
 
-    def _name(self, claims: JsonObject) -> str | None:
+    def _name(self, claims: Mapping[str, Any]) -> str | None:
         name = claims.get(self._claim)
         verified = claims.get("email_verified")
         # Some providers write booleans as text. A number is neither, though 1 equals True.
@@ -270,7 +269,7 @@ class Provider:
             return None
         return name if isinstance(name, str) else None
 
-    def _known(self, session: Any) -> JsonObject:
+    def _known(self, session: Any) -> dict[str, Any]:
         """Return the provider's metadata, fetched when it is first needed and every ten minutes."""
         metadata = self._fresh()
         if metadata is not None:
@@ -290,7 +289,7 @@ class Provider:
                 self._metadata = now, metadata
             return metadata
 
-    def _fresh(self) -> JsonObject | None:
+    def _fresh(self) -> dict[str, Any] | None:
         now = int(self._settings.clock.now().timestamp())
         with self._lock:
             kept = self._metadata
@@ -371,7 +370,7 @@ def _refused(reason: str, detail: str, error: Exception | None = None) -> Refuse
     return Refused("unauthorized", detail)
 
 
-def _keys(published: JsonObject) -> Any:
+def _keys(published: Mapping[str, Any]) -> Any:
     """Return those of a provider's keys that can verify; the others are left out (RFC 7517, 5)."""
     from joserfc.errors import JoseError
     from joserfc.jwk import KeySet, import_key
@@ -384,7 +383,7 @@ def _keys(published: JsonObject) -> Any:
     return KeySet(keys)
 
 
-def _fetched(session: Any, address: str, *, withhold_token: bool = True) -> JsonObject:
+def _fetched(session: Any, address: str, *, withhold_token: bool = True) -> dict[str, Any]:
     answer = session.get(address, withhold_token=withhold_token, allow_redirects=False)
     answer.raise_for_status()
     document = _checked(answer).json()
