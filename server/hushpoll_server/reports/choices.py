@@ -13,6 +13,7 @@ from hushpoll_server.translations.speech import ENGLISH, LANGUAGES, check_langua
 from hushpoll_shared.estimators import CONFIDENCES, ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.registry import query_at
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.option_texts import named_attributes
 from hushpoll_shared.survey.published import Published
@@ -139,7 +140,7 @@ class Choices:
         """How many charts the report has."""
         return len(self.attributes) + len(self.cross_tables) + len(self.regressions)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the choices as JSON."""
         document = {
             "attributes": list(self.attributes),

@@ -167,7 +167,7 @@ class RegressionSummary(TypedDict):
 
     n: int
     confidence: float
-    released_at: str | None
+    released_at: NotRequired[str | None]
     formula: str
     family: str
     outcome: str
@@ -175,7 +175,7 @@ class RegressionSummary(TypedDict):
     verdict: str
     converged: bool
     sentences: list[str]
-    smallest_group: int | None
+    smallest_group: NotRequired[int | None]
 
 
 class RegressionEntry(TypedDict):

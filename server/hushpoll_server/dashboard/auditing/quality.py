@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -103,7 +103,7 @@ def shape_file(row: VersionRow, job_id: str, form: str) -> Response:
     return finished(table_file(form, file_name, table, parts.surveys.published(row)))
 
 
-def _chart(days: Sequence[Mapping[str, Any]]) -> Chart | None:
+def _chart(days: Sequence[RefusedDay]) -> Chart | None:
     """Return the chart of all that was refused or repeated on each day; None without any."""
     totals: list[RefusedDay] = [
         {"day": day["day"], "reports": day["duplicate"] + sum(day["rejected"].values())}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeGuard
 
 from hushpoll_server.dashboard.drafts.fields import Fields, lines
 
@@ -46,7 +46,7 @@ def _names(text: str) -> list[str]:
     return [name for name in (part.strip() for part in text.split(",")) if name]
 
 
-def _are_words(words: object) -> bool:
+def _are_words(words: object) -> TypeGuard[list[str]]:
     return isinstance(words, list) and all(
         isinstance(word, str) and word and not _MARKS & set(word) for word in words
     )
@@ -83,6 +83,6 @@ LINE_LISTS: Final = (
     LineList(
         "pairs",
         lambda line: [name.strip() for name in line.split(",")],
-        lambda pair: ", ".join(pair) if isinstance(pair, list) and _are_words(pair) else None,
+        lambda pair: ", ".join(pair) if _are_words(pair) else None,
     ),
 )

@@ -42,7 +42,9 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.qualifying.possible import DIFFERENCES, BoundedRow, cut_words
 from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.changes import Change
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.statistic_tables import table_of
+from hushpoll_shared.wire.documents import VerdictDocument
 
 PAGE: Final = "/surveys/<name>/versions/<int:version>/comparison"
 GROUPS: Final = "groups of "
@@ -74,9 +76,9 @@ class _Comparison(TypedDict):
 
     statistic: str
     title: str
-    document: Mapping[str, Any]
+    document: JsonObject
     cut: str
-    verdict: Mapping[str, Any]
+    verdict: VerdictDocument
     noisy: bool
     rows: list[_Compared]
     first: str
