@@ -24,6 +24,7 @@ import sqlalchemy as sa
 
 import sample_survey
 from hostile_clients import CLIENTS, REPORTS, Target, bearer, http_request, post, raw
+from hushpoll_server.pages.assets import assets
 from hushpoll_server.store.database import parse_url
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire import voprf
@@ -389,6 +390,8 @@ def test_after_all_of_them_an_honest_report_is_taken(server, target):
     assert "Traceback" not in log
     assert "internal-error" not in log
     assert "127.0.0.1" not in log
+    # A checkout may have the bundle of the page's scripts or not.
+    assert ("page-not-bundled" in log) == bool(assets().unbundled)
 
 
 @pytest.fixture(scope="module")

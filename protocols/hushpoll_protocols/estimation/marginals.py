@@ -139,10 +139,13 @@ class Marginal(_OfOracle):
             )
         rest, kept, lost = oracle.k - 1, size - 1, size
         inside = [
-            (p, 1, _drawn(kept, rest, m - 1)),
-            (1 - p, 0, _drawn(lost, rest, m - 1)),
+            (p, 1, _moments_of_drawn(kept, rest, m - 1)),
+            (1 - p, 0, _moments_of_drawn(lost, rest, m - 1)),
         ]
-        outside = [(p, 0, _drawn(kept, rest, m)), (1 - p, 0, _drawn(lost, rest, m))]
+        outside = [
+            (p, 0, _moments_of_drawn(kept, rest, m)),
+            (1 - p, 0, _moments_of_drawn(lost, rest, m)),
+        ]
         at_match, third_at_match = _central(inside)
         elsewhere, third_elsewhere = _central(outside)
         return CountMoments(at_match, elsewhere, third_at_match, third_elsewhere)
@@ -235,7 +238,7 @@ def marginal(oracle: FrequencyOracle, k: int) -> Law:
     return oracle if oracle.k == k else Marginal(oracle, oracle.k // k)
 
 
-def _drawn(draws: int, total: int, members: int) -> tuple[Fraction, Fraction, Fraction]:
+def _moments_of_drawn(draws: int, total: int, members: int) -> tuple[Fraction, Fraction, Fraction]:
     """Return the first three raw moments of how many of the members are drawn."""
     first, second, third = _factorial(draws, total, members)
     return first, second + first, third + 3 * second + first

@@ -90,7 +90,7 @@ class Dataset:
         A column of one category is left out, like from the manifest.
         """
         columns = {}
-        for name in self._asked():
+        for name in self._questions():
             labels = np.asarray([escaped(label) for label in self.categories[name]], dtype=object)
             columns[escaped(attribute_name(name))] = labels[self.codes[name]]
         return pd.DataFrame(columns).to_csv(index=False, lineterminator="\n").encode()
@@ -109,7 +109,7 @@ class Dataset:
         """
         recipe = self.recipe
         attributes = []
-        for name in self._asked():
+        for name in self._questions():
             attribute: JsonMembers = {
                 "name": attribute_name(name),
                 "role": "sensitive" if name in recipe.sensitive else "plain",
@@ -135,7 +135,7 @@ class Dataset:
         }
         return Manifest.from_dict(draft).to_dict()
 
-    def _asked(self) -> list[str]:
+    def _questions(self) -> list[str]:
         return [name for name in self.codes if len(self.categories[name]) > 1]
 
 

@@ -197,10 +197,10 @@ def _differences(was: JsonObject, now: JsonObject, path: str = "") -> Iterator[s
         if isinstance(before, Mapping) and isinstance(after, Mapping):
             yield from _differences(before, after, name)
         elif before != after and name not in {"format"}:
-            yield f"{name} was {_shown(before)} and is {_shown(after)}"
+            yield f"{name} was {_spelling(before)} and is {_spelling(after)}"
 
 
-def _shown(value: Any) -> str:
+def _spelling(value: Any) -> str:
     return "not set" if value is None else json.dumps(value, ensure_ascii=False)
 
 

@@ -36,7 +36,7 @@ class Remaining:
         self._total, self._before, self._now = total, done, 0
         self._failed = 0
         self._clock = clock
-        self._start = self._said = clock()
+        self._start = self._last_line = clock()
 
     def advance(self, *, failed: bool) -> None:
         """Count one cell."""
@@ -45,8 +45,8 @@ class Remaining:
         if self._stream.isatty():
             self._stream.write(f"\r\x1b[2K{self}")
             self._stream.flush()
-        elif self._clock() - self._said >= LOG_EVERY:
-            self._said = self._clock()
+        elif self._clock() - self._last_line >= LOG_EVERY:
+            self._last_line = self._clock()
             self._stream.write(f"{self}\n")
             self._stream.flush()
 

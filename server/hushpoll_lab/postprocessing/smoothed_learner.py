@@ -61,7 +61,7 @@ class SmoothedLogistic(Learner):
     @property
     def behind(self) -> Learner:
         """The learner behind, with its parameters."""
-        return OutputPerturbation(self._own()).without_privacy()
+        return OutputPerturbation(self._parameters_behind()).without_privacy()
 
     @property
     def claim(self) -> PrivacyClaim:
@@ -101,7 +101,7 @@ class SmoothedLogistic(Learner):
             raise UnsoundModel(COINS, "belongs to a key of another length, or no linear model")
         return SmoothedModel(self, fitted, key)
 
-    def _own(self) -> dict[str, Value]:
+    def _parameters_behind(self) -> dict[str, Value]:
         return {name: value for name, value in self.parameters.items() if name != "smoothing"}
 
 
@@ -127,7 +127,7 @@ class SmoothedDPSGD(SmoothedLogistic):
     @property
     def behind(self) -> Learner:
         """The learner behind, with its parameters."""
-        return DPSGD({**self._own(), "hidden": 0})
+        return DPSGD({**self._parameters_behind(), "hidden": 0})
 
 
 @dataclass(frozen=True)

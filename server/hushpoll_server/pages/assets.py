@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -62,6 +63,8 @@ UNUSED = frozenset(
         "surveyjs.js",
     }
 )
+# An import that only a bundler can follow.
+_PACKAGE: Final = re.compile(rb"""\bfrom ?["']([^."'/][^"']*)["']""")
 # The page's words. A page in another language than that of the scripts carries its own.
 WORDS = "words/"
 SCRIPT_WORDS = "words/en.js"
@@ -82,6 +85,15 @@ class Assets:
 
     build: str
     files: Mapping[str, Asset]
+
+    @property
+    def unbundled(self) -> list[str]:
+        """The packages that scripts import by name, which no browser finds.
+
+        The page of a survey by invitation needs one, so it cannot be answered there.
+        """
+        bodies = (file.body for path, file in self.files.items() if path.endswith(".js"))
+        return sorted({name.decode() for body in bodies for name in _PACKAGE.findall(body)})
 
     def modules(self, survey: Published) -> tuple[str, ...]:
         """Return the paths of the modules that the page of a survey loads."""

@@ -8,12 +8,16 @@ from typing import Final
 
 import waitress
 
+from hushpoll_server.logs import get_logger
+from hushpoll_server.pages.assets import assets
 from hushpoll_server.processes import children
 from hushpoll_server.services.maintenance.sealing import Maintenance
 from hushpoll_server.services.results.analysis import prepare
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.lock import adopt
 from hushpoll_server.web_application import build
+
+log = get_logger(__name__)
 
 BACKLOG: Final = 1024
 # An answer is held in memory up to this, and the thread that makes it waits; nothing of it is
@@ -50,6 +54,8 @@ def run() -> None:
         services.sampler.start()
     if maintenance is not None:
         maintenance.start()
+    if settings.invitation_seed is not None and (packages := assets().unbundled):
+        log.warning("page-not-bundled", packages=packages)
     settle()
     children.end_on_signal()
     children.ready()

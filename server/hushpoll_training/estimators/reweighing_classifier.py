@@ -131,22 +131,22 @@ class ReweighingClassifier(GroupAware):
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the labels that the wrapped classifier predicts; groups are not read."""
         check_is_fitted(self)
-        found: npt.NDArray[Any] = self.estimator_.predict(self._others(X))
+        found: npt.NDArray[Any] = self.estimator_.predict(self._other_columns(X))
         return found
 
     @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the chance of each class, f64[n, classes], in the order of `classes_`."""
         check_is_fitted(self)
-        chances: npt.NDArray[np.float64] = self.estimator_.predict_proba(self._others(X))
+        chances: npt.NDArray[np.float64] = self.estimator_.predict_proba(self._other_columns(X))
         return chances
 
     @available_if(_estimator_has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the wrapped classifier's scores."""
         check_is_fitted(self)
-        scores: npt.NDArray[np.float64] = self.estimator_.decision_function(self._others(X))
+        scores: npt.NDArray[np.float64] = self.estimator_.decision_function(self._other_columns(X))
         return scores
 
-    def _others(self, X: Any) -> Any:
+    def _other_columns(self, X: Any) -> Any:
         return self._split(self._checked(X, reset=False))[1]

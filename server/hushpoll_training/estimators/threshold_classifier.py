@@ -154,7 +154,7 @@ class ThresholdClassifier(GroupAware):
         evidence = rows.evidence
         self._law(evidence)
         chance = check_random_state(self.random_state)
-        held = self._held(chance, label)
+        held = self._held_out_rows(chance, label)
         fitted_to = ~held & known
         weights = {} if rows.weight is None else {"sample_weight": rows.weight[fitted_to]}
         behind = clone(self.estimator)
@@ -232,7 +232,7 @@ class ThresholdClassifier(GroupAware):
             return self._reports.classes(indicators)
         return self._reports.classes(row_products(indicators))
 
-    def _held(self, chance: Any, label: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def _held_out_rows(self, chance: Any, label: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Return which rows are held out, stratified on the label."""
         try:
             _, held = train_test_split(

@@ -136,13 +136,13 @@ def refusal(path: Path, problems: Sequence[JsonObject]) -> str:
     lines = [f"{path.name} cannot be published, for it has {many}:"]
     for problem in problems:
         place = path.name if problem["line"] is None else f"{path.name}:{problem['line']}"
-        lines.append(f"{place}: {_told(problem)}")
+        lines.append(f"{place}: {_sentence(problem)}")
     if count == MOST_PROBLEMS:
         lines.append("There may be more faults: correct these, then check again.")
     return "\n".join(lines)
 
 
-def _told(problem: Mapping[str, Any]) -> str:
+def _sentence(problem: Mapping[str, Any]) -> str:
     """Return the message of a problem, which names its field."""
     message, field = " ".join(problem["message"].split()), problem["field"]
     question, _, part = field.rpartition(".")

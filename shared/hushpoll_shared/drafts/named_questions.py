@@ -32,7 +32,7 @@ def refuse_matrix_names(document: Mapping[Any, Any], matrices: Sequence[Matrix])
         for entry in entries(document.get("attributes"))
         if isinstance(entry, Mapping) and entry.get("together")
     }
-    for field, name in _drawn(document):
+    for field, name in _names_in_draws(document):
         if isinstance(name, str) and name in items and name not in blocks:
             raise InvalidParameter(
                 f"{field} names {name}, a matrix whose items are randomised one by one; name its "
@@ -66,7 +66,7 @@ def refuse_option_names(document: Mapping[Any, Any], attributes: Sequence[Attrib
         if option not in own
     }
     for places, remedy in (
-        (_drawn(document), "a select-all is drawn as a whole: name {0}"),
+        (_names_in_draws(document), "a select-all is drawn as a whole: name {0}"),
         (
             _in_blocks(document),
             "its options are a block of their own where that tells more: take it out of the block",
@@ -86,7 +86,7 @@ def refuse_option_names(document: Mapping[Any, Any], attributes: Sequence[Attrib
                 )
 
 
-def _drawn(document: Mapping[Any, Any]) -> Places:
+def _names_in_draws(document: Mapping[Any, Any]) -> Places:
     """Yield the names of blocks in draws."""
     for name in entries(document.get("always")):
         yield "always", name

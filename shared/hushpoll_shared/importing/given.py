@@ -71,15 +71,15 @@ class Looks:
     """How questions look in the form, which a survey here does not take over: told in one line."""
 
     def __init__(self) -> None:
-        self._found: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
 
     def add(self, names: Iterable[str]) -> None:
         """Note each name once more."""
-        self._found.update(names)
+        self._counts.update(names)
 
     def sentences(self) -> list[str]:
         """Return the sentence that names them all, with how often each stands."""
-        if not self._found:
+        if not self._counts:
             return []
-        shown = ", ".join(f"{show(name)} ({count})" for name, count in sorted(self._found.items()))
+        shown = ", ".join(f"{show(name)} ({count})" for name, count in sorted(self._counts.items()))
         return [f"How the form looks is left out: {shown}."]

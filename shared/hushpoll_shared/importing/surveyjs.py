@@ -229,14 +229,14 @@ def _questions(
     elif kind == "multipletext":
         yield from _items(question, given, around.left)
     else:
-        yield _made(question, given, kind, around.left)
+        yield _with_notes(question, given, kind, around.left)
 
 
 def _yes(given: object) -> bool:
     return given is True or given == "true"
 
 
-def _made(question: Question, given: Given, kind: str, left: _Left) -> Question | Dropped:
+def _with_notes(question: Question, given: Given, kind: str, left: _Left) -> Question | Dropped:
     """Return a question with all that is said of it; what no reader has read is named."""
     notes = [note for key, note in LEFT_OUT.items() if given.get(key)]
     made = _read(question, given, kind)
@@ -547,7 +547,7 @@ def _cells(question: Question, given: Given, left: _Left) -> Iterator[Question |
                 f"It is asked of everybody: its condition {text} is not understood."
                 for text in hidden
             )
-            made = _made(
+            made = _with_notes(
                 replace(
                     question,
                     name=f"{question.name}_{row.code}_{name}",
@@ -580,7 +580,7 @@ def _items(question: Question, given: Given, left: _Left) -> Iterator[Question |
     for item in items:
         name = str(item.get("name"))
         title = words_of(item.get("title")) or {UNNAMED: name}
-        yield _made(
+        yield _with_notes(
             replace(
                 question,
                 name=f"{question.name}_{name}",

@@ -93,7 +93,7 @@ class OutcomeOfTest(Result):
             "A test has no interval."
         )
         if self.degrees:
-            words += f" {self._found()}"
+            words += f" {self._finding()}"
         if self.tables is not None:
             words += (
                 f" Some answers are rare: {self.smallest_expected:.2g} people are expected in the "
@@ -102,7 +102,7 @@ class OutcomeOfTest(Result):
             )
         yield words
 
-    def _found(self) -> str:
+    def _finding(self) -> str:
         """Return which dependence a test finds; none is stronger than the largest possible phi."""
         chance = f"with a chance of {self.power:g}"
         easy, hard = self.smallest_detectable, self.largest_detectable

@@ -299,7 +299,7 @@ class _Lines:
         self._read: list[str] = []
         self._end: str | None = None
         self._next = 1
-        self._rows = csv.reader(self._given(), strict=True)
+        self._rows = csv.reader(self._lines_without_mark(), strict=True)
 
     def __iter__(self) -> _Lines:
         return self
@@ -327,7 +327,7 @@ class _Lines:
             self._check_end(line, text)
         return line, cells
 
-    def _given(self) -> Iterator[str]:
+    def _lines_without_mark(self) -> Iterator[str]:
         for line in self._stream:
             # The mark is the file's, and no row's.
             given = line if self._next > 1 or self._read else line.removeprefix(MARK)

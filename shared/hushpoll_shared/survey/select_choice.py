@@ -229,7 +229,9 @@ def _apart(select: SelectAll, protocol: str, epsilon: Decimal, room: int) -> Res
     return Resolution(APART, variance, pair if both else None, m * oracle.record_size)
 
 
-def _drawn(select: SelectAll, protocol: str, epsilon: Decimal, room: int) -> Resolution | None:
+def _draw_of_options(
+    select: SelectAll, protocol: str, epsilon: Decimal, room: int
+) -> Resolution | None:
     """Return the draw over yes/no blocks with the least variance of what is wanted."""
     m = len(select.categories)
     if m > MOST_DRAWN:
@@ -272,7 +274,7 @@ def _drawn_with(
 RESOLUTIONS: Final[tuple[Callable[[SelectAll, str, Decimal, int], Resolution | None], ...]] = (
     _together,
     _apart,
-    _drawn,
+    _draw_of_options,
 )
 """Every way to publish a select-all, one block first; of equal variances the first is taken."""
 

@@ -52,12 +52,12 @@ def spread_answers(
                 field=select.name,
             )
         del spread[select.name]
-        chosen = _chosen(answers[select.name], select, texts)
+        chosen = _selection_in(answers[select.name], select, texts)
         spread |= {name: OPTION[name in chosen] for name in select.attributes}
     return spread
 
 
-def _chosen(value: object, select: Selection, texts: Mapping[str, str | None]) -> set[str]:
+def _selection_in(value: object, select: Selection, texts: Mapping[str, str | None]) -> set[str]:
     if isinstance(value, str | Mapping) or not isinstance(value, list | tuple | set | frozenset):
         raise InvalidParameter(
             f"the answer to {select.name} (of type {type(value).__name__}) is no list; give a list "

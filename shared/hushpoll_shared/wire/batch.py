@@ -379,7 +379,7 @@ def _joined(
     if block is None:
         return columns[field.name]
     if block.alone:
-        return _drawn(block.questions[0], columns[field.name], rng)
+        return _anchor_codes(block.questions[0], columns[field.name], rng)
     columns_of = [columns[name] for name in field.questions]
     if block.tree is None:
         joined = np.zeros(len(columns_of[0]), np.int64)
@@ -391,7 +391,7 @@ def _joined(
     return np.array([block.join(row) for row in rows.tolist()], np.int64)[where.reshape(-1)]
 
 
-def _drawn(
+def _anchor_codes(
     question: PublishedAttribute, codes: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return the codes, those of a number as anchors; see `Attribute.drawn`."""

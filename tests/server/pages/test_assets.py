@@ -86,6 +86,22 @@ def test_modules_are_served_where_sources_or_bundle_are_other_than_recorded(sdk,
     assert served["page/main.js"] == (sdk / "src/page/main.js").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("script", "packages"),
+    [
+        (
+            'import { a } from "@noble/curves/ed25519.js";\nimport b from "./b.js";',
+            ["@noble/curves/ed25519.js"],
+        ),
+        ('import{a}from"./chunk-X.js";export{b}from"../b.js";const from=1;', []),
+    ],
+)
+def test_packages_that_no_browser_finds_are_named(script, packages):
+    files = {"invited.js": script, "style.css": 'from "x"'}
+    named = {path: Asset("", body.encode(), b"") for path, body in files.items()}
+    assert Assets("0", named).unbundled == packages
+
+
 @pytest.mark.parametrize("missing", ["dist", "bundle.json"])
 def test_modules_are_served_where_no_bundle_was_made(sdk, missing):
     (sdk / missing).rename(sdk.parent / missing)

@@ -89,7 +89,7 @@ def placed_methods(results: pd.DataFrame, configuration: Mapping[str, Any]) -> l
     """
     placed = []
     for method in configuration["methods"]:
-        rows = results[_chosen(results, method)]
+        rows = results[_rows_of(results, method)]
         if rows.empty:
             continue
         means = {name: Mean.of(rows[name].tolist()) for name in METRICS}
@@ -158,7 +158,7 @@ def draw_plane(placed: Sequence[Placed], title: str) -> bytes:
     return svg.getvalue()
 
 
-def _chosen(results: pd.DataFrame, method: Mapping[str, Any]) -> pd.Series[bool]:
+def _rows_of(results: pd.DataFrame, method: Mapping[str, Any]) -> pd.Series[bool]:
     """Tell which rows are of a method, and not of its name with another protocol or epsilon."""
     chosen: pd.Series[bool] = (
         (results["method"] == method["name"])
