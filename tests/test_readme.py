@@ -74,7 +74,7 @@ def test_blocks_of_the_start_pages_run_as_they_are_pasted(
     for line in (
         "life-and-health version 1 is published",
         "5000 sent = 5000 accepted + 0 duplicate + 0 rejected + 0 pending",
-        "life-and-health version 1, 5000 reports",
+        "life-and-health version 1, 5,000 reports",
         "5000 records of life-and-health version 1 in survey.records",
     ):
         assert line in done.stdout
