@@ -142,9 +142,12 @@ def test_user_signs_in_reads_estimates_cross_tabulates_and_signs_out(server, ope
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_page_is_accessible_and_fits_a_narrow_and_a_wide_window(open_page, theme):
-    """A theme changes colours and nothing else, so the dark one is asked about colours alone."""
-    rules = None if theme == "light" else COLOURS
-    page = open_page(color_scheme=theme, viewport={"width": 360, "height": 800})
+    """A theme changes colours and nothing else, so the dark one is asked about colours alone.
+
+    scripts/walks screenshots asks for every rule in both themes and widths.
+    """
+    rules, width = (None, 360) if theme == "light" else (COLOURS, 1440)
+    page = open_page(color_scheme=theme, viewport={"width": width, "height": 800})
     found = {"sign-in": violations(page, rules)}
     sign_in(page)
     origin = page.url.rstrip("/")
