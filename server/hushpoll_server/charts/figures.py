@@ -53,7 +53,7 @@ def fixed(value: float, places: int, *, plus: bool = False) -> str:
     rounded = round(value, places) + 0.0
     if plus and rounded == 0:
         plus = False
-    return in_marks(with_minus(f"{rounded:{'+' if plus else ''}.{places}f}"))
+    return in_marks(with_minus(f"{rounded:{'+' if plus else ''},.{places}f}"))
 
 
 def percent(share: float, places: int = 1) -> str:

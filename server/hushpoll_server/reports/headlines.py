@@ -41,7 +41,6 @@ from hushpoll_shared.spelling.text import isolated
 TOO_NOISY: Final = "Too noisy to tell"
 GO_TOGETHER: Final = "The two go together"
 NOT_SHOWN: Final = "Whether the two go together is not shown"
-NO_DIFFERENCE: Final = "No difference is shown"
 NO_CHANGE: Final = "No change is shown"
 CANNOT_TELL: Final = "These answers cannot tell"
 
@@ -102,7 +101,7 @@ def of_differences(rows: Iterable[Any], reference: str) -> str:
         With which each is compared.
     """
     top = _farthest(rows)
-    return say(NO_DIFFERENCE) if top is None else of_groups([top], top.group, reference)
+    return say("No difference is shown") if top is None else of_groups([top], top.group, reference)
 
 
 def of_change(answer: str, change: BoundedShare | None, since: int | None) -> str:

@@ -229,7 +229,7 @@ def _pattern(text: str) -> re.Pattern[str]:
             names.add(part)
             form += (
                 rf"(?P<{part}>[\d.,]+)"
-                if part.startswith("number")
+                if part.startswith(("number", "epsilon"))
                 else rf"(?P<{part}>(?:(?!\. ).)+?)"
             )
     return re.compile(form, re.DOTALL)

@@ -142,9 +142,12 @@ def test_user_signs_in_reads_estimates_cross_tabulates_and_signs_out(server, ope
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_page_is_accessible_and_fits_a_narrow_and_a_wide_window(open_page, theme):
-    """A theme changes colours and nothing else, so the dark one is asked about colours alone."""
-    rules = None if theme == "light" else COLOURS
-    page = open_page(color_scheme=theme, viewport={"width": 360, "height": 800})
+    """A theme changes colours and nothing else, so the dark one is asked about colours alone.
+
+    scripts/walks screenshots asks for every rule in both themes and widths.
+    """
+    rules, width = (None, 360) if theme == "light" else (COLOURS, 1440)
+    page = open_page(color_scheme=theme, viewport={"width": width, "height": 800})
     found = {"sign-in": violations(page, rules)}
     sign_in(page)
     origin = page.url.rstrip("/")
@@ -168,7 +171,7 @@ DRAWN = """() => [...document.querySelectorAll(".bands .band")].map((band) => {
 })"""
 
 
-def test_pictures_fill_a_narrow_window_and_a_draft_of_ten_questions_is_short(server, open_page):
+def test_pictures_fill_a_narrow_window_and_drafts_are_short_and_folded(server, open_page):
     page = sign_in(open_page(viewport={"width": 360, "height": 800}))
     origin = page.url.rstrip("/")
     for path in (f"{WORK}/estimates", f"{WORK}/comparison?of=health&beside=groups+of+smoker"):
@@ -179,18 +182,22 @@ def test_pictures_fill_a_narrow_window_and_a_draft_of_ten_questions_is_short(ser
         assert min(width for _, width in drawn) > 0.85, path
         fields = page.locator(".filters select:visible, .filters input:visible")
         expect(fields).to_have_count(2)
-    questions = [
-        {"name": f"q{n}", **SENSITIVE, "question": f"Question {n}?", "categories": ["no", "yes"]}
-        for n in range(10)
-    ]
-    draft = {"name": "ten", "title": "Ten questions", "epsilon": "4", "attributes": questions}
-    path = f"/drafts/{server.begin_draft({'version': 1, **draft})}"
-    for size in ({"width": 360, "height": 800}, {"width": 1440, "height": 900}):
-        page.set_viewport_size(size)
-        page.goto(f"{origin}{path}")
-        expect(page.locator("details.question:not([open])")).to_have_count(10)
-        expect(page.locator("[data-live=page] iframe")).to_be_visible()  # it comes by itself
-        assert page.evaluate("document.documentElement.scrollHeight") <= 3000, size
+    for number in (1, 4, 10):
+        questions = [
+            {"name": f"q{n}", **SENSITIVE, "question": f"Question {n}?", "categories": ["a", "b"]}
+            for n in range(number)
+        ]
+        draft = {"name": f"of-{number}", "title": "Many", "epsilon": "4", "attributes": questions}
+        path = f"/drafts/{server.begin_draft({'version': 1, **draft})}"
+        for size in ({"width": 360, "height": 800}, {"width": 1440, "height": 900}):
+            page.set_viewport_size(size)
+            page.goto(f"{origin}{path}")
+            expect(page.locator("details.question:not([open])")).to_have_count(number)
+            expect(page.locator("#draft-form details[open]")).to_have_count(0)
+            expect(page.locator("[data-live=page] iframe")).to_be_visible()  # it comes by itself
+            height = page.evaluate("document.documentElement.scrollHeight")
+            # With each question below ten by so much less: a folded one has 40 pixels and more.
+            assert height <= 3000 - 40 * (10 - number), (number, size)
 
 
 # Where words of a sentence begin on the screen, in pixels from the left.

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from hushpoll_analysis.results import RESULTS
 from hushpoll_shared.drafts.yaml_writer import write_yaml
 from hushpoll_shared.tables.top_rows import MOST_ROWS
 from sample_survey import SURVEYS, encoded, make_draft
@@ -181,6 +182,53 @@ def test_at_most_two_controls_stand_before_the_first_figure_of_every_page(filled
         before = page.partition('<details class="more">')[0]
         assert before != page, name
         assert len(re.findall(r"<select|<input type=.(?:search|text)", before)) <= 2, name
+
+
+def test_no_page_lists_many_questions_or_shows_more_than_two_controls_at_first(site, visit):
+    """Pages are those of the routes, so that a new one is looked at, too."""
+    asked = [
+        {"name": f"q{place}", "role": "sensitive", "protocol": "GRR", "categories": ["1", "2"],
+         "question": f"Do you like {thing}?"}
+        for place, thing in enumerate((*DRINKS, "cocoa", "soup", "mead", "rye"))
+    ]  # fmt: skip
+    bought = {"name": "bought", "role": "target", "categories": ["no", "yes"], "positive": "yes"}
+    published = site.publish(
+        attributes=[*asked, bought], epsilon="5", protected=None, minimum_batch=1,
+        release="immediate",
+    )  # fmt: skip
+    names = {one.name for one in published.attributes}
+    for _ in range(4):
+        answers = {one.name: one.categories[0] for one in published.attributes}
+        site.send(published, encoded(published, answers))
+    site.services.sealing.sweep(site.services.surveys.now())
+    ada = visit("ada", work="editor")
+    start = "/dashboard/surveys/<name>/versions/<int:version>"
+    ends = {
+        rule.rule.removeprefix(start)
+        for rule in site.app.url_map.iter_rules()
+        if rule.rule.startswith(start) and rule.arguments == {"name", "version"}
+        and "GET" in rule.methods and not rule.rule.endswith(("report-file", ".svg"))
+    }  # fmt: skip
+    ends |= {f"/results/{kind.name}" for kind in RESULTS}
+    assert len(ends) > 20
+    looked_at = 0
+    for end in sorted(ends):
+        page = ada.get(f"/surveys/work/versions/1{end}")
+        if page.mimetype != "text/html":
+            continue
+        looked_at += 1
+        assert page.status_code < 500, end
+        for select in re.findall(r"<select.*?</select>", page.text, re.DOTALL):
+            listed = set(re.findall(r'<option value="([^"]*)"', select)) & names
+            assert len(listed) <= 12, (end, select[:80])
+        for form in re.findall(r'<form class="filters".*?</form>', page.text, re.DOTALL):
+            first = form.partition('<details class="more">')[0]
+            assert len(re.findall(r"<select|<input type=.(?:search|text)", first)) <= 2, end
+        before = page.text.partition("<figure")[0]
+        if before != page.text:
+            forms = re.sub(r'<details class="more">.*?</details>', "", before, flags=re.DOTALL)
+            assert len(re.findall(r"<select|<input type=.(?:search|text)", forms)) <= 2, end
+    assert looked_at > 15
 
 
 def test_question_is_shown_over_all_versions_that_ask_it_with_the_same_answers(site, visit):

@@ -67,8 +67,8 @@ def test_the_page_of_estimates_has_a_row_for_each_option(released, visit):
 def test_options_are_groups_and_sides_by_their_texts(released, visit):
     analyst = visit("ada", every="admin")
     page = analyst.get(f"{START}/cross-tables?a=gender&b=drugs_2").text
-    assert '<option value="drugs_2" selected>drugs: Cocaine</option>' in page
-    assert "by <bdi>drugs: Cocaine</bdi></p>" in page
+    assert '<option value="drugs_2" selected>Which have you taken? Cocaine</option>' in page
+    assert "by <bdi>Which have you taken? Cocaine</bdi></p>" in page
     among = analyst.get(f"{START}/estimates?attribute=drugs&among=gender&group=Male")
     assert among.status_code == 200
     assert "Cannabis" in among.text

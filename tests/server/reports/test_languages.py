@@ -25,13 +25,14 @@ SAME = {
     "de": f"{CODES} band fair fairness link median negative person quantile was",
     "fr": f"{CODES} audit audits change conclusion disparate distribution groups intervals local "
     "page part parts point points population positive possible protection publication quantile "
-    "quantiles question questions rare script source",
+    "quantiles question questions rare script source versions",
     "es": f"{CODES} error factor local odds script",
 }
 """Words that are the same in English."""
 NAMES = "zqaga zqbob zqclear zqdraw zqmany zqnum zqscale zqtitle zqop hushpoll"
 DRAFT: dict[str, Any] = {
     "name": "zq",
+    "version": 3,
     "title": "Zqtitle",
     "operator": "Zqop",
     "epsilon": "8",
@@ -57,6 +58,25 @@ FACTS = {
     "duplicate": 1234,
     "rejected": {"malformed": 3},
 }
+
+
+def _row(category: str, value: float) -> dict[str, Any]:
+    return {"category": category, "frequency": value, "lower": value - 0.1, "upper": value + 0.1}
+
+
+def _wave(*rows: dict[str, Any], change: float | None = None) -> dict[str, Any]:
+    changes = [] if change is None else [_row(one["category"], change) for one in rows]
+    return {"n": 1200, "rows": list(rows), "changes": changes}
+
+
+WAVES = [
+    {"version": 1, "questions": {
+        "zqaga": _wave(_row("Zqu", 0.5), _row("Zqv", 0.4), _row("Zqw", 0.1), change=0.3),
+        "zqbob": _wave(), "zqscale": _wave(_row("", 2.5)),
+        "zqnum": _wave(_row("", 2.5), change=4.0), "zqclear": _wave(_row("Zqu", 0.2), change=0.0),
+    }},
+    {"version": 2, "questions": {"zqbob": _wave(_row("zqb", 0.3)), "zqscale": _wave()}},
+]  # fmt: skip
 AUDIT = {
     "parameters": {"seed": 1},
     "result": {
@@ -114,9 +134,10 @@ class Words(HTMLParser):
 
 
 def report_of(drawing, language: str, **asked: Any) -> Report:
-    crosses = [("zqaga", "zqbob"), ("zqnum", "zqmany")] if not asked.pop("bare", False) else []
+    crosses = [("zqaga", "zqbob"), ("zqnum", "zqmany"), ("zqaga", "zqclear")]
+    crosses = [] if asked.pop("bare", False) else crosses
     basis = basis_of(DRAFT, crosses, language=language, **asked)
-    facts = {**basis.facts, **FACTS, "audits": [AUDIT]}
+    facts = {**basis.facts, **FACTS, "audits": [AUDIT], "waves": WAVES}
     support = dict(basis.support)
     if "zqbob" in support:
         support["zqbob"][:] = [20, 900, 250, 250, 250, 250, 250]

@@ -159,9 +159,8 @@ def publish_results(row: VersionRow) -> Response:
     so_far = bool(request.form.get("so_far"))
     chosen = _chosen(request.form, labels_of(published))
     if everything:
-        # As the form says it: of a survey that runs it lists the randomised questions alone.
-        listed = published.perturbed if so_far else published.attributes
-        chosen["attributes"] = [one.name for one in listed]
+        # No name stands for all that may be public; of a survey that runs, the randomised ones.
+        chosen["attributes"] = [one.name for one in published.perturbed] if so_far else []
     choices = parts.survey_reports.choices(row, may_export=False, **chosen)
     parts.public_results.publish(row, choices, actor=member().actor, so_far=so_far)
     parts.actions.record(member().actor, "published-results", survey=row.name, version=row.version)

@@ -307,6 +307,7 @@ class PublicResults:
             "published_at": timestamp(publication.published_at),
             "published_by": publication.published_by,
             "taken_back_at": None if back is None else timestamp(back),
+            "trend": False,
             **json.loads(publication.choices),
         }
         return cast("PublicationDocument", described)
