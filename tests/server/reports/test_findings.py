@@ -120,7 +120,11 @@ def test_the_headline_of_an_option_is_about_who_selects_it():
 def test_a_follow_up_is_told_of_those_who_were_asked():
     few = {"name": "much", "role": "sensitive", "categories": ["few", "many"]}
     draft = {
-        **{"name": "s", "version": 1, "title": "S", "epsilon": "9", "protocol": "SS"},
+        "name": "s",
+        "version": 1,
+        "title": "S",
+        "epsilon": "9",
+        "protocol": "SS",
         "attributes": [
             {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]},
             {**few, "ask_if": {"smokes": ["yes"]}},
