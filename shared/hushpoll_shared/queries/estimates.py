@@ -108,7 +108,7 @@ class EstimatedShares(Result):
             if option is not None:
                 how = f"select all that apply; {how}"
             if attribute.n is not None:
-                how += f"; {attribute.n:,} reports answer it"
+                how += f"; {_reports(attributes)}"
             word = "category" if option is None else "option"
             title, below = f"{name} ({how})", [_fakes(attributes)]
             if attribute.mean is not None:
@@ -146,6 +146,14 @@ def _asked(asked: AnsweredAttribute) -> str:
     lines = [f"Of those who were asked ({_share(asked.answered)} of all people):"]
     lines += [f"  {row.category}: {_share(row)}" for row in asked.categories]
     return "\n".join([*lines, ""])
+
+
+def _reports(attributes: Sequence[AttributeEstimates]) -> str:
+    """Say how many reports answer a question of a draw, or each option of a select-all."""
+    numbers = sorted(one.n for one in attributes if one.n is not None)
+    if numbers[0] == numbers[-1]:
+        return f"{numbers[0]:,} reports answer it"
+    return f"{numbers[0]:,} to {numbers[-1]:,} reports answer an option"
 
 
 def _share(row: SummaryEstimate) -> str:
