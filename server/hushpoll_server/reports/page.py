@@ -297,7 +297,7 @@ def _select_alls(
             continue
         first = options[0]
         attribute = first["attribute"]
-        rows = [
+        rows: list[Share] = [
             {**row, "category": texts[one["attribute"]["name"]]}
             for one in options
             for row in one["attribute"]["categories"][1:2]
