@@ -206,6 +206,8 @@ def answer_on_a_phone(browser: Browser, address: str) -> None:
     form.locator("[data-attribute=income]").get_by_role("spinbutton").fill("1850")
     form.locator("[data-attribute=violence]").get_by_label("Nein", exact=True).check()
     form.locator("[data-attribute=gender]").get_by_label("Weiblich", exact=True).check()
+    if not form.locator("[data-attribute=income]").get_by_text("Euro", exact=True).is_visible():
+        raise SystemExit("the unit of the amount is not in the language of the page")
     if page.evaluate(WIDER) > 0:
         raise SystemExit("the page is wider than a phone")
     page.locator("#go-on").click()

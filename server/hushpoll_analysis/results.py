@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from hushpoll_analysis.estimates.cross_table import joint_shares
+from hushpoll_analysis.estimates.frequencies import Estimates as Estimated
 from hushpoll_analysis.estimates.frequencies import estimated
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.multiplicity.dependencies import outcomes_of_pairs
@@ -22,6 +23,7 @@ from hushpoll_analysis.relations.conditional import shares_in_groups
 from hushpoll_analysis.relations.independence import outcome_of_test
 from hushpoll_analysis.verdicts.judging import add_verdict, from_expected
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.changes import Change
 from hushpoll_shared.queries.conditional_shares import ConditionalShares
@@ -40,13 +42,39 @@ from hushpoll_shared.survey.published import Published
 
 R = TypeVar("R", bound=Result)
 
+
+def estimated_with_means(query: Estimates, source: Source) -> Estimated:
+    """Estimate every attribute, of a number its mean and of a follow-up those who were asked.
+
+    Neither is what shares of all people are: records have anchors in place of a number, and not
+    asked in place of the answer of who was not. What is too noisy to tell, and an estimator without
+    intervals, have neither.
+    """
+    found = estimated(query, source)
+    if ESTIMATOR_TERMS[query.estimator].no_interval is not None:
+        return found
+    published, level = source.published, query.confidence
+    for place, one in enumerate(found):
+        attribute = published.attribute(one.name)
+        if attribute.number is not None and attribute.perturbed:
+            whole = summary(Ordered(attribute=one.name, confidence=level), source).result()
+            if not whole.too_noisy("groups"):
+                found[place] = replace(one, mean=whole.groups[0].mean)
+        elif attribute.ask_if is not None:
+            query_of_those = Answered(attribute=one.name, confidence=level)
+            of_those = shares_of_answered(query_of_those, source).result()
+            if not of_those.too_noisy(one.name):
+                found[place] = replace(one, asked=of_those.attributes[0])
+    return found
+
+
 RESULTS: Final[Mapping[type[Query[Any]], Callable[..., Found | Result]]] = {
     Answered: shares_of_answered,
     Change: change_of_shares,
     ConditionalShares: shares_in_groups,
     CrossTable: joint_shares,
     Dependencies: outcomes_of_pairs,
-    Estimates: estimated,
+    Estimates: estimated_with_means,
     Independence: outcome_of_test,
     Ordered: summary,
     OrderedChange: change_of_statistics,

@@ -17,6 +17,8 @@ from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.records.counts import PairCounts, count_pairs
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfCounts, OfRecords
+from hushpoll_analysis.relations.joint_tables import joint_table
+from hushpoll_analysis.relations.three_way import three_way_table
 from hushpoll_analysis.results import result_of
 from hushpoll_analysis.survey_design.design import CellValues, SurveyDesign, checked
 from hushpoll_analysis.survey_design.estimation import shares_from_counts, weighted_shares
@@ -191,6 +193,21 @@ def test_what_nobody_answers_together_is_refused_with_the_reason() -> None:
         cross_table(records, "age", "sleep")
     assert result_of(CrossTable(a="smokes", b="drinks"), OfRecords(records)).n < 1000
     assert result_of(Estimates(), OfRecords(records)).n == 2000
+
+
+def test_a_table_of_three_questions_is_of_those_who_answer_all(
+    asked: tuple[Records, dict[str, Any]],
+) -> None:
+    records, codes = asked
+    table = three_way_table(records, "age", "gender", "smokes", confidence=0.9999)
+    assert table.n == by_hand(records, "age", "pair").sum()
+    share = np.mean((codes["age"] == 0) & (codes["gender"] == 0) & (codes["smokes"] == 0))
+    assert table.lower[0, 0, 0] < share < table.upper[0, 0, 0]
+    told = joint_table(records, ["age", "gender"], likelihood=False).unbiased
+    assert told.n == by_hand(records, "age").sum()
+    few, _ = records_of(survey(answer=1), 2000)
+    with pytest.raises(InvalidParameter, match="nobody answers both"):
+        three_way_table(few, "age", "sleep", "gender")
 
 
 def test_a_statistic_without_draws_is_refused_by_name(

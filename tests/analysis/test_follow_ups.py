@@ -30,6 +30,9 @@ from hushpoll_protocols.estimation.frequencies import estimate
 from hushpoll_protocols.estimation.marginals import UnevenSets, marginal
 from hushpoll_protocols.kernels import indicators
 from hushpoll_shared import Manifest
+from hushpoll_shared.cli.result_text import text_of_query
+from hushpoll_shared.queries.answered_shares import Answered
+from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.wire.batch import encode_many
 
@@ -269,3 +272,34 @@ def test_shares_among_those_asked_are_ratios_of_estimates_and_stand_before_those
         "amount, of those who answered",
     ]
     assert result.assumption.startswith("Shares of a follow-up are of those who were asked it")
+
+
+def test_estimates_have_the_mean_of_a_number_and_who_was_asked() -> None:
+    """Shares of anchors are no shares of answers, and those of all people none of those asked."""
+    questions = [
+        {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]},
+        {
+            "name": "much",
+            "role": "sensitive",
+            "categories": ["few", "many"],
+            "ask_if": {"smokes": ["yes"]},
+        },
+        {"name": "rent", "role": "sensitive", "number": {"low": 0, "high": 100, "unit": "euros"}},
+    ]
+    published = Manifest.from_dict({**DRAFT, "attributes": questions}).resolve()
+    rng = np.random.default_rng(4)
+    smokes = (rng.random(4000) < 0.4).astype(int)
+    much = np.where(smokes == 1, rng.integers(0, 2, 4000), 2)
+    codes = {"smokes": smokes, "much": much, "rent": rng.integers(20, 41, 4000)}
+    source = OfRecords(Records.trusted(published, encode_many(published, codes, rng)))
+    found = result_of(Estimates(), source)
+    mean = result_of(Ordered(attribute="rent"), source).groups[0].mean
+    assert found.attributes[2].mean == mean
+    assert found.attributes[1].asked == result_of(Answered(), source).attributes[0]
+    assert found.attributes[0].mean is found.attributes[0].asked is None
+    text = text_of_query(Estimates)(found.to_dict())
+    assert f"mean {mean.value:.4f} (95 %" in text
+    assert "shares of answers." in text
+    assert "Of those who were asked (0." in text
+    projected = result_of(Estimates(estimator="projected"), source)
+    assert projected.attributes[2].mean is projected.attributes[1].asked is None

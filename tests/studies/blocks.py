@@ -377,6 +377,7 @@ main = study_command(
     help="Measure the coverage of statistics over blocks and follow-ups.",
     seed=SEED,
     surveys=300,
+    cells={"protocols": PROTOCOLS, "statistics": tuple(STATISTICS)},
 )
 
 if __name__ == "__main__":

@@ -309,6 +309,7 @@ main = study_command(
     help="Measure the coverage of statistics of draws, numbers and select-alls.",
     seed=SEED,
     surveys=100,
+    cells={"protocols": PROTOCOLS, "statistics": tuple(STATISTICS)},
 )
 
 if __name__ == "__main__":

@@ -9,13 +9,12 @@ from typing import Any
 
 import click
 
-from hushpoll_analysis.estimates.frequencies import estimated
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.relations.joint_tables import joint_table
-from hushpoll_analysis.results import in_domain, result_about, result_of
+from hushpoll_analysis.results import estimated_with_means, in_domain, result_about, result_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.statistic_commands import (
     ESTIMATES,
@@ -96,7 +95,7 @@ def estimate(
     for name in named_attributes(records.published, attributes):
         records.published.attribute(name)
     query = Query.read(asked)
-    found = estimated(query, in_domain(query, OfRecords(records)))
+    found = estimated_with_means(query, in_domain(query, OfRecords(records)))
     if attributes:
         found = found.of(attributes, records.published)
     answer = result_about(query, found.result(shape=check_shape)).to_dict()

@@ -33,10 +33,11 @@ from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import UNBIASED
 from hushpoll_shared.qualifying.verdict import Reach, Verdict, reach_of_share
+from hushpoll_shared.queries.answered_shares import AnsweredAttribute
 from hushpoll_shared.queries.estimates import AttributeEstimates as AttributeRow
 from hushpoll_shared.queries.estimates import EstimatedShares, OptionOf
 from hushpoll_shared.queries.estimates import Estimates as Query
-from hushpoll_shared.queries.parts.rows import CategoryEstimate
+from hushpoll_shared.queries.parts.rows import CategoryEstimate, SummaryEstimate
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers
@@ -75,6 +76,10 @@ class AttributeEstimate(Tabular):
         Whether it is a question of a draw, so that `n` of the reports answer it.
     option : OptionOf or None
         Which option of a select-all it is; None of a question of its own.
+    mean : SummaryEstimate or None
+        Of a number whose records have anchors, where a query asked for it.
+    asked : AnsweredAttribute or None
+        Of a follow-up its shares among those who were asked, where a query asked for it.
     """
 
     statistic_name: ClassVar[str] = "estimates"
@@ -94,6 +99,8 @@ class AttributeEstimate(Tabular):
     poisoning: Influence | None
     drawn: bool = False
     option: OptionOf | None = None
+    mean: SummaryEstimate | None = None
+    asked: AnsweredAttribute | None = None
 
     def row(self) -> AttributeRow:
         """Return the estimate as a part of a result; an absent interval is None."""
@@ -116,6 +123,8 @@ class AttributeEstimate(Tabular):
             poisoning=None if self.poisoning is None else self.poisoning.row(),
             n=self.n if self.drawn else None,
             option=self.option,
+            mean=self.mean,
+            asked=self.asked,
         )
 
     def to_dict(self) -> JsonMembers:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from hushpoll_analysis.estimates.cross_table import CrossTable, cross_table
 from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_analysis.records.answering import require_answered
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.relations.likelihood_table import (
     NO_INTERVAL,
@@ -82,6 +83,8 @@ def joint_table(
         As :func:`hushpoll_analysis.relations.three_way.three_way_table`.
     """
     chosen_attributes(records.published, attributes)
+    require_answered(records.published, attributes)
+    records = records.answering(attributes)
     if len(attributes) == 2:
         a, b = attributes
         unbiased = _as_table(cross_table(records, a, b, confidence=confidence))

@@ -31,6 +31,7 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, estimate_joint
 from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_analysis.records.answering import require_answered
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_analysis.relations.sides_of_tables import TableSide, as_asked, table_sides
@@ -168,9 +169,12 @@ def three_way_table(
     ------
     InvalidParameter
         For an unknown attribute, one that is named twice, a table of more than `LARGEST_TABLE`
-        cells, a bad confidence, or no records.
+        cells, questions that nobody answers at once, a bad confidence, or no records.
     """
     z = normal_quantile(confidence)
+    chosen_attributes(records.published, (a, b, c))
+    require_answered(records.published, (a, b, c))
+    records = records.answering((a, b, c))
     attributes = chosen_attributes(records.published, (a, b, c))
     sides = table_sides(records.published, attributes)
     counts, n = _count(records, sides)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from importlib import resources
+from itertools import groupby
 from typing import Any, Final
 
 from jinja2 import Environment
@@ -138,6 +139,8 @@ def _page_of(
             told["estimates"]["attributes"], together[:questions_end], strict=True
         )
     ]
+    level = basis.choices.confidence
+    questions = list(_select_alls(words, questions, figures, level, for_print=for_print))
     shown = [
         (query, query.result_of(found["result"]))
         for query, found in zip(basis.choices.results, results.get("results", ()), strict=True)
@@ -265,6 +268,7 @@ def _question(
         chart_noisy = bins["noisy"] and mean_noisy
     return {
         "key": figure.key,
+        "files": [(figure.key, name)],
         "attribute": attribute,
         "question": words.questions[name],
         "chart": figure.chart,
@@ -285,6 +289,67 @@ def _question(
         ),
         **beside_shares(results["ordered"].get(name), results["answered"].get(name)),
     }
+
+
+def _select_alls(
+    words: SurveyWords,
+    questions: Sequence[dict[str, Any]],
+    figures: Sequence[Figure],
+    confidence: float,
+    *,
+    for_print: bool,
+) -> Iterator[dict[str, Any]]:
+    """Yield the questions, the options of a select-all as one, with the share who select each."""
+    texts = dict(zip(words.answers, words.wording.questions, strict=True))
+    selects = zip(words.published.selects, words.wording.selects, strict=True)
+    asked = {one.name: text for one, text in selects}
+    by_key = {figure.key: figure for figure in figures}
+
+    def select_of(one: Mapping[str, Any]) -> str | None:
+        option = one["attribute"].get("option")
+        return None if option is None else option["question"]
+
+    for name, run in groupby(questions, key=select_of):
+        options = list(run)
+        if name is None:
+            yield from options
+            continue
+        first = options[0]
+        attribute = first["attribute"]
+        rows: list[Share] = [
+            {**row, "category": texts[one["attribute"]["name"]]}
+            for one in options
+            for row in one["attribute"]["categories"][1:2]
+        ]
+        top = sorted(rows, key=lambda row: -row["frequency"])[:MOST_BARS]
+        kept = [row for row in rows if row in top]
+        best, noisy = top[0], any(one["noisy"] for one in options)
+        figure, total = by_key[first["key"]], len(rows)
+        title = of_share(best["category"], best["frequency"], best["lower"], best["upper"])
+        charts = [
+            estimates_chart(
+                asked[name], some, confidence=confidence, total=total, main=best["category"]
+            )
+            for some in (rows, kept)
+        ]
+        whole, shown = (
+            _picture(replace(figure, chart=chart), for_print=for_print) for chart in charts
+        )
+        epsilon = attribute["option"]["epsilon"]
+        yield {
+            **first,
+            "files": [file for one in options for file in one["files"]],
+            "attribute": {**attribute, "name": name, "epsilon": epsilon, "n": None}
+            | {"categories": rows},
+            "question": asked[name],
+            "chart": charts[0],
+            "svg": whole,
+            "noisy": noisy,
+            "table_noisy": noisy,
+            "title": title,
+            "top": shown,
+            "others": total - len(kept),
+        }
 
 
 def _finding(

@@ -118,7 +118,7 @@ class Manifest(Terms):
         # A device reads no draft, so it does not pay for importing what only drafts need.
         from hushpoll_shared.drafts.fields import names, required
         from hushpoll_shared.drafts.labels import check_labels
-        from hushpoll_shared.drafts.matrices import read_entry, spread_translations
+        from hushpoll_shared.drafts.matrices import naming_matrices, read_entry, spread_translations
         from hushpoll_shared.drafts.named_questions import refuse_matrix_names, refuse_option_names
         from hushpoll_shared.drafts.survey_fields import SURVEY
 
@@ -152,13 +152,14 @@ class Manifest(Terms):
             "translations": spread_translations(terms["translations"], matrices),
             "draws": _draws(value, terms["draws"], declared, together),
         }
-        draft = cls(
-            **terms,
-            attributes=declared,
-            protocol=value.get("protocol"),
-            population=value.get("population"),
-            pairs=read_pairs(value.get("pairs")),
-        )
+        with naming_matrices(matrices):
+            draft = cls(
+                **terms,
+                attributes=declared,
+                protocol=value.get("protocol"),
+                population=value.get("population"),
+                pairs=read_pairs(value.get("pairs")),
+            )
         check_labels(draft)
         return draft
 

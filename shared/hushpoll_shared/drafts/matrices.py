@@ -8,7 +8,9 @@ the question, the help text and the answers, and each item its own text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -33,6 +35,10 @@ SHUFFLE: Final = "shuffle"
 ITEM_KEYS: Final = ("name", "question")
 FEWEST_ITEMS: Final = 2
 _FORM: Final = "such as [{name: wine, question: Wine}, {name: beer, question: Beer}]"
+_SHARED_TEXT: Final = re.compile(
+    r"(?P<path>(?P<of>translations\[[^\]]*\]\.attributes)\[(?P<item>[^\]]*)\])\."
+    rf"(?:{'|'.join(SHARED_WORDS)})\b"
+)
 
 
 @dataclass(frozen=True)
@@ -189,6 +195,25 @@ def _items(value: object, where: str, matrix: str) -> dict[str, str]:
         texts[name] = text
     check_apart(list(texts.values()), field=where)
     return texts
+
+
+@contextmanager
+def naming_matrices(matrices: Sequence[Matrix]) -> Iterator[None]:
+    """Let a refusal of translated words that all items have in common name their matrix.
+
+    The words stand at the matrix, and are checked at each of its items.
+    """
+    try:
+        yield
+    except InvalidParameter as error:
+        match = _SHARED_TEXT.match(error.field or "")
+        owners = {item: one.name for one in matrices for item in one.attributes}
+        if match is None or match["item"] not in owners:
+            raise
+        path = f"{match['of']}[{owners[match['item']]}]"
+        message = str(error).replace(match["path"], path)
+        field = str(error.field).replace(match["path"], path)
+        raise InvalidParameter(message, field=field) from None
 
 
 def spread_translations(

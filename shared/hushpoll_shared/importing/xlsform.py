@@ -103,6 +103,8 @@ class _Group:
     repeats: bool
     where: str
     is_table: bool = False
+    shuffled: bool = False
+    """Whether the order of its rows is drawn."""
     scores: str = ""
     """The list of choices of a group of scores, as Kobo has them."""
     heads: dict[str, Table] = field(default_factory=dict)
@@ -268,6 +270,13 @@ def _group(row: Row, kind: str, form: _Form) -> _Group:
     scores = row.get("kobo--score-choices") if "score" in kind else ""
     form.asked.add(scores)
     form.looks.add(f"appearance {one}" for one in look - {"table-list"})
+    # what a group of another kind, or another parameter, has is left out, and named
+    parameters = _parameters(row) if is_table else {}
+    shuffled = parameters.pop("randomize", "").lower() in _YES
+    if parameters:
+        form.notes.append(
+            f"Of the parameters of the table in {row.where} is left out: {listed(parameters)}."
+        )
     made = _Group(
         row.get("name"),
         row.texts("label"),
@@ -276,6 +285,7 @@ def _group(row: Row, kind: str, form: _Form) -> _Group:
         repeats="repeat" in kind or "loop" in kind,
         where=row.where,
         is_table=is_table,
+        shuffled=shuffled,
         scores=scores,
     )
     form.of(f"the group {show(made.name or row.where)} ({row.where})", row)
@@ -342,7 +352,8 @@ def _in_table(question: Question, row: Row, of: str, form: _Form) -> Question:
     group = form.groups[-1]
     found = group.heads.get(of)
     if found is None and (group.is_table or "list-nolabel" in form.look(row)):
-        found = Table(group.name or "table", group.words if group.is_table else {})
+        words = group.words if group.is_table else {}
+        found = Table(group.name or "table", words, shuffled=group.shuffled)
     if found is None:
         return question
     asked = found.words

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
-from hushpoll_shared.qualifying.possible import SHARES
+from hushpoll_shared.qualifying.possible import SHARES, cut_row
 from hushpoll_shared.qualifying.telling import Tells
-from hushpoll_shared.queries.parts.rows import ANSWER_IT, FREQUENCY, CategoryEstimate, Poisoning
+from hushpoll_shared.queries.answered_shares import AnsweredAttribute
+from hushpoll_shared.queries.parts.rows import (
+    ANSWER_IT,
+    FREQUENCY,
+    CategoryEstimate,
+    Poisoning,
+    SummaryEstimate,
+    estimate_cell,
+    limits_cell,
+)
 from hushpoll_shared.querying.query import Query, asked, confidence
 from hushpoll_shared.querying.result import Result, Section, told
 from hushpoll_shared.survey.selects import SELECTED
+
+ANCHORS: Final = (
+    "A device sends one of these anchors in place of a number, so their shares are no shares of "
+    "answers.\n"
+)
+_WHOLE: Final = re.compile(r"-?[0-9]+", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,6 +55,20 @@ class AttributeEstimates:
     n: int | None = field(default=None, metadata=ANSWER_IT)
     option: OptionOf | None = field(
         default=None, metadata={"description": "Of a select-all; None: a question of its own."}
+    )
+    mean: SummaryEstimate | None = field(
+        default=None,
+        metadata={
+            "description": "Of the answers to a number, whose categories are anchors; shares of "
+            "anchors are no shares of answers. None where it is too noisy to tell."
+        },
+    )
+    asked: AnsweredAttribute | None = field(
+        default=None,
+        metadata={
+            "description": "Of a follow-up: its shares among those asked, "
+            "where they are not too noisy to tell."
+        },
     )
 
 
@@ -78,21 +108,57 @@ class EstimatedShares(Result):
             if option is not None:
                 how = f"select all that apply; {how}"
             if attribute.n is not None:
-                how += f"; {attribute.n:,} reports answer it"
+                how += f"; {_reports(attributes)}"
+            word = "category" if option is None else "option"
+            title, below = f"{name} ({how})", [_fakes(attributes)]
+            if attribute.mean is not None:
+                word = "anchor"
+                title += f": {_mean(attribute.mean, rows, self.confidence)}"
+                below.insert(0, ANCHORS)
+            if attribute.asked is not None:
+                title += ", of all people"
+                below.insert(0, _asked(attribute.asked))
             yield Section(
                 of=CategoryEstimate,
                 rows=rows,
-                title=f"{name} ({how})",
-                words={"category" if option is None else "option": "category"},
+                title=title,
+                words={word: "category"},
                 shown=FREQUENCY if bounded else FREQUENCY[:1],
                 labels={"attribute": "", "category": "category"},
                 fixed={"attribute": name},
                 hidden=() if bounded else ("standard_error", "lower", "upper"),
-                below=(_fakes(attributes),),
+                below=tuple(below),
                 part=part,
                 possible=SHARES,
                 tells=Tells(statistic="share", n=attribute.n),
             )
+
+
+def _mean(mean: SummaryEstimate, rows: Sequence[CategoryEstimate], level: float) -> str:
+    """Say the mean of a number, with its interval cut to its limits."""
+    anchors = [float(row.category) for row in rows if _WHOLE.fullmatch(row.category)]
+    shown = cut_row(mean, (anchors[0], anchors[-1]))[0] if anchors else mean
+    return f"mean {estimate_cell(shown)} ({100 * level:g} % interval {limits_cell(shown)})"
+
+
+def _asked(asked: AnsweredAttribute) -> str:
+    """Say the shares among those who were asked a follow-up."""
+    lines = [f"Of those who were asked ({_share(asked.answered)} of all people):"]
+    lines += [f"  {row.category}: {_share(row)}" for row in asked.categories]
+    return "\n".join([*lines, ""])
+
+
+def _reports(attributes: Sequence[AttributeEstimates]) -> str:
+    """Say how many reports answer a question of a draw, or each option of a select-all."""
+    numbers = sorted(one.n for one in attributes if one.n is not None)
+    if numbers[0] == numbers[-1]:
+        return f"{numbers[0]:,} reports answer it"
+    return f"{numbers[0]:,} to {numbers[-1]:,} reports answer an option"
+
+
+def _share(row: SummaryEstimate) -> str:
+    shown, _ = cut_row(row, SHARES)
+    return f"{estimate_cell(shown)}, {limits_cell(shown)}"
 
 
 def shown_rows(attributes: Iterable[Mapping[str, Any]]) -> int:

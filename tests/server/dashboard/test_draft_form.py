@@ -290,6 +290,9 @@ def test_manifest_of_the_samples_has_every_field_that_an_author_may_write():
     numbers = form_of(NUMBERS).questions
     assert [one.texts["amount"] for one in numbers] == ["mean", "quantiles", "mean", ""]
     assert [one.texts.get("unit") for one in numbers] == ["euros", "euros", "", None]
+    (german,) = form_of(NUMBERS).languages
+    (cell,) = [one for one in german.cells if one.name == "q0-unit"]
+    assert (cell.original, cell.needed, german.texts["q0-unit"]) == ("euros", False, "Euro")
     # Named anchors are written as YAML, and stay where a form is sent.
     assert [set(one.kept) for one in numbers] == [set(), set(), set(), {"number"}]
     matrix = form_of(MATRIX)

@@ -158,7 +158,7 @@ def test_questions_are_put_together_with_the_rules_of_yaml(site, visit):
     change(ada, path, do="add")
     names = {"q0-name": "first", "q1-name": "second", "s-protocol": "SS"}
     for lines, words in (
-        ("both: first", "has 1 entries; questions are together from two on: add one"),
+        ("both: first", "has 1 entry; questions are together from two on: add one"),
         ("one: first, second\ntwo: second, first", "which is in the block one too"),
         ("both: first, third", "which is no attribute of the survey"),
         ("both: first, second | XX", "XX"),
@@ -183,8 +183,8 @@ def test_questions_are_drawn_at_random_with_the_rules_of_yaml(site, visit):
     names = {"q0-name": "first", "q1-name": "second", "s-protocol": "SS", "s-split": "uniform"}
     for lines, words in (
         ("rota: first | 1", "a draw is from two blocks on"),
-        ("rota: first, second | 2", "of 2 blocks a device answers 1 to 1"),
-        ("rota: first, second", "of 2 blocks a device answers 1 to 1"),
+        ("rota: first, second | 2", "of 2 blocks a device answers 1:"),
+        ("rota: first, second", "of 2 blocks a device answers 1:"),
         ("rota: first, third | 1", "which is no block of the survey"),
     ):
         change(ada, path, **names, **{"s-draws": lines})
@@ -209,7 +209,7 @@ def test_a_question_is_asked_only_after_answers_to_another_with_the_rules_of_yam
         ("second", "few", "second itself"),
         ("first", "", "has an empty list for first, so nobody would be asked"),
         ("first", "maybe", "which is no category of first"),
-        ("", "yes", "which is no name of an attribute"),
+        ("", "yes", "name that question, or empty the answers"),
     ):
         change(ada, path, **names, **{"q1-router": router, "q1-after": after})
         text = ada.get(path).text

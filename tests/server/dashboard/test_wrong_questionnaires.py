@@ -203,6 +203,25 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         "draws[rota].blocks",
         "take it out, or give it a protocol",
     ),
+    "a help text of a matrix that is not translated": (
+        draft(
+            matrix(help="In the last week."),
+            question("b"),
+            language="en",
+            translations={
+                "de": {
+                    "title": "T",
+                    "attributes": {
+                        "m": {"question": "Wie?"},
+                        "i": {"question": "II"},
+                        "j": {"question": "JJ"},
+                    },
+                }
+            },
+        ),
+        "translations[de].attributes[m].help",
+        "translations[de].attributes[m].help is missing",
+    ),
     "pairs of one option": (
         draft(select(select={"at_most": 1}, want="pairs")),
         "attributes[o].want",

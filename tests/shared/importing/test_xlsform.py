@@ -540,6 +540,20 @@ def test_rows_of_a_table_become_one_matrix_with_its_words_in_every_language():
     ]  # fmt: skip
 
 
+def test_the_drawn_order_of_the_rows_of_a_table_is_read():
+    drawn = {"appearance": "table-list", "parameters": "randomize=true, seed=4"}
+    made = wide(
+        asked("begin group", "care", **drawn),
+        asked("select_one yn", "doctor"),
+        asked("select_one yn", "nurse"),
+        {"type": "end group"},
+    )
+    (care,) = made.manifest["attributes"]
+    assert care["shuffle"] == {}
+    (told,) = [note for note in made.survey if "parameters of the table" in note]
+    assert "seed" in told.rpartition("left out:")[2]
+
+
 def test_rows_that_differ_are_questions_alone_and_the_report_says_why():
     made = wide(
         asked("begin group", "care", appearance="table-list"),

@@ -214,7 +214,7 @@ def _take_sections(rest: dict[str, object], language: Language, sections: list[s
 def _take_question(
     words: dict[str, object], language: Language, position: int, question: Fields
 ) -> None:
-    def take(name: str, label: str, *, long: bool = False) -> None:
+    def take(name: str, label: str, *, long: bool = False, needed: bool = True) -> None:
         original = question.texts.get(name, "")
         translated = words.get(name)
         if isinstance(translated, str):
@@ -222,12 +222,13 @@ def _take_question(
             del words[name]
         elif not original:
             return
-        language.cells.append(
-            Cell(f"q{position}-{name}", label, original, long=long, group=position)
-        )
+        at = f"q{position}-{name}"
+        cell = Cell(at, label, original, long=long, needed=needed, group=position)
+        language.cells.append(cell)
 
     take("question", "Question")
     take("help", "Help", long=True)
+    take("unit", "Unit", needed=False)  # such as kg, which is one in every language
     own = question.texts.get("categories")
     answers = words.get("categories") or []
     text = shown_lines(answers, MOST_LINES)
@@ -326,7 +327,7 @@ def _question_from(
     read: Read, at: str, question: Mapping[str, object], were: list[str]
 ) -> dict[str, object]:
     words: dict[str, object] = {}
-    for key in ("question", "help"):
+    for key in ("question", "help", "unit"):
         if text := read(f"{at}{key}"):
             words[key] = text
     listed = read(f"{at}answers")
