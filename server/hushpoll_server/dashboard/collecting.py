@@ -14,8 +14,6 @@ from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 
-PAGE = "/surveys/<name>/versions/<int:version>"
-
 
 @takes("/origins", Role.EDITOR, survey)
 def replace_origins(row: VersionRow) -> Response:

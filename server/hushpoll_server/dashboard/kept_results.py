@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flask import Response, url_for
 
 from hushpoll_server.dashboard.frame import member, see
@@ -11,7 +13,9 @@ from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
 
 
-def delete_result(results: KeptResults, row: VersionRow, job_id: str, *, page: str) -> Response:
+def delete_result(
+    results: KeptResults[Any], row: VersionRow, job_id: str, *, page: str
+) -> Response:
     """Delete one that has ended: the user's own, or any if the user is an admin of the survey."""
     job = results.of_version(row, job_id)
     scope = "admin" if member().may(row.name, Role.ADMIN) else results.scope

@@ -33,7 +33,6 @@ from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.tables.result_table import ResultTable, columns
 from hushpoll_shared.wire.documents import JobDocument, ModelSummary
 
-SURVEY: Final = "/surveys/<name>/versions/<int:version>"
 MOST_COMPARED: Final = 8
 COLUMNS: Final = columns(
     model="text", metric="text", value="number", lower="number", upper="number"
@@ -262,6 +261,14 @@ class _MetricRow(TypedDict):
     upper: float
 
 
+class _MetricLine(TypedDict):
+    """A metric in each model, and its differences from the first."""
+
+    name: str
+    values: list[_Interval | None]
+    differences: list[dict[str, float | None] | None]
+
+
 class _Setting(TypedDict):
     """A setting with its value in each model."""
 
@@ -270,7 +277,7 @@ class _Setting(TypedDict):
     differs: bool
 
 
-def _metrics(runs: Sequence[_Run]) -> list[dict[str, object]]:
+def _metrics(runs: Sequence[_Run]) -> list[_MetricLine]:
     """Return a line for each metric: its value in each model, and its difference from the first."""
     every = [_measured(run) for run in runs]
     lines = []
@@ -279,7 +286,7 @@ def _metrics(runs: Sequence[_Run]) -> list[dict[str, object]]:
         if any(value is not None for value in values):
             differences = [_difference(values[0], value) for value in values[1:]]
             label = METRICS.get(name, "accuracy on perturbed records")
-            lines.append({"name": label, "values": values, "differences": differences})
+            lines.append(_MetricLine(name=label, values=values, differences=differences))
     return lines
 
 

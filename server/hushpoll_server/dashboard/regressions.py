@@ -35,7 +35,6 @@ from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.wire.documents import RegressionDocument, RegressionEntry, RegressionSummary
 
-SURVEY: Final = "/surveys/<name>/versions/<int:version>"
 MOST_REFERENCES: Final = 30
 """Answers of a question that has a field to choose the one that others are compared with."""
 FAMILIES: Final = {

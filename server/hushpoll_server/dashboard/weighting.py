@@ -44,7 +44,6 @@ from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
 
-SURVEY: Final = "/surveys/<name>/versions/<int:version>/weighted"
 KINDS: Final = {
     "margins": "shares of the population, in %",
     "strata": "people in each stratum",

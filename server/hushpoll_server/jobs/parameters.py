@@ -31,8 +31,7 @@ Category = Annotated[str, Field(min_length=1, max_length=1000)]
 def _as_asked(query: type[Query[Any]], name: str) -> Any:
     """Return a field as a query declares it, where a job does in turn what the query asks."""
     (one,) = (one for one in query.parameters() if one.name == name)
-    bounds = {"ge": one.least, "le": one.most, "gt": one.above}
-    return Field(one.default, description=one.means, **bounds)  # type: ignore[arg-type]
+    return Field(one.default, description=one.means, ge=one.least, le=one.most, gt=one.above)
 
 
 class Parameters(BaseModel):

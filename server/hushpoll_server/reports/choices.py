@@ -142,7 +142,7 @@ class Choices:
 
     def to_dict(self) -> JsonMembers:
         """Return the choices as JSON."""
-        document = {
+        document: JsonMembers = {
             "attributes": list(self.attributes),
             "cross_tables": [list(names) for names in self.cross_tables],
             "estimator": self.estimator,

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.dashboard.drafts.editing import changed
-from hushpoll_server.dashboard.drafts.form import Form, form_of, manifest_of, moment_of
+from hushpoll_server.dashboard.drafts.fields import controls_of
+from hushpoll_server.dashboard.drafts.form import CONTROLS, Form, form_of, manifest_of, moment_of
 from hushpoll_server.dashboard.drafts.item_fields import items_of
 from hushpoll_server.dashboard.drafts.translation_fields import names_of_items, open_tables
 from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE, TRANSLATED_ATTRIBUTE, TRANSLATION
-from hushpoll_shared.drafts.fields import names
+from hushpoll_shared.drafts.fields import TIME, ManifestField, names, text
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.drafts.survey_fields import SURVEY
 from hushpoll_shared.reading.yaml_reader import parse_yaml
@@ -580,3 +581,36 @@ def test_moments_are_read_as_a_browser_writes_them():
     assert moment_of("2027-01-31T09:00:00Z") == "2027-01-31T09:00:00"
     assert moment_of("2027-02-31T09:00:00Z") is None
     assert moment_of("soon") is None
+
+
+def declared(form, **more):
+    """A field that a later release might add to the manifest's table."""
+    said = dict.fromkeys(("allowed", "meaning", "reason", "example"), "x")
+    return ManifestField(name="added", form=form, label="Added", **said, **more)
+
+
+@pytest.mark.parametrize(
+    ("form", "more", "kind", "member", "told"),
+    [
+        (text(50), {}, "text", "Ada", "Ada"),
+        (text(50, lines=True), {}, "lines", "Ada\nBob", "Ada\nBob"),
+        ({"type": "integer"}, {}, "numeric", 7, "7"),
+        ({"type": "string", "pattern": TIME}, {}, "moment", "2027-01-31T09:00:30Z",
+         "2027-01-31T09:00:30Z"),
+        ({"type": "boolean"}, {"called": {"": "no", "on": "yes"}}, "switch", True, "on"),
+        ({"type": "string", "enum": ["a", "b"]}, {"called": {"a": "first"}}, "choice", "b", "b"),
+    ],
+)  # fmt: skip
+def test_a_field_of_the_table_is_read_and_written_by_its_declaration(
+    monkeypatch, form, more, kind, member, told
+):
+    (control,) = controls_of([declared(form, **more)]).values()
+    assert control.kind == kind
+    monkeypatch.setitem(CONTROLS, "added", control)
+    shown = form_of({"name": "a", "attributes": [], "added": member})
+    assert (shown.survey.texts["added"], "added" in shown.survey.kept) == (told, False)
+    assert manifest_of(sent(shown))["added"] == member
+    # A value of another type travels as it is.
+    odd = {"name": "a", "attributes": [], "added": {"odd": 1}}
+    assert form_of(odd).survey.kept["added"] == {"odd": 1}
+    assert manifest_of(sent(form_of(odd))) == odd

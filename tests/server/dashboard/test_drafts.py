@@ -9,8 +9,11 @@ from html import unescape
 import pytest
 
 from hushpoll_server.dashboard.drafts import outlook, views
+from hushpoll_server.dashboard.drafts.fields import Control
+from hushpoll_server.dashboard.drafts.form import CONTROLS
 from hushpoll_server.dashboard.drafts.outlook import outlook_of
 from hushpoll_server.services.surveys import turns
+from hushpoll_shared.drafts.fields import ManifestField, text
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.drafts.yaml_writer import write_yaml
 from hushpoll_shared.reading.yaml_reader import parse_yaml
@@ -122,6 +125,20 @@ def test_an_editor_writes_a_survey_question_by_question_and_publishes_it(site, v
     assert [act for act in acts if "draft" in act or act == "published"] == [
         "began-draft", "changed-draft", "changed-draft", "changed-draft", "published",
     ]  # fmt: skip
+
+
+def test_a_field_that_the_table_gets_is_in_the_form(site, visit, monkeypatch):
+    said = dict.fromkeys(("allowed", "meaning", "reason", "example"), "x")
+    entry = ManifestField(
+        name="contact", form=text(50), label="Whom to ask", hint="A name.", **said
+    )
+    monkeypatch.setitem(CONTROLS, "contact", Control.of(entry))
+    ada = visit("ada", every="editor")
+    path = begun(ada)
+    assert '<label for="s-contact">Whom to ask</label>' in ada.get(path).text
+    change(ada, path, **{"s-contact": "Bob"})
+    assert manifest(site, path)["contact"] == "Bob"
+    assert 'name="s-contact" value="Bob"' in ada.get(path).text
 
 
 def test_problems_stand_beside_their_fields_in_words(site, visit):

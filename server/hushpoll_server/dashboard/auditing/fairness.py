@@ -32,7 +32,6 @@ from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.wire.audit_documents import AuditDocument
 from hushpoll_shared.wire.documents import AuditEntry
 
-SURVEY: Final = "/surveys/<name>/versions/<int:version>"
 INPUTS: Final = {
     "dropped": "nothing of it",
     "each-value": "each of its values in turn",

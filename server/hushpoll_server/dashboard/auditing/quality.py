@@ -28,8 +28,8 @@ from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.tables.result_table import ResultTable, columns
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
+from hushpoll_shared.wire import documents
 
-SURVEY: Final = "/surveys/<name>/versions/<int:version>"
 COLUMNS: Final = columns(day="text", outcome="text", reports="whole")
 
 
@@ -103,7 +103,7 @@ def shape_file(row: VersionRow, job_id: str, form: str) -> Response:
     return finished(table_file(form, file_name, table, parts.surveys.published(row)))
 
 
-def _chart(days: Sequence[RefusedDay]) -> Chart | None:
+def _chart(days: Sequence[documents.RefusedDay]) -> Chart | None:
     """Return the chart of all that was refused or repeated on each day; None without any."""
     totals: list[RefusedDay] = [
         {"day": day["day"], "reports": day["duplicate"] + sum(day["rejected"].values())}

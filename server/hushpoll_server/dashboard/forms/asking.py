@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import UnionType
-from typing import Any, Final, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin
 
 from flask import request
 from pydantic import ValidationError
@@ -75,6 +75,8 @@ class Declared(NamedTuple):
 
 def _types_of(annotation: Any) -> tuple[Any, ...]:
     """Return the types of an annotation; of words to choose from, text."""
+    if get_origin(annotation) is Annotated:
+        return _types_of(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
         return tuple(one for part in get_args(annotation) for one in _types_of(part))
     return (str,) if get_origin(annotation) is Literal else (annotation,)

@@ -40,7 +40,6 @@ from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.spelling.json_values import JsonObject
 
-PAGE: Final = "/surveys/<name>/versions/<int:version>/results"
 FORMS: Final[tuple[Format, ...]] = get_args(Format)
 
 

@@ -42,11 +42,9 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.qualifying.possible import DIFFERENCES, BoundedRow, cut_words
 from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.changes import Change
-from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.wire.documents import VerdictDocument
 
-PAGE: Final = "/surveys/<name>/versions/<int:version>/comparison"
 GROUPS: Final = "groups of "
 WAVE: Final = "wave "
 
@@ -76,7 +74,7 @@ class _Comparison(TypedDict):
 
     statistic: str
     title: str
-    document: JsonObject
+    document: Mapping[str, Any]
     cut: str
     verdict: VerdictDocument
     noisy: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, TypedDict
+from typing import Any, TypedDict
 
 from flask import Response
 
@@ -27,8 +27,6 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.qualifying.possible import cut_words
 from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.statistic_tables import table_of
-
-PAGE: Final = "/surveys/<name>/versions/<int:version>/tables/<job_id>"
 
 
 class _Cell(Cell):

@@ -35,7 +35,6 @@ from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 
-SURVEY: Final = "/surveys/<name>/versions/<int:version>"
 CROSS_TABLES: Final = 3
 """Pairs that the form has room for; the address takes more."""
 
