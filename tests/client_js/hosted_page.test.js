@@ -557,6 +557,10 @@ test("an invitation is redeemed blindly, leaves the address bar, and is worth on
     await heading(tab, "What would be sent");
   };
   await answer(page, invitations[0]);
+  while (!(await stored(page)).some((row) => row.token)) await page.waitForTimeout(20);
+  // Loaded again, the address has the invitation no more, and this device has its token.
+  await answer(page);
+  assert.equal(await page.getByRole("alert").count(), 0);
   assert.match(await page.locator("#review").innerText(), /not linkable from what is stored, once your report is mixed with others/);
   await agree(page);
   await heading(page, "Thank you. Your answers have arrived.");
@@ -579,6 +583,8 @@ test("an invitation is redeemed blindly, leaves the address bar, and is worth on
   assert.match(await other.getByRole("alert").innerText(), /does not accept the token or the invitation/);
   await other.context().close();
   const none = await (await browser.newContext()).newPage();
+  await none.goto(url);
+  assert.match(await none.getByRole("alert").innerText(), /wants a token or an invitation/);
   await answer(none);
   await agree(none);
   assert.match(await none.getByRole("alert").innerText(), /wants a token or an invitation/);
