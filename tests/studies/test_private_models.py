@@ -72,6 +72,8 @@ def test_stated_deltas_are_those_of_the_certified_distances():
 def test_page_of_fairdp_is_that_of_the_committed_results():
     results = json.loads((RESULTS / "fairdp.json").read_text())
     assert fairdp.page(results) + "\n" == (RESULTS / "fairdp.md").read_text(encoding="utf-8")
+    table = RESULTS / "study" / fairdp.METHODS
+    assert fairdp.methods(results) == table.read_text(encoding="utf-8")
     runs = [row for row in results["adult"] if row["method"] == fairdp.FAIRDP]
     assert len(runs) == 3 * 20
     near = [abs(row["parity_gap"] - row["train_tau_demographic_parity"]) for row in runs]

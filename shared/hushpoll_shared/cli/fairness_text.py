@@ -125,21 +125,19 @@ def _cells(number: MetricDocument, reasons: dict[str, int]) -> tuple[str, str, s
     value, error, lower, upper = (
         _float(number[key]) for key in ("value", "standard_error", "lower", "upper")
     )
-    between = f"{_number(lower)} to {_number(upper)}"
+    between = f"{with_three_digits(lower)} to {with_three_digits(upper)}"
     if lower is None and upper is None:
         between = "no bound"
     elif upper is None:
-        between = f"from {_number(lower)}, no bound"
-    shown = ("unknown", "") if value is None else (_number(value), _number(error))
+        between = f"from {with_three_digits(lower)}, no bound"
+    shown = (
+        ("unknown", "") if value is None else (with_three_digits(value), with_three_digits(error))
+    )
     return *shown, between, printable(number.get("conclusion", ""))
 
 
 def _float(value: float | None) -> float | None:
     return None if value is None else float(value)
-
-
-def _number(value: float | None) -> str:
-    return "no bound" if value is None else with_three_digits(value)
 
 
 def _outlook(report: AuditDocument) -> list[str]:
@@ -184,7 +182,7 @@ def _poisoning(report: AuditDocument) -> list[str]:
             continue
         share = float(part["fake_share"])
         ends = [_float(part[end]) for end in ("lowest", "highest")]
-        between = " to ".join(map(_number, ends))
+        between = " to ".join(map(with_three_digits, ends))
         ranges.append(f"{printable(name)} {between}")
         turns = part.get("turning_share")
         if turns is not None:

@@ -7,9 +7,9 @@ commands ask, stand beside the questions' texts.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from rich.table import Table
 
@@ -31,11 +31,20 @@ _WORD: Final = re.compile(r"[a-z0-9_-]+")
 _DECIMALS: Final = re.compile(r"(?<![\w.])([+-]?)(\d+\.\d{4})(?![\w.])")
 
 
-def text_of_query(query: type[Query[Any]]) -> Callable[[Mapping[str, object], Questions], str]:
-    """Return what makes lines of text of the JSON of a query's result; it raises as `read`."""
-    return lambda document, questions=NO_QUESTIONS: text_of_result(
-        query.result_of(document), questions
-    )
+class TextOf(Protocol):
+    """What makes lines of text of the JSON of a statistic; it raises as `Result.read`."""
+
+    def __call__(self, document: Any, questions: Questions = NO_QUESTIONS, /) -> str:
+        """Return the lines."""
+
+
+def text_of_query(query: type[Query[Any]]) -> TextOf:
+    """Return what makes lines of text of the JSON of a query's result."""
+
+    def text(document: Mapping[str, object], questions: Questions = NO_QUESTIONS, /) -> str:
+        return text_of_result(query.result_of(document), questions)
+
+    return text
 
 
 def asked_lines(texts: Iterable[str], questions: Questions) -> list[str]:
@@ -49,8 +58,10 @@ def three_digits(cell: str) -> str:
     return _DECIMALS.sub(lambda found: f"{found[1]}{with_three_digits(float(found[2]))}", cell)
 
 
-def with_three_digits(value: float) -> str:
+def with_three_digits(value: float | None) -> str:
     """Return a number with three digits, or all of its whole part; below 0.001 four decimals."""
+    if value is None:
+        return "no bound"
     size = abs(value)
     places = 4 if 0 < size < 0.001 else 3 if size < 1 else 2 if size < 10 else 1
     return f"{value:.{0 if size >= 100 else places}f}"

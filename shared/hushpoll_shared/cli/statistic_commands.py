@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -19,7 +18,7 @@ from hushpoll_shared.cli.estimates_text import estimates_and_shape
 from hushpoll_shared.cli.fairness_text import fairness_text
 from hushpoll_shared.cli.joint_table_text import joint_table_text
 from hushpoll_shared.cli.out_file import replacing
-from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, text_of_query
+from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, TextOf, text_of_query
 from hushpoll_shared.cli.table_out import table_bytes, table_out_option
 from hushpoll_shared.cli.terminal import check_answer, emit_answer, usable
 from hushpoll_shared.cli.tidy_text import tidy_text
@@ -59,7 +58,7 @@ class Statistic:
     """
 
     table: str
-    text: Callable[[Any, Questions], str]
+    text: TextOf
     parameters: tuple[Option, ...] = ()
 
     def options(self, command: _Command) -> _Command:
@@ -103,21 +102,23 @@ class Statistic:
             The answer does not have the statistic's form.
         """
         # An answer of another form must not replace the user's file.
-        check_answer(answer, partial(self.text, questions=NO_QUESTIONS))
-        words = partial(self.text, questions=questions()) if text is None and not as_json else text
+        check_answer(answer, self.text)
         saved: tuple[str, ...] = ()
         if out is not None:
             content = self._file(answer, out, guarantee)
             with replacing(out) as file:
                 file.write(content)
             saved = (f"The result is in {out}.",)
-        said = "" if as_json or words is None else check_answer(answer, words)
+        said = "" if as_json else check_answer(answer, text or self._asking(questions()))
         if as_json or text is None or saved or said:
             emit_answer(
                 answer,
                 lambda _: "\n\n".join(filter(None, (said, *saved))),
                 as_json=as_json,
             )
+
+    def _asking(self, questions: Questions) -> Callable[[Any], str]:
+        return lambda answer: self.text(answer, questions)
 
     def _file(
         self,

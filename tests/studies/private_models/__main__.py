@@ -124,6 +124,8 @@ def fairdp(places: tuple[Path, Path], runs: Path) -> None:
     (out / "fairdp.json").write_text("{" + ",\n".join(lines) + "}\n")
     for name in present:
         (out / f"fairdp-{name}.svg").write_bytes(fairdp_page.draw(name, results[name]))
+    table = fairdp_page.methods(results)
+    (out / "study" / fairdp_page.METHODS).write_text(table, encoding="utf-8")
     (out / "fairdp.md").write_text(fairdp_page.page(results) + "\n", encoding="utf-8")
 
 

@@ -23,6 +23,7 @@ TITLES = {"adult": "Adult", "credit-card": "Credit Card", "abalone": "Abalone"}
 DATASETS = {"adult": "adult-published", "credit-card": "credit-card", "abalone": "abalone"}
 SEVERAL = "adult-several"
 TEST_SHARE = 0.2
+METHODS = "fairdp-methods.csv"
 
 # Table 3: by data and epsilon, the difference on the test rows and tau_emp of each notion.
 TABLE_3: Mapping[str, Mapping[float, tuple[tuple[float, float], ...]]] = {
@@ -255,18 +256,27 @@ def _trade_offs(results: Mapping[str, Any]) -> Iterator[str]:
     yield "\n## Figs. 3 and 6: accuracy and demographic parity\n"
     for name in _present(results):
         yield f"![{TITLES[name]}: accuracy and difference of every method](fairdp-{name}.svg)\n"
-    yield "With each data set's middle ε; [fairdp.json](fairdp.json) has every run.\n"
-    columns = ("data", "method", "ε", "runs", "accuracy", "balanced accuracy", "ROC AUC")
-    yield f"| {' | '.join(columns)} | share positive | ΔDP |"
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield (
+        f"With each data set's middle ε: [{METHODS}](study/{METHODS}) has every method's figures; "
+        "[fairdp.json](fairdp.json) has every run."
+    )
+
+
+def methods(results: Mapping[str, Any]) -> str:
+    """Write the figures of every method, with each data set's middle epsilon, as CSV."""
     names = ("accuracy", "balanced_acc", "roc_auc", "positive_rate", "parity_gap")
+    lines = [
+        "data,method,epsilon,runs,accuracy,balanced accuracy,ROC AUC,share positive,"
+        "difference of demographic parity"
+    ]
     for name in _present(results):
         middle = sorted(TABLE_3[name])[1]
         for (method, epsilon), group in _grouped(results[name]):
             if epsilon == middle or math.isinf(epsilon):
                 shown = f"{epsilon:g}" if math.isfinite(epsilon) else "none"
-                values = " | ".join(_text(group, metric) for metric in names)
-                yield f"| {TITLES[name]} | {method} | {shown} | {len(group)} | {values} |"
+                values = ",".join(_text(group, metric) for metric in names)
+                lines.append(f"{TITLES[name]},{method},{shown},{len(group)},{values}")
+    return "\n".join(lines) + "\n"
 
 
 def _present(results: Mapping[str, Any]) -> list[str]:
