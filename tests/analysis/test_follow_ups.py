@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import (
+    CellValues,
     Records,
+    SurveyDesign,
     answered_shares,
     conditional_shares,
     cross_table,
     frequencies,
     independence,
     ordered_summary,
+    weighted_shares,
 )
 from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.planning.goals import Goal
@@ -301,5 +304,11 @@ def test_estimates_have_the_mean_of_a_number_and_who_was_asked() -> None:
     assert f"mean {mean.value:.4f} (95 %" in text
     assert "shares of answers." in text
     assert "Of those who were asked (0." in text
+    with pytest.raises(InvalidParameter, match=r"rent is answered by a number.*ordered s rent"):
+        weighted_shares(source.given, "rent")
+    known = SurveyDesign(margins=(CellValues(("rent",), {"0": 0.5, "100": 0.5}),))
+    with pytest.raises(InvalidParameter, match="rent is answered by a number") as caught:
+        weighted_shares(source.given, "smokes", known)
+    assert caught.value.field == "margins"
     projected = result_of(Estimates(estimator="projected"), source)
     assert projected.attributes[2].mean is projected.attributes[1].asked is None

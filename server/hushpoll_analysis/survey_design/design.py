@@ -164,18 +164,33 @@ class CheckedDesign:
         return tuple(dict.fromkeys(name for part in parts for name in part.attributes))
 
 
+def _refuse_numbers(names: Sequence[str], published: Published, field: str) -> None:
+    rounded = {one.name for one in published.attributes if one.rounded}
+    for name in rounded.intersection(names):
+        raise InvalidParameter(
+            f"{name} is answered by a number, and of each answer the records have one of the two "
+            "anchors beside it: shares of single numbers are not known. Leave it out, and ask for "
+            f"its mean (hushpoll ordered {published.name} {name}), which may be within groups",
+            field=field,
+        )
+
+
 def checked(design: SurveyDesign, published: Published, outcome: str) -> CheckedDesign:
     """Compare a design with a survey and with the attribute that is estimated.
 
     Raises
     ------
     InvalidParameter
-        For an unknown attribute or category; a number that is missing or negative; shares that do
-        not add up to 1; margins that contradict each other; strata or weights of a perturbed
-        attribute; a margin of the attribute that is estimated; two questions that are randomised
-        together; a population or bounds outside their interval.
+        For an unknown attribute or category; a question that is answered by a number; a share or a
+        weight that is missing or negative; shares that do not add up to 1; margins that contradict
+        each other; strata or weights of a perturbed attribute; a margin of the attribute that is
+        estimated; two questions that are randomised together; a population or bounds outside their
+        interval.
     """
     published.attribute(outcome)
+    _refuse_numbers([outcome], published, "attribute")
+    for margin in design.margins:
+        _refuse_numbers(margin.attributes, published, "margins")
     targets = [
         _shares(margin, published, f"margins[{place}]")
         for place, margin in enumerate(design.margins)

@@ -176,7 +176,9 @@ def _form(published: Published) -> _Form:
     allowed = [
         attribute.name
         for attribute in published.attributes
-        if len(attribute.domain) <= MOST_FIELDS and (kind == "margins" or not attribute.perturbed)
+        if len(attribute.domain) <= MOST_FIELDS
+        and not attribute.rounded
+        and (kind == "margins" or not attribute.perturbed)
     ]
     of = choice("of", names)
     by = choice("by", ("", *names))
