@@ -221,7 +221,7 @@ def read_answers(
     """
     read = read_formula(formula) if isinstance(formula, str) else formula
     by = {} if by is None else by
-    named_by = {column: FIELD for column in read.variables}
+    named_by = dict.fromkeys(read.variables, FIELD)
     others = ((by.values(), "law_by"), ((weight,), "weight_column"), ((cluster,), "cluster_column"))
     for names, field in others:
         for column in filter(None, names):
