@@ -161,7 +161,7 @@ def read_law(path: Path, by: str | None = None) -> Law:
 def _refuse_unknown_chance(table: TableReader, row: Row, place: int) -> None:
     """Refuse a cell that stands for a chance that nobody knows, as two designs have one."""
     text = row.cells[place]
-    if is_decimal(text):
+    if is_decimal(text) or "," in text:
         return
     if text.strip("?") and (not text.isidentifier() or text in _NO_NUMBER):
         raise table.refused(
