@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import click
 import numpy as np
 
 from hushpoll_analysis.regression.answers import (
@@ -78,11 +79,19 @@ WHOLE = tuple(
     for n in (1_000, 10_000, 50_000)
     for block in (False, True)
 )
-TELLING, NOISIER = "telling", "noisy"
-"""The whole in two: designs whose slopes have Wald's intervals, and those that have sets."""
+TELLING, NOISIER, SMALL = "telling", "noisy", "small"
+"""The whole in two, designs whose slopes have Wald's intervals, and those that have sets; and every
+third of the first with 1,000 respondents, where a bias is largest beside the standard error."""
 BIASED = (Case("SS", 10, "2", 10_000), Case("GRR", 4, "2", 1_000))
 """Where maximum likelihood misses z's slope by more than a tenth of its standard error."""
-PARTS = {"short": SHORT, "bias": BIASED, TELLING: WHOLE, NOISIER: WHOLE, "whole": WHOLE}
+PARTS = {
+    "short": SHORT,
+    "bias": BIASED,
+    SMALL: WHOLE,
+    TELLING: WHOLE,
+    NOISIER: WHOLE,
+    "whole": WHOLE,
+}
 
 
 def _unit(
@@ -216,13 +225,20 @@ def tells(case: Case) -> bool:
 
 
 def run_study(*, surveys: int, seed: int = SEED, part: str | None = None) -> list[Row]:
-    """Return the rows of all designs of a part, by default the short one."""
-    return [
-        row
-        for number, case in enumerate(PARTS[part or "short"])
-        if part not in (TELLING, NOISIER) or tells(case) == (part == TELLING)
-        for row in rows_of(case, surveys, [seed, number])
-    ]
+    """Return the rows of all designs of a part, by default the short one; say which are done."""
+    chosen = list(enumerate(PARTS[part or "short"]))
+    if part == SMALL:
+        chosen = [one for one in chosen if one[1].n == 1_000 and tells(one[1])][::3]
+    elif part in (TELLING, NOISIER):
+        chosen = [one for one in chosen if tells(one[1]) == (part == TELLING)]
+    found: list[Row] = []
+    for done, (number, case) in enumerate(chosen, 1):
+        rows = rows_of(case, surveys, [seed, number])
+        click.echo(f"{done} of {len(chosen)}", err=True)
+        for row in rows:
+            click.echo(_line(row), err=True)
+        found += rows
+    return found
 
 
 def markdown(rows: Sequence[Row]) -> str:
@@ -236,15 +252,7 @@ def markdown(rows: Sequence[Row]) -> str:
         "| bias / std. error | not converged |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for row in rows:
-        case = row.case
-        design = f"{case.protocol}, k {case.k}, epsilon {case.epsilon}, n {case.n:,}"
-        expected = f"{row.expected:.2f}" + (" (set)" if row.by_set else "")
-        lines.append(
-            f"| {design}{', block' if case.block else ''} | {row.slope} | {row.surveys} "
-            f"| {expected} | {100 * row.held:.1f} | {100 * row.unbounded:.1f} "
-            f"| {100 * row.refused:.1f} | {row.bias:+.2f} | {100 * row.unconverged:.1f} |"
-        )
+    lines += map(_line, rows)
     lines += [
         "",
         "| slopes | surveys | held | test of w, which is 0, refuses it |",
@@ -261,7 +269,33 @@ def markdown(rows: Sequence[Row]) -> str:
             refused = _pooled([(row.refused, row.surveys) for row in null], 1)
             surveys = sum(row.surveys for row in null)
             lines.append(f"| {words} | {surveys:,} | {held} | {refused} |")
+    lines += [
+        "",
+        "| slope, Wald's intervals | designs | mean bias / std. error | the largest |",
+        "|---|---|---|---|",
+    ]
+    for slope in SLOPES:
+        told = [row for row in rows if row.slope == slope and not row.by_set]
+        if told:
+            surveys = sum(row.surveys for row in told)
+            mean = sum(row.bias * row.surveys for row in told) / surveys
+            worst = max(told, key=lambda row: abs(row.bias))
+            lines.append(
+                f"| {slope} | {len(told)} | {mean:+.3f} ± {surveys**-0.5:.3f} "
+                f"| {worst.bias:+.2f} ± {worst.surveys**-0.5:.2f} |"
+            )
     return "\n".join(lines)
+
+
+def _line(row: Row) -> str:
+    case = row.case
+    design = f"{case.protocol}, k {case.k}, epsilon {case.epsilon}, n {case.n:,}"
+    expected = f"{row.expected:.2f}" + (" (set)" if row.by_set else "")
+    return (
+        f"| {design}{', block' if case.block else ''} | {row.slope} | {row.surveys} "
+        f"| {expected} | {100 * row.held:.1f} | {100 * row.unbounded:.1f} "
+        f"| {100 * row.refused:.1f} | {row.bias:+.2f} | {100 * row.unconverged:.1f} |"
+    )
 
 
 def _pooled(shares: Sequence[tuple[float, int]], alike: int) -> str:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hushpoll_analysis.cli.weight_options import weights_of_records
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.regression_options import regression_options
 from hushpoll_shared.cli.regression_text import regression_text
 from hushpoll_shared.cli.table_out import save_table
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
-from hushpoll_shared.reading.pairs import read_pair, read_pairs
+from hushpoll_shared.reading.pairs import read_pairs
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
+from hushpoll_shared.spelling.text import show
 from hushpoll_shared.tables.regressions import regression_table
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -85,7 +87,15 @@ def data(
             cluster=cluster_column,
         )
         head: JsonMembers = {"inputs": {"data": file.name, LAW: sorted(map(str, laws))}}
-        _fitted(answers, formula, head, say, as_json=as_json, **asked)
+        _fitted(
+            answers,
+            formula,
+            head,
+            say,
+            inputs=[file, *by_column.values()],
+            as_json=as_json,
+            **asked,
+        )
 
 
 @click.command("regress")
@@ -123,7 +133,8 @@ def of_records(
             "digest": records.published.digest,
             "inputs": {"records": file.name},
         }
-        _fitted(answers, formula, head, say, as_json=as_json, **asked)
+        read = [file] if weights_file is None else [file, weights_file]
+        _fitted(answers, formula, head, say, inputs=read, as_json=as_json, **asked)
 
 
 def _fitted(
@@ -132,6 +143,7 @@ def _fitted(
     head: JsonObject,
     say: Callable[[str], None],
     *,
+    inputs: Sequence[Path],
     as_json: bool,
     out: Path | None,
     stated: tuple[str, ...],
@@ -139,7 +151,12 @@ def _fitted(
 ) -> None:
     from hushpoll_analysis.regression.model import fit
 
-    values = dict(read_pair(text, field="--at", form="NAME=VALUE") for text in stated)
+    values = read_pairs(stated, field="--at", form="NAME=VALUE")
+    for one in inputs:
+        if out is not None and out.resolve() == one.resolve():
+            raise InvalidParameter(
+                f"out is {show(str(out))}, which is read; give another file", field="out"
+            )
     found = fit(formula, answers, tell=say, **asked)
     chances = found.predicted(values) if values else []
     document = {

@@ -48,9 +48,7 @@ def first_order_bias(
     times : float
         Weight of all rows, to that of the sample.
     """
-    crossed = likelihood.at(parameters, derivatives=1, crossed=True).crossed
-    assert crossed is not None  # noqa: S101  (it was asked for)
-    outer = inverse @ crossed @ inverse * times
+    outer = inverse @ likelihood.crossed(parameters) @ inverse * times
     found = np.zeros(likelihood.outcome_size)
     for place in range(likelihood.outcome_size):
         error = np.sqrt(inverse[place, place])
@@ -58,12 +56,9 @@ def first_order_bias(
             continue
         direction, ends = inverse[place] / error, []
         for side in (-1, 1):
-            moved = likelihood.at(
-                parameters + side * _STEP * direction, complete=False, crossed=True
-            )
-            assert moved.observed is not None  # noqa: S101  (it was asked for)
-            assert moved.crossed is not None  # noqa: S101
-            ends.append((outer * moved.observed).sum() - (inverse * moved.crossed).sum())
+            moved = parameters + side * _STEP * direction
+            observed, crossed = likelihood.observed_and_crossed(moved)
+            ends.append((outer * observed).sum() - (inverse * crossed).sum())
         # minus the gradient of the term: what the maximum has too much
         found[place] = -times * error * (ends[1] - ends[0]) / (4 * _STEP)
     return found

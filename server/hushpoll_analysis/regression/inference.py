@@ -9,7 +9,7 @@ all slopes (in large fits, for that one), which may have no end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,7 +19,7 @@ from scipy import stats
 from scipy.linalg import eigh
 
 from hushpoll_analysis.regression.answers import patterns_of
-from hushpoll_analysis.regression.fitting import FLAT, Maximum, climb, profile
+from hushpoll_analysis.regression.fitting import FLAT, Maximum, climb, covariance_of, profile
 from hushpoll_analysis.regression.likelihood import Likelihood
 from hushpoll_analysis.regression.terms.coding import Column
 from hushpoll_protocols import EPSILON_MAX, create
@@ -33,6 +33,8 @@ NOISY: Final = 0.5
 """Expected standard error of a slope, in logits, above which it is too noisy to tell."""
 WALD: Final = "Wald"
 PROFILE: Final = "profile likelihood"
+SETS_WORK: Final = 1e9
+"""Products of an information, of all coefficients, above which their sets take hours."""
 TOO_LARGE: Final = "none: too noisy for Wald's, and too large for sets"
 OBSERVED: Final = "observed information"
 SANDWICH: Final = "sandwich"
@@ -170,8 +172,7 @@ def covariance(likelihood: Likelihood, maximum: Maximum, *, robust: bool) -> Cov
     cluster = likelihood.rows.cluster
     if not (robust or weighted or cluster is not None):
         return Covariance(inverse, flat, OBSERVED, np.inf, np.ones(likelihood.size), inverse)
-    crossed = likelihood.at(maximum.parameters, derivatives=1, crossed=True).crossed
-    assert crossed is not None  # noqa: S101  (it was asked for)
+    crossed = likelihood.crossed(maximum.parameters)
     units = likelihood.n if cluster is None else len(np.unique(cluster))
     matrix = inverse @ crossed @ inverse * (units / max(units - 1, 1))
     own = np.diag(inverse)
@@ -192,7 +193,7 @@ def expected_errors(likelihood: Likelihood, even: Sequence[Array] | None = None)
     """
     expected, complete = likelihood.expected(even)
     sizes, directions = eigh(expected, complete)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         inverse = np.where(sizes > FLAT, 1 / np.maximum(sizes, FLAT), np.inf)
         squares = np.square(directions)
         variance = np.where(squares > 0, squares * inverse, 0.0).sum(axis=1)
@@ -311,7 +312,8 @@ def coefficients(
     z = known.quantile(confidence)
     slopes = list(expected_of)
     # where one slope is too noisy the others are far from normal, too
-    all_sets = not likelihood.prior and any(one > NOISY for one in expected_of.values())
+    without = no_sets(likelihood)
+    all_sets = not without and any(one > NOISY for one in expected_of.values())
     together = known.quantile(confidence ** (1 / max(len(slopes), 1)))
     found = []
     for place, one in enumerate(family.coefficients):
@@ -327,7 +329,7 @@ def coefficients(
         far = [None if flat else estimate + side * together * error for side in (-1, 1)]
         p_value = None if statistic is None else known.p_value(statistic)
         method = WALD
-        if noisy and likelihood.prior:
+        if noisy and without:
             method, statistic, p_value = TOO_LARGE, None, None
             limits, far = [None, None], [None, None]
         elif noisy:
@@ -364,6 +366,12 @@ def coefficients(
             )
         )
     return found
+
+
+def no_sets(likelihood: Likelihood) -> bool:
+    """Return whether a fit is too large for sets of the profile likelihood."""
+    work = float(len(likelihood.rows.group)) * likelihood.size**2 * likelihood.outcome_size
+    return likelihood.prior > 0 or work > SETS_WORK
 
 
 def likelihood_ratio(
@@ -413,16 +421,25 @@ def tests(
     for term, places in parts:
         chosen = np.array(places)
         if not known.flat[chosen].any():
-            part = known.matrix[np.ix_(chosen, chosen)]
-            values = estimates[chosen]
-            statistic = float(values @ np.linalg.solve(part, values))
-            p = known.p_of_square(statistic, len(places))
-            found.append(Test(term, "Wald", statistic, len(places), p))
+            found += wald(term, estimates[chosen], known, chosen)
         if ratios and known.kind == OBSERVED:
             statistic = likelihood_ratio(likelihood, maximum, chosen)
             p = float(stats.chi2.sf(statistic, len(places)))
             found.append(Test(term, "likelihood ratio", statistic, len(places), p))
     return found
+
+
+def wald(
+    term: str, values: Array, known: Covariance, places: npt.NDArray[np.int64]
+) -> Iterator[Test]:
+    """Yield Wald's test that some coefficients are 0, where their covariance has an inverse.
+
+    Of fewer clusters than coefficients it has none, and of rows that a line fits without error.
+    """
+    inverse = covariance_of(known.matrix[np.ix_(places, places)])
+    if inverse is not None:
+        statistic = float(values @ inverse @ values)
+        yield Test(term, "Wald", statistic, len(places), known.p_of_square(statistic, len(places)))
 
 
 def _slope(one: object, columns: Sequence[Column]) -> bool:

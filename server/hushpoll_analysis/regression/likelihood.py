@@ -306,6 +306,15 @@ class Likelihood:
             total.join(sums)
         return self._held(parameters, total.result())
 
+    def crossed(self, parameters: Array) -> Array:
+        """Return f64[q, q]: the products of the weighted scores, summed over rows or clusters."""
+        return _asked(self.at(parameters, derivatives=1, crossed=True).crossed)
+
+    def observed_and_crossed(self, parameters: Array) -> tuple[Array, Array]:
+        """Return f64[q, q] each: the observed information, and what :meth:`crossed` returns."""
+        found = self.at(parameters, complete=False, crossed=True)
+        return _asked(found.observed), _asked(found.crossed)
+
     def expected(self, even: Sequence[Array] | None = None) -> tuple[Array, Array]:
         """Return the expected information of the rows, and of complete data, f64[q, q] each.
 
@@ -342,9 +351,7 @@ class Likelihood:
                     assert sums.complete is not None  # noqa: S101  (it was asked for)
                     spread = sizes[groups, None, None] * matrix
                     sums.complete.add(groups, spread / len(flat))
-        found = seen.result().complete, whole.result().complete
-        assert found[0] is not None and found[1] is not None  # noqa: S101, PT018
-        return found[0], found[1]
+        return _asked(seen.result().complete), _asked(whole.result().complete)
 
     def _told(self, rows: Places, even: Sequence[Array] | None) -> Array:
         """Return the mean product of the chances of two outcomes and combinations, given a record.
@@ -411,6 +418,12 @@ class Likelihood:
         z = self.design.z
         sizes = np.bincount(self.rows.group, self.rows.weight, self.design.groups)
         return np.asarray((z * sizes[:, None]).T @ z / sizes.sum(), np.float64)
+
+
+def _asked(matrix: Array | None) -> Array:
+    """Return a matrix that a sum was asked for, so that it has it."""
+    assert matrix is not None  # noqa: S101  (it was asked for)
+    return matrix
 
 
 def _mapped(work: Callable[[_Part], _Found], parts: Iterator[_Part]) -> Iterator[_Found]:

@@ -29,6 +29,7 @@ from hushpoll_analysis.regression.inference import (
     Coefficient,
     Covariance,
     Test,
+    wald,
 )
 from hushpoll_analysis.regression.likelihood import CELLS, spread
 from hushpoll_analysis.regression.result import Plain, Regression
@@ -270,10 +271,7 @@ def _tests(design: Design, b: Array, known: Covariance) -> list[Test]:
         parts.append(("all slopes", [place for _, places in parts for place in places]))
     found = []
     for term, places in parts:
-        matrix = known.matrix[np.ix_(places, places)]
-        statistic = float(b[places] @ np.linalg.solve(matrix, b[places]))
-        p = known.p_of_square(statistic, len(places))
-        found.append(Test(term, "Wald", statistic, len(places), p))
+        found += wald(term, b[places], known, np.array(places))
     return found
 
 

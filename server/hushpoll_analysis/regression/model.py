@@ -16,11 +16,13 @@ from hushpoll_analysis.regression.fitting import LARGE, Maximum, maximise
 from hushpoll_analysis.regression.inference import (
     NOISY,
     PROFILE,
+    TOO_LARGE,
     Coefficient,
     Covariance,
     coefficients,
     covariance,
     expected_of_slopes,
+    no_sets,
     telling_epsilon,
     tests,
 )
@@ -37,7 +39,7 @@ from hushpoll_analysis.regression.outcomes import Coefficient as Parameter
 from hushpoll_analysis.regression.result import Mixing, Plain, Regression
 from hushpoll_analysis.regression.stratified import adjusted_odds
 from hushpoll_analysis.regression.terms.coding import coded
-from hushpoll_analysis.regression.terms.design import Design, design_of
+from hushpoll_analysis.regression.terms.design import LARGEST, Design, design_of
 from hushpoll_analysis.regression.terms.formulas import FIELD, Formula, read_formula
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
@@ -131,20 +133,16 @@ def fit(
     chosen = _family(family, read, answers)
     if answers.n == 0:
         raise InvalidParameter("there is no row to fit; give rows without gaps", field="rows")
-    asked_all = answers.asked_all()
+    if answers.clusters is not None and not np.ptp(answers.clusters):
+        raise InvalidParameter(
+            "all rows are of one cluster, and its errors take two or more; name another column of "
+            "clusters, or none",
+            field="cluster_column",
+        )
     if chosen == LINEAR:
-        from hushpoll_analysis.regression.linear import fit_linear
-
-        if asked_all.n == 0:
-            raise InvalidParameter(
-                "no record answers all questions of the formula, which a linear regression needs; "
-                "leave a question out, or give another family",
-                field=FIELD,
-            )
-        found = fit_linear(read, asked_all, robust=robust, confidence=confidence, plain=plain)
-        unasked = answers.n - asked_all.n
-        return replace(found, notes=(*found.notes, *_of_draws(unasked))) if unasked else found
+        return _linear(read, answers, robust=robust, confidence=confidence, plain=plain)
     say("reading")
+    asked_all = answers.asked_all()
     model = _model(read, answers, chosen, saturated=saturated)
     likelihood = model.likelihood
     say("climbing")
@@ -160,7 +158,7 @@ def fit(
     estimates = maximum.parameters.copy()
     if bias is not None:
         estimates[: likelihood.outcome_size] -= bias
-    cheap = not likelihood.prior and len(likelihood.rows.group) * likelihood.c <= _CHEAP
+    cheap = not no_sets(likelihood) and len(likelihood.rows.group) * likelihood.c <= _CHEAP
     averages = Averages(sample, estimates, known)
     perturbed = tuple(name for name in read.variables if answers.unit_of(name) is not None)
     say("tests and effects")
@@ -203,6 +201,24 @@ def fit(
     )
 
 
+def _linear(
+    formula: Formula, answers: Answers, *, robust: bool, confidence: float, plain: bool
+) -> Regression:
+    """Return the linear regression of the rows that answer all questions of the formula."""
+    from hushpoll_analysis.regression.linear import fit_linear
+
+    asked_all = answers.asked_all()
+    if asked_all.n == 0:
+        raise InvalidParameter(
+            "no record answers all questions of the formula, which a linear regression needs; "
+            "leave a question out, or give another family",
+            field=FIELD,
+        )
+    found = fit_linear(formula, asked_all, robust=robust, confidence=confidence, plain=plain)
+    unasked = answers.n - asked_all.n
+    return replace(found, notes=(*found.notes, *_of_draws(unasked))) if unasked else found
+
+
 def likelihood_of(formula: str, answers: Answers) -> Likelihood:
     """Return the likelihood that :func:`fit` maximises, of an outcome of categories."""
     read = read_formula(formula)
@@ -239,6 +255,17 @@ def _family(family: str | None, formula: Formula, answers: Answers) -> str:
         return LINEAR
     column = answers.clear.get(factor.variables[0])
     numbers = isinstance(column, Numbers) and not factor.as_categories
+    if isinstance(column, Numbers) and np.abs(column.values).max(initial=0) > LARGEST:
+        raise InvalidParameter(
+            f"the outcome {factor.text} has values above {LARGEST:g}; divide or correct them",
+            field=FIELD,
+        )
+    if isinstance(column, Numbers) and column.values.size and not np.ptp(column.values):
+        raise InvalidParameter(
+            f"the outcome {factor.text} is {column.values[0]:g} in all rows, and nothing depends "
+            "on anything then; give rows that differ in it, or another outcome",
+            field=FIELD,
+        )
     if numbers and family is None:
         assert isinstance(column, Numbers)  # noqa: S101  (numbers says so)
         return LOGIT if len(np.unique(column.values)) == 2 else LINEAR
@@ -503,6 +530,11 @@ def _of_draws(unasked: int) -> list[str]:
 
 def _of_sets(table: Sequence[Coefficient], confidence: float) -> list[str]:
     """Return what stands in place of Wald's intervals, and which of them have no end."""
+    if any(one.method == TOO_LARGE for one in table):
+        return [
+            "slopes that are too noisy for Wald's interval have none, since the sets of so large a "
+            "fit take too long: leave terms out, or merge categories, to have them"
+        ]
     sets = [one for one in table if one.method == PROFILE]
     if not sets:
         return []
@@ -539,9 +571,7 @@ def _notes(model: _Model, maximum: Maximum, known: Covariance, sample: Likelihoo
         notes.append(
             "the model of the perturbed predictors has a prior as weak as one "
             "respondent, so that combinations that nobody seems to have end the climb; the "
-            "outcome's model has none; slopes that are too noisy for Wald's interval have none, "
-            "since the sets of so large a fit take too long: leave terms out, or merge categories, "
-            "to have them"
+            "outcome's model has none"
         )
     if not maximum.converged:
         notes.append(

@@ -22,6 +22,7 @@ from hushpoll_analysis.regression.answers import (
     with_unasked,
 )
 from hushpoll_analysis.regression.outcomes import LINEAR, LOGIT
+from hushpoll_analysis.regression.terms.coding import scores_of
 from hushpoll_analysis.regression.terms.design import MOST_COMBINATIONS
 from hushpoll_analysis.regression.terms.formulas import (
     FIELD,
@@ -78,6 +79,8 @@ def checked_formula(
     for factor in (read.outcome, *(factor for term in read.terms for factor in term)):
         if factor.reference is not None:
             _check_reference(attributes[factor.variables[0]], factor.reference)
+        for name in factor.variables if factor.tree is not None else ():
+            scores_of(name, attributes[name].domain, factor.text)
     _check_family(attributes[outcome], read, family)
     _check_combinations(published, outcome, [attributes[name] for name in read.predictors])
     _refuse_apart(published, read.variables)

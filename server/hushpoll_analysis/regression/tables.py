@@ -55,6 +55,7 @@ MOST_CATEGORIES: Final = 1_000
 _ROWS: Final = 65_536
 _UNKNOWN: Final = frozenset({"NA", "N/A", "#N/A", "NaN", "nan", "NULL", "."})
 """What other programs write for a value that is missing."""
+_NO_NUMBER: Final = _UNKNOWN | {"inf", "Inf", "INF", "infinity", "NAN"}
 _IF_MISSING: Final = (
     "if the value is missing, leave the cell empty, or name the text among the missing ones"
 )
@@ -160,8 +161,12 @@ def read_law(path: Path, by: str | None = None) -> Law:
 def _refuse_unknown_chance(table: TableReader, row: Row, place: int) -> None:
     """Refuse a cell that stands for a chance that nobody knows, as two designs have one."""
     text = row.cells[place]
-    if text.strip("?") and (not text.isidentifier() or text in _UNKNOWN):
+    if is_decimal(text) or "," in text:
         return
+    if text.strip("?") and (not text.isidentifier() or text in _NO_NUMBER):
+        raise table.refused(
+            row, table.header[place], f"{show(text)} is no chance; write one such as 0.8333"
+        )
     if text:
         raise table.refused(
             row,
@@ -171,6 +176,7 @@ def _refuse_unknown_chance(table: TableReader, row: Row, place: int) -> None:
             "which both samples together tell; of the stochastic lie detector, where yes may be "
             "denied, make those who deny it a third true value",
         )
+    raise table.refused(row, table.header[place], "there is no chance; write one such as 0.8333")
 
 
 def read_answers(
@@ -215,8 +221,12 @@ def read_answers(
     """
     read = read_formula(formula) if isinstance(formula, str) else formula
     by = {} if by is None else by
-    wanted = [*read.variables, *by.values(), *filter(None, (weight, cluster))]
-    columns = list(dict.fromkeys(wanted))
+    named_by = dict.fromkeys(read.variables, FIELD)
+    others = ((by.values(), "law_by"), ((weight,), "weight_column"), ((cluster,), "cluster_column"))
+    for names, field in others:
+        for column in filter(None, names):
+            named_by.setdefault(column, field)
+    columns = list(named_by)
     for column in laws:
         if column not in read.variables:
             raise InvalidParameter(
@@ -232,7 +242,7 @@ def read_answers(
                 field=LAW,
             )
     known = {column: read_law(law, by.get(column)) for column, law in laws.items()}
-    with _opened(path, columns) as table:
+    with _opened(path, named_by) as table:
         rows, dropped = [], 0
         for row in table.rows():
             if all(row.cells) and not any(cell in missing for cell in row.cells):
@@ -272,11 +282,11 @@ def _as_categories(formula: Formula) -> set[str]:
 
 
 @contextmanager
-def _opened(path: Path, columns: Sequence[str]) -> Iterator[TableReader]:
-    """Open a table with some of its columns."""
+def _opened(path: Path, columns: Mapping[str, str]) -> Iterator[TableReader]:
+    """Open a table with some of its columns; of each, the field that names it."""
     if is_parquet(path):
         header = parquet_header(path, DATA)
-        places = [_place(header, column, path) for column in columns]
+        places = [_place(header, column, path, field) for column, field in columns.items()]
         order = sorted(places)
         texts = parquet_texts(path, DATA, order, _ROWS)
         back = [order.index(place) for place in places]
@@ -288,17 +298,17 @@ def _opened(path: Path, columns: Sequence[str]) -> Iterator[TableReader]:
         yield TableReader(named(path), DATA, tuple(columns), lines)
         return
     with open_table(path, field=DATA) as table:
-        places = [_place(table.header, column, path) for column in columns]
+        places = [_place(table.header, column, path, field) for column, field in columns.items()]
         chosen = ((row.line, [row.cells[place] for place in places]) for row in table.rows())
         yield TableReader(table.name, DATA, tuple(columns), chosen)
 
 
-def _place(header: Sequence[str], column: str, path: Path) -> int:
+def _place(header: Sequence[str], column: str, path: Path, field: str) -> int:
     close = None if column in header else meant(column, header)
-    remedy = "the formula names columns of the file"
+    remedy = f"{'the formula' if field == FIELD else field.replace('_', '-')} names columns of it"
     if close is not None:
         remedy = f"did you mean {show(close)}? {remedy[0].upper()}{remedy[1:]}"
-    return column_place(header, column, path, FIELD, remedy)
+    return column_place(header, column, path, field, remedy)
 
 
 def _unit(table: TableReader, rows: Sequence[Row], place: int, law: Law, group: int | None) -> Unit:
@@ -356,7 +366,7 @@ def _column(
     other = [text for text in distinct if not is_decimal(text)]
     if not other:
         _check_points(table, distinct, name)
-        values = {text: parse_number(text) for text in distinct}
+        values = {text: _number(table, row, name, text) for text, row in distinct.items()}
         return Numbers(name, np.array([values[row.cells[place]] for row in rows]))
     if len(other) < len(distinct) and not free:
         text = other[0]
@@ -377,6 +387,13 @@ def _column(
     domain = tuple(sorted(distinct))
     codes = {text: code for code, text in enumerate(domain)}
     return Categories(name, np.array([codes[row.cells[place]] for row in rows], np.int64), domain)
+
+
+def _number(table: TableReader, row: Row, name: str, text: str) -> float:
+    try:
+        return parse_number(text)
+    except ValueError as error:
+        raise table.refused(row, name, str(error)) from None
 
 
 def _refuse_unknown(

@@ -228,14 +228,20 @@ def _written(row: VersionRow, family: str | None) -> str:
     for name in (outcome, *predictors):
         if groups is not None:
             groups.require(name, field="outcome" if name == outcome else "predictors")
-    formula = formula_of(
-        published,
-        outcome,
-        predictors,
-        references=references,
-        interaction=both if any(both) else None,
-        family=family,
-    )
+    try:
+        formula = formula_of(
+            published,
+            outcome,
+            predictors,
+            references=references,
+            interaction=both if any(both) else None,
+            family=family,
+        )
+    except InvalidParameter as error:
+        own = [name for name in references if str(error).startswith(f"the reference of {name} ")]
+        if error.field != "reference" or not own:
+            raise
+        raise Refused("invalid-request", str(error), field=f"reference-{own[0]}") from None
     try:
         checked_formula(published, formula, family=family)
     except InvalidParameter as error:

@@ -13,12 +13,13 @@ from typing import Any, Final, cast
 from hushpoll_analysis.multiplicity.dependencies import check_pairs, outcomes_of_pairs
 from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.regression.survey import answers_of, checked_formula, readers_formula
-from hushpoll_analysis.regression.terms.formulas import read_formula
+from hushpoll_analysis.regression.terms.formulas import is_scored, read_formula
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_analysis.relations.three_way import chosen_attributes
 from hushpoll_analysis.results import in_domain, result_about
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_analysis.survey_design.several import check_outcomes, weighted_shares_of_several
+from hushpoll_protocols.epsilon import is_decimal
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.jobs import mailing, training
 from hushpoll_server.jobs.design_parameters import WeightParameters
@@ -231,16 +232,25 @@ def _check_dependencies(
 
 def _check_regress(parts: Services, row: VersionRow, parameters: RegressParameters) -> None:
     groups = parts.analysis.seen(row, may_export=not parameters.for_readers)
-    published, formula, family = parts.surveys.published(row), parameters.formula, parameters.family
+    formula, family = parameters.formula, parameters.family
     if groups is None:
+        published = parts.surveys.published(row)
         read = checked_formula(published, formula, family=family)
     else:
+        published = groups.shown
         read = readers_formula(groups, formula, family=family)
-    for name in parameters.at or {}:
+    for name, value in (parameters.at or {}).items():
         if name not in read.predictors:
             raise InvalidParameter(
                 f"at names {show(name)}, which is no predictor of the formula"
                 f"{remedy_for(name, read.predictors)}",
+                field="at",
+            )
+        domain = published.attribute(name).domain
+        if value not in domain and not (is_scored(domain) and is_decimal(value)):
+            raise InvalidParameter(
+                f"at gives {name} the value {show(value)}, which is no answer of it"
+                f"{remedy_for(value, domain)}",
                 field="at",
             )
     parts.analysis.require_records(row)

@@ -14,6 +14,7 @@ from hushpoll_analysis.regression.survey import answers_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared import Manifest
 from hushpoll_shared.wire.batch import encode_many
+from studies import slopes_planned
 
 
 def draft(epsilon="4", protocol="SS", **more):
@@ -81,21 +82,19 @@ def test_predicted_error_is_that_of_a_large_simulated_survey(epsilon, protocol):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("epsilon", "protocol", "n", "value"),
-    [
-        ("4", "GRR", 1500, 0.6),
-        ("4", "SS", 4000, 0.6),
-        ("6", "OUE", 2500, 0.6),
-        ("3", "GRR", 3000, 1),
-    ],
-)
-def test_predicted_power_is_that_of_simulated_surveys(epsilon, protocol, n, value):
-    published, rng = draft(epsilon, protocol).resolve(), np.random.default_rng(3)
-    surveys = 1000
-    found = [simulated(published, n, value, rng) for _ in range(surveys)]
-    share = np.mean([one.p_value is not None and one.p_value < 0.05 for one in found])
-    assert share == pytest.approx(power_of(published, n, value), abs=0.03 + 3 * 0.5 / surveys**0.5)
+@pytest.mark.parametrize("row", slopes_planned.CASES, ids=str)
+def test_predicted_power_is_that_of_simulated_surveys(row, monkeypatch):
+    monkeypatch.setattr(slopes_planned, "CASES", (row,))
+    (found,) = slopes_planned.run_study(surveys=800)
+    error = math.sqrt(found.simulated * (1 - found.simulated) / 800)
+    assert found.predicted == pytest.approx(found.simulated, abs=0.03 + 3 * error)
+
+
+def test_study_of_powers_draws_what_plans_predict(monkeypatch):
+    monkeypatch.setattr(slopes_planned, "CASES", slopes_planned.CASES[-1:])
+    rows = slopes_planned.run_study(surveys=4)
+    assert 0.6 < rows[0].predicted < 0.8
+    assert "| age 0.15 | 4 | 0.7" in slopes_planned.markdown(rows)
 
 
 def told(want, n=None, **more):

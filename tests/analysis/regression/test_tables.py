@@ -86,11 +86,11 @@ def test_numbers_of_a_law_are_the_same_in_another_spelling(tmp_path):
         ("recorded,no,yes\na,0.5,0.5\na,0.5,0.5\n", "'a' stands twice"),
         ("recorded,no,yes\na,0.7,0.3\nb,0.2,0.8\n", "its rows do, so exchange rows and columns"),
         ("recorded,no,yes\n,0.7,0.3\nb,0.3,0.7\n", "row 1 .*there is no recorded value"),
-        ("recorded,no,yes\na,0.7,\nb,0.3,0.7\n", "row 1 .*column yes: there is no number"),
-        ("recorded,no,yes\na,70%,30%\nb,30%,70%\n", "'70%' is no number"),
+        ("recorded,no,yes\na,0.7,\nb,0.3,0.7\n", "row 1 .*column yes: there is no chance"),
+        ("recorded,no,yes\na,70%,30%\nb,30%,70%\n", "'70%' is no chance"),
         ("recorded,no,yes\na,q,0.3\nb,0.5,0.7\n", "'q' is no number, and a chance that is unknown"),
         ("recorded,no,yes\na,?,0.3\nb,?,0.7\n", "a chance that is unknown is not estimated"),
-        ("recorded,no,yes\na,nan,0.3\nb,0.3,0.7\n", "'nan' is no number"),
+        ("recorded,no,yes\na,nan,0.3\nb,0.3,0.7\n", "'nan' is no chance"),
         ("recorded;no;yes\na;0,7;0,3\nb;0,3;0,7\n", "has semicolons between its cells"),
         ('recorded,no,yes\na,"0,7","0,3"\nb,"0,3","0,7"\n', "'0,7' has a comma"),
         ("recorded,no,no\na,0.7,0.3\nb,0.3,0.7\n", "has the column 'no' twice"),
@@ -179,3 +179,38 @@ def test_missing_value_of_another_program_is_no_category(files):
     kept = read_answers(table, {"card": law}, "card ~ C(region)")
     assert kept.clear["region"].domain == ("NA", "north", "south")
     assert read_answers(table, {"card": law}, "card ~ region", missing=["NA"]).dropped == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "law", "more", "field", "words"),
+    [
+        ("card,age\nred,1e400\ngreen,2\n", LAW, (), "data", "'1e400' is no number"),
+        ("card,age\nred,1e308\ngreen,-1e308\n", LAW, (), "formula", "above 1e+30"),
+        (None, LAW.replace("0.8", "5/6"), (), "law", "'5/6' is no chance"),
+        (None, LAW.replace("0.8", "83%"), (), "law", "'83%' is no chance"),
+        (None, LAW.replace("0.8", "inf"), (), "law", "'inf' is no chance"),
+        (None, LAW.replace("0.8", ""), (), "law", "there is no chance"),
+        (None, LAW, ("--weight-column", "heavy"), "weight_column", "weight-column names columns"),
+        (None, LAW, ("--cluster-column", "c"), "cluster_column", "cluster-column names columns"),
+        (None, LAW, ("--cluster-column", "one"), "cluster_column", "all rows are of one cluster"),
+        (None, LAW, ("--at", "age=1", "--at", "age=2"), "at", "twice"),
+        (None, LAW, ("--out", "people.csv"), "out", "which is read"),
+        (None, LAW, ("--formula", "one ~ age"), "law", "which the formula does not name"),
+        (None, LAW, ("--formula", "card ~"), "formula", "nothing stands right"),
+    ],
+)
+def test_command_names_field_value_and_remedy(
+    tmp_path, monkeypatch, table, law, more, field, words
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "law.csv").write_text(law)
+    table = table or "card,age,one\nred,1,7\ngreen,2,7\nred,3,7\n"
+    (tmp_path / "people.csv").write_text(table)
+    asked = ["people.csv", "--law", "card=law.csv", "--formula", "card ~ age", "--json", *more]
+    answer = CliRunner().invoke(data, asked)
+    assert answer.exit_code == 1, answer.output
+    assert isinstance(answer.exception, SystemExit)
+    error = json.loads(answer.output)["error"]
+    assert error["field"] == field
+    assert words in error["message"]
+    assert (tmp_path / "people.csv").read_text() == table

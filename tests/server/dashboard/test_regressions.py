@@ -120,6 +120,15 @@ def test_analyst_asks_reads_downloads_and_deletes(filled, visit):
         ({"family": "linear"}, "family", "takes numbers"),
         ({"interaction": "age"}, "interaction", "choose two different questions"),
         ({"formula": "income ~ gendre"}, "formula", "did you mean &#39;gender&#39;?"),
+        ({"formula": "income ~ income"}, "formula", "left and right of the tilde"),
+        ({"formula": "income ~ gender.__class__"}, "formula", "no attribute"),
+        ({"formula": "income ~ {gender}"}, "formula", "gender needs numbers"),
+        ({"predictors": ["income"]}, "predictors", "income"),
+        ({"predictors": ["shoes"]}, "predictors", "shoes"),
+        ({"family": "probit"}, "family", "probit"),
+        ({"estimator": "best"}, "estimator", "likelihood"),
+        ({"confidence": "much"}, "confidence", "much"),
+        ({"reference-gender": "Mule"}, "reference-gender", "Mule"),
     ],
 )
 def test_refused_choice_is_told_beside_its_field(site, visit, changes, field, words):
@@ -130,6 +139,35 @@ def test_refused_choice_is_told_beside_its_field(site, visit, changes, field, wo
     assert f'name="{field}"' in fault
     said = answer.text[answer.text.index('id="refused-fault"') :]
     assert words in said[: said.index("</span>")]
+
+
+@pytest.mark.sqlite
+def test_refused_choice_loses_nothing_and_the_estimator_reaches_the_job(filled, visit):
+    analyst = visit("ada", work="analyst")
+    chosen = {
+        **CHOSEN,
+        "family": "logit",
+        "robust": "yes",
+        "saturated": "yes",
+        "estimator": "likelihood",
+        "confidence": "0.9",
+    }
+    page = analyst.send(PAGE, PAGE, **chosen, formula="income ~ shoes").text
+    for name, value in (("predictors", "gender"), ("predictors", "education")):
+        (ticked,) = re.findall(rf'<input[^>]*name="{name}" value="{value}"[^>]*>', page)
+        assert "checked" in ticked
+    for name in ("robust", "saturated", "estimator"):
+        (ticked,) = re.findall(rf'<input[^>]*name="{name}"[^>]*>', page)
+        assert "checked" in ticked
+    assert re.search(r'<option value="logit" selected>', page)
+    assert re.search(r"<option selected>0\.9</option>", page)
+    assert 'value="income ~ shoes"' in page
+    assert analyst.send(PAGE, PAGE, **chosen, formula="").status_code == 303
+    (entry,) = filled.get("/api/v1/surveys/work/versions/1/regressions").json["regressions"]
+    asked = entry["job"]["parameters"]
+    assert (asked["estimator"], asked["robust"], asked["confidence"]) == ("likelihood", True, 0.9)
+    filled.run_jobs()
+    assert json.loads(filled.job_result(entry["job"]["id"]).data)["estimator"] == "likelihood"
 
 
 @pytest.mark.sqlite

@@ -172,6 +172,24 @@ def test_regress_job_finds_what_the_function_finds(site, published):
     assert found["predicted"][0]["what"]
 
 
+def test_regress_job_has_the_estimator_that_is_asked_for(site):
+    published = site.publish(epsilon="8")
+    records = records_of(published, 300, 6)
+    send(site, published, records, 6)
+    formula = "income ~ gender"
+    answers = answers_of(Records(published, records), formula)
+    slopes = {}
+    for estimator in ("reduced", "likelihood"):
+        found = site.run_job("regress", {"formula": formula, "estimator": estimator})
+        wanted = fit(formula, answers, estimator=estimator).coefficients
+        assert found["estimator"] == estimator
+        slopes[estimator] = [one["estimate"] for one in found["coefficients"]]
+        assert slopes[estimator] == pytest.approx([one.estimate for one in wanted], rel=1e-6)
+    assert slopes["reduced"] != pytest.approx(slopes["likelihood"], rel=1e-4)
+    default = site.run_job("regress", {"formula": formula})
+    assert default["estimator"] == "reduced"
+
+
 @pytest.mark.parametrize(
     ("kind", "body", "field"),
     [
@@ -185,6 +203,17 @@ def test_regress_job_finds_what_the_function_finds(site, published):
         ("regress", {"formula": "income ~ shoes"}, "formula"),
         ("regress", {"formula": "income ~ gender", "family": "probit"}, "family"),
         ("regress", {"formula": "income ~ gender", "confidence": 1}, "confidence"),
+        ("regress", {"formula": "income ~ gender", "estimator": "best"}, "estimator"),
+        ("regress", {"formula": "income ~ gender", "at": {"age": "1"}}, "at"),
+        ("regress", {"formula": "income ~ gender", "at": {"gender": "Mule"}}, "at"),
+        ("regress", {"formula": ""}, "formula"),
+        ("regress", {"formula": "income ~ "}, "formula"),
+        ("regress", {"formula": "income ~ income"}, "formula"),
+        ("regress", {"formula": "income ~ gender.__class__"}, "formula"),
+        ("regress", {"formula": "income ~ I(__import__('os').getpid())"}, "formula"),
+        ("regress", {"formula": "income ~ {gender}"}, "formula"),
+        ("regress", {"formula": "income ~ C(gender, ref='Mule')"}, "formula"),
+        ("regress", {"formula": "income ~ (1|gender)"}, "formula"),
         ("table", {"attributes": ["gender"]}, "attributes"),
         ("table", {"attributes": ["gender", "gender"]}, "attributes"),
         ("table", {"attributes": ["gender", "x"]}, "attributes"),

@@ -26,6 +26,8 @@ MOST_COMBINATIONS = 256
 """Combinations of answers to the perturbed predictors."""
 MOST_SATURATED = 256
 """Combinations of the columns in clear, of which each has a distribution of its own."""
+LARGEST = 1e30
+"""Value of a column, beyond which sums of products of products have no digits."""
 _DEPENDENT = 1e-10
 """Share of a column's sum of squares that the columns before it must leave."""
 
@@ -205,6 +207,13 @@ def design_of(formula: Formula, answers: Answers, *, saturated: bool = False) ->
     g, c = len(first), hidden.combinations
     u = np.stack([one.values(clear, g, perturbed=False) for one in columns], axis=1)
     v = np.stack([one.values(hidden.codes, c, perturbed=True) for one in columns], axis=1)
+    for place, column in enumerate(columns):
+        if np.abs(u[:, place]).max(initial=0) > LARGEST:
+            raise InvalidParameter(
+                f"the column {column.name} of the term {column.term} has values above "
+                f"{LARGEST:g}; divide them, such as I({column.name}/1e6), or correct them",
+                field=FIELD,
+            )
     mixing_names: tuple[str, ...] = ()
     if c == 1:
         z = np.zeros((g, 0))

@@ -177,6 +177,8 @@ def read_formula(text: str) -> Formula:
     bare = _QUOTED.sub("", text)
     if not bare.partition("~")[0].strip() or "~" not in bare:
         raise _refused(text, "it has no outcome left of a tilde (~)")
+    if not bare.partition("~")[2].strip():
+        raise _refused(text, "nothing stands right of the tilde (~)")
     if "|" in bare:
         raise _refused(text, "it has a bar (|), and there are no random effects or parts")
     try:
