@@ -72,11 +72,11 @@ class Soak:
     Parameters
     ----------
     directory : Path
-        Of the clock and the server's errors.
+        Where the clock and the server's errors are.
     url : str
         An empty PostgreSQL database.
     seed : int
-        Of the steps.
+        What the steps are drawn by.
     say : callable
         Told each step before it is done.
     """
