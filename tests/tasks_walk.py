@@ -238,7 +238,8 @@ def publish(browser: Browser, page: Page, url: str, survey: str) -> str:
     form = page.locator(
         "form[action$='/public-results']", has=page.get_by_role("button", name="Publish")
     )
-    form.get_by_role("checkbox", name=STREET).first.uncheck()
+    for question in (SMOKES, GENDER):
+        form.get_by_role("checkbox", name=question).first.check()
     for box in ("Publish them although the survey still runs", "Everybody may read these results"):
         form.get_by_label(box).check()
     form.get_by_role("button", name="Publish the results").click()

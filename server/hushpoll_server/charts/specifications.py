@@ -191,7 +191,7 @@ def trend_chart(
         The one that is looked at.
     """
     if ends is None:
-        bands = bands_of(rows, possible=SHARES, main=main)
+        bands = bands_of([Share(**row) for row in rows], possible=SHARES, main=main)
     else:
         bands = bands_on_scale(rows, ends, main)
     values = values_of(bands, short_labels([row["category"] for row in rows], LABEL_CHARACTERS))

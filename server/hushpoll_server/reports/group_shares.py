@@ -126,7 +126,7 @@ def chart_of_groups(found: GroupShares, words: SurveyWords, foot: Sequence[str])
     title = _title(compared, words)
     if compared.simultaneous and not compared.too_noisy("differences"):
         held = say(
-            "The title names the largest difference; the intervals of all of them hold together at "
+            "The title is about all differences of the groups, whose intervals hold together at "
             "{level}.",
             level=level(compared.confidence),
         )

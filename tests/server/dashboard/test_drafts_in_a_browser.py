@@ -68,6 +68,11 @@ def paste(page: Page, document: dict[str, Any]) -> None:
     expect(page.get_by_role("heading", name="Launch plan")).to_be_visible()
 
 
+def unfold(page: Page, words: str) -> None:
+    """Open a part of the form, each of which is folded."""
+    page.locator("#draft-form details:not([open]) > summary", has_text=words).first.click()
+
+
 def test_first_survey_is_written_and_published_by_keyboard_and_without_scripts(server, open_page):
     page = sign_in(open_page(java_script_enabled=False), "ada")
     page.get_by_role("link", name="Write the first survey").press("Enter")
@@ -84,6 +89,7 @@ def test_first_survey_is_written_and_published_by_keyboard_and_without_scripts(s
     page.get_by_role("button", name="Move up question 2").press("Enter")
     expect(page.locator("#q0-name")).to_have_value("smoker")
     page.locator("#n").fill("20000")
+    unfold(page, "Privacy")
     page.locator("#s-epsilon").fill("x")
     page.get_by_role("button", name="Update what stands beside").first.press("Enter")
     expect(page.get_by_text("1 problem before it can be published")).to_be_visible()
@@ -110,6 +116,7 @@ def test_what_stands_beside_follows_the_typing(open_page):
     paste(page, WORK)
     shown = page.frame_locator("iframe")
     expect(shown.get_by_role("heading", level=1)).to_have_text(WORK["title"])
+    unfold(page, "The survey")
     page.get_by_label("Title").fill("Another title")
     expect(shown.get_by_role("heading", level=1)).to_have_text("Another title")
     expect(page.get_by_text("Not saved yet.")).to_be_visible()
@@ -120,6 +127,7 @@ def test_what_stands_beside_follows_the_typing(open_page):
     assert asked == ["beforeunload"]
     page.get_by_label("Respondents you expect").fill("123456")
     expect(page.get_by_text("Yes: with 123,456 respondents")).to_be_visible()
+    unfold(page, "Question 1")
     page.locator("#q0-categories").fill("one alone")
     page.locator("#q0-missing").fill("", force=True)
     expect(page.locator("#q0-categories-fault")).to_contain_text("a domain of size 1")
@@ -147,6 +155,7 @@ def test_a_page_keeps_its_preview_while_the_server_is_busy_and_then_gets_the_nex
 
     page.evaluate(NOTE_LOSSES)
     page.route(re.compile(r"/drafts/\w+$"), busy_at_first)
+    unfold(page, "The survey")
     page.get_by_label("Title").fill("Another title")
     expect(shown.get_by_role("heading", level=1)).to_have_text("Another title")
     assert answers[:3] == ["POST"] * 3
@@ -246,6 +255,8 @@ def test_second_editor_is_told_and_loses_nothing(open_page):
     page = sign_in(open_page("/drafts/new"))
     paste(page, WORK)
     other = sign_in(open_page(page.url.partition("/dashboard")[2]), "ada")
+    for window in (page, other):
+        unfold(window, "The survey")
     page.get_by_label("Description").fill("By root.")
     page.get_by_role("button", name="Save the draft").first.click()
     expect(page.get_by_text("All is saved.")).to_be_visible()

@@ -243,7 +243,7 @@ class SurveyReports:
     ) -> JsonMembers:
         account = self._releases.account(row)
         closes = self._surveys.closes_at(row)
-        facts = {
+        facts: dict[str, object] = {
             "state": self._surveys.state(row).value,
             "release": row.release,
             "released_at": account["released_at"],
