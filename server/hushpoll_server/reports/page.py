@@ -73,6 +73,9 @@ _RELEASES: Final = {
     "immediate": "as soon as they were sealed, a minimum batch or more at a time",
 }
 
+Asked = dict[str, Any]
+"""A question, or a part of one, as the template takes it."""
+
 
 def page_of(
     basis: Basis,
@@ -254,7 +257,7 @@ def _question(
     svg: Picture,
     *,
     for_print: bool,
-) -> dict[str, Any]:
+) -> Asked:
     name = attribute["name"]
     bins, ordered = results["bins"].get(name), results["ordered"].get(name)
     noisy = part_is_noisy(results["estimates"]["verdict"], name)
@@ -293,21 +296,21 @@ def _question(
 
 def _select_alls(
     words: SurveyWords,
-    questions: Sequence[dict[str, Any]],
+    questions: Sequence[Asked],
     figures: Sequence[Figure],
     confidence: float,
     *,
     for_print: bool,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Asked]:
     """Yield the questions, the options of a select-all as one, with the share who select each."""
     texts = dict(zip(words.answers, words.wording.questions, strict=True))
     selects = zip(words.published.selects, words.wording.selects, strict=True)
     asked = {one.name: text for one, text in selects}
     by_key = {figure.key: figure for figure in figures}
 
-    def select_of(one: Mapping[str, Any]) -> str | None:
+    def select_of(one: Asked) -> str | None:
         option = one["attribute"].get("option")
-        return None if option is None else option["question"]
+        return None if option is None else str(option["question"])
 
     for name, run in groupby(questions, key=select_of):
         options = list(run)
@@ -316,7 +319,7 @@ def _select_alls(
             continue
         first = options[0]
         attribute = first["attribute"]
-        rows: list[Share] = [
+        rows: list[Asked] = [
             {**row, "category": texts[one["attribute"]["name"]]}
             for one in options
             for row in one["attribute"]["categories"][1:2]
@@ -326,11 +329,19 @@ def _select_alls(
         best, noisy = top[0], any(one["noisy"] for one in options)
         figure, total = by_key[first["key"]], len(rows)
         title = of_share(best["category"], best["frequency"], best["lower"], best["upper"])
+        drawn = [
+            [
+                Share(category=row["category"], frequency=row["frequency"],
+                      lower=row["lower"], upper=row["upper"])
+                for row in some
+            ]
+            for some in (rows, kept)
+        ]  # fmt: skip
         charts = [
             estimates_chart(
                 asked[name], some, confidence=confidence, total=total, main=best["category"]
             )
-            for some in (rows, kept)
+            for some in drawn
         ]
         whole, shown = (
             _picture(replace(figure, chart=chart), for_print=for_print) for chart in charts
@@ -360,7 +371,7 @@ def _finding(
     *,
     numbers: bool,
     for_print: bool,
-) -> dict[str, Any]:
+) -> Asked:
     """Return the headline of a question, and its picture on the first page, of `MOST_BARS` rows.
 
     Of an option it is the share of those who select it, and of a follow-up the shares of those who
