@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hushpoll_analysis.regression import inference
 from hushpoll_analysis.regression.answers import (
     Answers,
     Categories,
@@ -158,3 +159,45 @@ def test_formula_without_an_outcome(formula):
 def test_formula_with_a_bar():
     with pytest.raises(InvalidParameter, match="no random effects or parts"):
         fit("yes ~ x + (1 | a)", rows())
+
+
+@pytest.mark.parametrize("formula", ["one ~ x", "C(one) ~ x"])
+def test_outcome_with_one_value_is_refused(formula):
+    with pytest.raises(InvalidParameter, match="is 1 in all rows") as caught:
+        fit(formula, rows(one=lambda columns: np.ones(N)))
+    assert caught.value.field == "formula"
+
+
+def test_line_without_error_has_slopes_and_no_test():
+    found = fit("line ~ x + a", rows(line=lambda columns: 3 * columns["x"] + 1))
+    slope = next(one for one in found.coefficients if one.name == "x")
+    assert slope.estimate == pytest.approx(3)
+    assert slope.standard_error == pytest.approx(0, abs=1e-6)
+
+
+def test_fewer_clusters_than_coefficients_give_no_test_of_them_all():
+    answers = rows()
+    two = Answers(N, answers.clear, clusters=np.arange(N) % 2)
+    found = fit("yes ~ x + a + b", two)
+    assert all(np.isfinite(one.statistic) for one in found.tests)
+    with pytest.raises(InvalidParameter, match="all rows are of one cluster"):
+        fit("yes ~ x", Answers(N, answers.clear, clusters=np.zeros(N, np.int64)))
+
+
+def test_law_that_hardly_tells_answers_apart_is_too_noisy_without_a_warning():
+    law = patterns_of_law(np.array([[0.5000001, 0.5], [0.4999999, 0.5]]), ("0", "1"), ("0", "1"))
+    card = Unit("card", (Question("card", ("0", "1")),), law, np.arange(N) % 2)
+    found = fit("card ~ x", Answers(N, {"x": rows().clear["x"]}, (card,)))
+    assert found.verdict["says"] == "too noisy to tell"
+
+
+def test_slopes_of_very_many_columns_have_no_sets_and_it_is_said(monkeypatch):
+    monkeypatch.setattr(inference, "SETS_WORK", 1e3)
+    law = patterns_of_law(np.array([[0.6, 0.4], [0.4, 0.6]]), ("0", "1"), ("0", "1"))
+    card = Unit("card", (Question("card", ("0", "1")),), law, np.arange(N) // 2 % 2)
+    found = fit("card ~ x + a", Answers(N, rows().clear, (card,)), plain=False, effects=False)
+    assert any("the sets of so large a fit take too long" in note for note in found.notes)
+    noisy = [one for one in found.coefficients if one.name in found.verdict["too_noisy"]]
+    assert noisy
+    assert {one.method for one in noisy} == {inference.TOO_LARGE}
+    assert all((one.lower, one.p_value) == (None, None) for one in noisy)
