@@ -247,7 +247,7 @@ def _written(row: VersionRow, family: str | None) -> str:
     except InvalidParameter as error:
         field = error.field
         if field == "formula":
-            own = str(error).startswith((f"{outcome} ", f"the outcome {outcome} "))
-            field = "outcome" if own else "predictors"
+            about = str(error).startswith((f"{outcome} ", f"the outcome {outcome} "))
+            field = "outcome" if about else "predictors"
         raise Refused("invalid-request", str(error), field=field) from None
     return formula
