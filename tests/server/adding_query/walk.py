@@ -126,7 +126,7 @@ def in_a_report(
     text = (folder / "added.html").read_text(encoding="utf-8")
     titles = ("Largest share</bdi></h3>", '<p class="asked">Largest share</p>')
     assert any(title in text for title in titles)
-    assert f"{expected.largest.frequency:.3f}" in text
+    assert f"{expected.largest.frequency:.4f}" in text
     file = io.BytesIO()
     client.report("added", 1, file.write, format="bundle", results=[query])
     basis, files = read_bundle(file.getvalue())
