@@ -419,7 +419,7 @@ def test_estimate_and_export_commands(hushpoll, survey, answers, analyst, tmp_pa
     assert f"of these {shown} at 95 %" in " ".join(out.split())
     assert "reports' shape" not in out
     line = next(line for line in out.splitlines() if "college" in line)
-    assert "1.0000" in line
+    assert "1.00 │" in line
     # One in a hundred answers in clear moves a share by one in a hundred.
     assert "could be up to 0.010 too high or 0.010 too low" in " ".join(out.split())
     code, out, _ = hushpoll("estimate", survey.name, "--json")

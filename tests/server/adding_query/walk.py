@@ -174,7 +174,7 @@ def walk(folder: Path) -> None:
         asked = ("relate", "largest", "added", "health", *server_options)
         assert numbers(json.loads(hushpoll(*asked, "--json"))) == expected.to_dict()
         text = hushpoll(*asked, "--out", folder / "2.csv")
-        assert f"{expected.largest.frequency:.4f}" in text
+        assert f"{expected.largest.frequency:.3f}" in text
         assert "90 % interval" in text
         assert (folder / "1.csv").read_bytes() == (folder / "2.csv").read_bytes()
         assert b"'=bad" in (folder / "2.csv").read_bytes() or expected.largest.category == "good"

@@ -115,7 +115,7 @@ def test_role_in_a_survey_that_is_not_there_is_refused_with_those_that_are(run, 
     file = ("--password-file", str(tmp_path / "password"))
     code, output = run(user.add, "ada", "--role", "nosuch=reader", *file)
     assert (code, "no such survey; its surveys are: work." in output) == (1, True), output
-    assert run(user.list_users) == (0, "")
+    assert run(user.list_users) == (0, "There is no user yet.\n")
     assert run(user.add, "ada", *file)[0] == 0
     code, output = run(user.role, "ada", "nosuch", "reader")
     assert (code, "its surveys are: work." in output) == (1, True), output
