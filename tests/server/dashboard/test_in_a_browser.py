@@ -193,7 +193,7 @@ def test_pictures_fill_a_narrow_window_and_drafts_are_short_and_folded(server, o
             page.set_viewport_size(size)
             page.goto(f"{origin}{path}")
             expect(page.locator("details.question:not([open])")).to_have_count(number)
-            expect(page.locator("#draft-form details[open]")).to_have_count(0)
+            expect(page.locator("#draft-form > details[open]")).to_have_count(0)
             expect(page.locator("[data-live=page] iframe")).to_be_visible()  # it comes by itself
             height = page.evaluate("document.documentElement.scrollHeight")
             # With each question below ten by so much less: a folded one has 40 pixels and more.
