@@ -410,7 +410,8 @@ def tests(
         Whether likelihood ratios are computed, which fit the model once more for each test; they
         hold without weights and clusters alone.
     """
-    family, found = likelihood.family, []
+    family = likelihood.family
+    found: list[Test] = []
     by_term: dict[str, list[int]] = {}
     for place, one in enumerate(family.coefficients):
         if _slope(one, family.columns) and one.column is not None:

@@ -269,7 +269,7 @@ def _tests(design: Design, b: Array, known: Covariance) -> list[Test]:
     parts = list(by_term.items())
     if len(parts) > 1:
         parts.append(("all slopes", [place for _, places in parts for place in places]))
-    found = []
+    found: list[Test] = []
     for term, places in parts:
         found += wald(term, b[places], known, np.array(places))
     return found
