@@ -238,10 +238,11 @@ def _written(row: VersionRow, family: str | None) -> str:
             family=family,
         )
     except InvalidParameter as error:
-        own = [name for name in references if str(error).startswith(f"the reference of {name} ")]
-        if error.field != "reference" or not own:
+        said = str(error)
+        wrong = [name for name in references if said.startswith(f"the reference of {name} ")]
+        if error.field != "reference" or not wrong:
             raise
-        raise Refused("invalid-request", str(error), field=f"reference-{own[0]}") from None
+        raise Refused("invalid-request", said, field=f"reference-{wrong[0]}") from None
     try:
         checked_formula(published, formula, family=family)
     except InvalidParameter as error:
