@@ -256,7 +256,7 @@ def _of_questions(
 
 
 def _over_versions(
-    row: VersionRow, published: Published, figure: Mapping[str, Any], n: int, confidence: float
+    row: VersionRow, published: Published, figure: Any, n: int, confidence: float
 ) -> OverVersions | None:
     """Return a question over all versions: its mean where that is told, else a share."""
     name = figure["attribute"]["name"]

@@ -425,7 +425,7 @@ def _rows_of_asked(rows: Sequence[Share], answered: Mapping[str, Any] | None) ->
     ]
 
 
-def _shown(figure: Figure, svg: Picture) -> dict[str, Any]:
+def _shown(figure: Figure, svg: Picture) -> dict[str, object]:
     """Return a figure whose title is its finding, as the first page has it."""
     chart = figure.chart
     words = NO_WORDS if chart is None else chart.words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypedDict
 
@@ -153,9 +153,7 @@ def trend_of(
     return Trend(title=title, chart=chart, table=table)
 
 
-def trends_of(
-    basis: Basis, results: Mapping[str, Any], foot: Collection[str]
-) -> Iterator[tuple[str, Trend]]:
+def trends_of(basis: Basis, results: Any, foot: Collection[str]) -> Iterator[tuple[str, Trend]]:
     """Yield each question of a report that earlier versions tell too, with its trend.
 
     A question with a mean that can be told is followed by it; of another it is the share that its

@@ -127,7 +127,7 @@ def _changes(
 ) -> list[BoundedShare]:
     """Return this version minus another one; nothing of what is too noisy to tell."""
     found: list[BoundedShare | None] = []
-    about: dict[str, Any] = {
+    about: Any = {
         "attribute": asked.name, "since_version": wave.version, "confidence": confidence,
     }  # fmt: skip
     with suppress(HushpollError):
