@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import re
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 
 from studies import architecture
 from studies.trace_report import trace
+
+Named = ast.FunctionDef | ast.ClassDef
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +34,18 @@ def test_picture_shows_every_room() -> None:
 def test_modules_on_the_page_exist(page: str) -> None:
     for module in architecture.modules_on_the_page(page):
         assert importlib.util.find_spec(module) is not None, f"{module}: run scripts/architecture"
+
+
+def test_what_answers_where_something_is_decided_is_there(page: str) -> None:
+    places = re.findall(r"`([a-z_/]+\.py)`: `(\w+)(?:\.(\w+))?`", page)
+    assert len(places) == 14
+    for file, name, method in places:
+        tree = ast.parse((architecture.ROOT / file).read_text(encoding="utf-8"))
+        named = {one.name: one for one in tree.body if isinstance(one, Named)}
+        assert name in named, f"{file} has no {name}"
+        if method:
+            inside = {one.name for one in ast.walk(named[name]) if isinstance(one, Named)}
+            assert method in inside, f"{file} has no {name}.{method}"
 
 
 def test_page_lists_the_modules_on_the_way_of_one_report(page: str, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         frequencies,
         frequencies_from_counts,
     )
-    from hushpoll_analysis.estimates.intervals import Interval
+    from hushpoll_analysis.estimates.interval import Interval
     from hushpoll_analysis.estimates.precision import (
         ExpectedWidth,
         expected_width,
@@ -144,7 +144,7 @@ _HOME = {
     "FairnessAudit": "hushpoll_analysis.auditing.report",
     "GroupsAudit": "hushpoll_analysis.auditing.groups",
     "IndependenceTest": "hushpoll_analysis.relations.independence",
-    "Interval": "hushpoll_analysis.estimates.intervals",
+    "Interval": "hushpoll_analysis.estimates.interval",
     "JointTable": "hushpoll_analysis.relations.joint_tables",
     "LikelihoodTable": "hushpoll_analysis.relations.likelihood_table",
     "OrderedChange": "hushpoll_analysis.ordered.changes",

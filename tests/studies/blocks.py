@@ -28,7 +28,7 @@ from hushpoll_analysis import (
 )
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.predictions import AuditPredictions
-from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.relations.three_way import three_way_table
 from hushpoll_shared import Manifest

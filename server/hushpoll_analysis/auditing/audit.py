@@ -38,7 +38,7 @@ from hushpoll_analysis.auditing.report import (
 )
 from hushpoll_analysis.auditing.sets import conclusive, metric_set, p_value
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.estimates.row_weights import RowWeights
 from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.records.answering import audited, part_answering, require_answered

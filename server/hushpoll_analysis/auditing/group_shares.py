@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.auditing.moments import PEOPLE, Moments
 from hushpoll_analysis.auditing.predictions import protected_of
-from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.estimates.set_shares import group_share, shares_by_law, weight_variances
 from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.records.counts import Counts, count

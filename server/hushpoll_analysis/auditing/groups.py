@@ -22,7 +22,7 @@ from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.auditing.predictions import AuditPredictions, protected_of
 from hushpoll_analysis.auditing.report import Compared, FairnessAudit
-from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.metrics.intervals import largest_limits
 from hushpoll_analysis.multiplicity.discovery import adjusted

@@ -11,7 +11,7 @@ from hushpoll_analysis.auditing.group_rate import ConfidenceSet
 from hushpoll_analysis.auditing.poisoning import Poisoned
 from hushpoll_analysis.auditing.power import SELDOM, Outlook
 from hushpoll_analysis.auditing.sets import conclusive, disparate
-from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.estimates.joint import Side, debiased_means
 from hushpoll_analysis.estimates.weight_law import weight_products
 from hushpoll_analysis.records.laws import law_of

@@ -31,7 +31,7 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
 from hushpoll_analysis.ordered.scales import Scale

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.correlations import correlations
 from hushpoll_analysis.ordered.ratios import Ratios

@@ -148,7 +148,7 @@ def require_answered(
 
 
 def _next_time(published: Published, draw: Draw, needed: int) -> str:
-    """Return what a next version does, so that some respondents answer blocks of a draw together."""
+    """Return what a next version does, so that blocks of a draw are answered together."""
     if any(one.name == draw.name for one in published.selects):
         return f"In a next version give the question {draw.name} want: pairs"
     return (

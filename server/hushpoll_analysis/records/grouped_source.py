@@ -14,9 +14,9 @@ from typing import NoReturn
 
 import numpy as np
 
-from hushpoll_analysis.records.clear_groups import ClearGroups
 from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, paired_fields
 from hushpoll_analysis.records.domains import FIELD, Domain
+from hushpoll_analysis.records.hidden_groups import ClearGroups
 from hushpoll_analysis.records.merging import merged_cells, merged_support
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import Held, Source

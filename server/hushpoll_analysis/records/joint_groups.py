@@ -1,6 +1,6 @@
 """Attributes in clear whose answers a reader's figures may combine, so that none is about few.
 
-The groups of :mod:`hushpoll_analysis.records.clear_groups` hold for figures that are sums of
+The groups of :mod:`hushpoll_analysis.records.hidden_groups` hold for figures that are sums of
 functions of one attribute in clear each. A regression on several is a function of how many reports
 are in each cell of all of them together. So one set of attributes is chosen for a survey, whatever
 is asked: figures are then sums of a function of that set's cells and of functions of one attribute
@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.records.clear_groups import ClearGroups
+from hushpoll_analysis.records.hidden_groups import ClearGroups
 from hushpoll_analysis.records.merging import MOST_GROUPS
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter

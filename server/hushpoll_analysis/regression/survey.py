@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.records.clear_groups import ClearGroups
+from hushpoll_analysis.records.hidden_groups import ClearGroups
 from hushpoll_analysis.records.joint_groups import joint_groups
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.regression.answers import (

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.estimates.set_shares import shares_of_sets
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.metrics.intervals import difference_limits

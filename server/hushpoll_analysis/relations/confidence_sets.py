@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.metrics.intervals import difference_limits
 
 Array = npt.NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.estimators import Estimate
-from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.querying.documents import to_json

@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.records.clear_groups import ClearGroups
 from hushpoll_analysis.records.counts import Counts, JointCounts
 from hushpoll_analysis.records.fields import fields_of
+from hushpoll_analysis.records.hidden_groups import ClearGroups
 from hushpoll_analysis.records.laws import members_of_categories
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.reports.choices import Choices

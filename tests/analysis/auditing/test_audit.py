@@ -20,7 +20,7 @@ from hushpoll_analysis.auditing.predictions import (
     AuditPredictions,
 )
 from hushpoll_analysis.auditing.report import Compared
-from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
 from hushpoll_shared.drafts.manifest import Manifest

@@ -11,7 +11,7 @@ from hushpoll_analysis.auditing.power import (
 )
 from hushpoll_analysis.auditing.predictions import AuditPredictions
 from hushpoll_analysis.auditing.sets import disparate, metric_set
-from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared import Manifest

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from analysis.records.test_clear_groups import groups_of, people_with, records_of
+from analysis.records.test_hidden_groups import groups_of, people_with, records_of
 from hushpoll_analysis.records.joint_groups import joint_groups
 from hushpoll_analysis.regression.model import fit
 from hushpoll_analysis.regression.survey import answers_of, readers_formula

@@ -5,7 +5,7 @@ import pytest
 
 from hushpoll_analysis import Records
 from hushpoll_analysis.auditing.audit import audit
-from hushpoll_analysis.estimates.intervals import Interval
+from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.audits import predictions
 from hushpoll_training.audits.dealing import deal, in_order, order_of

@@ -19,8 +19,10 @@ class Role(StrEnum):
     """What a user may do with a survey.
 
     A reader looks at results; an analyst also exports records and asks for jobs; an editor also
-    closes the survey; an admin also cancels jobs of others. An admin of every survey also manages
-    users and API tokens.
+    writes drafts, publishes results, invites people, gives out tokens, lists origins and closes
+    the survey; an admin also deletes its records and cancels jobs of others. An admin of every
+    survey also manages users and API tokens. Each page and route names the role that it needs:
+    `dashboard.version_pages`, `http.endpoint`.
     """
 
     READER = "reader"

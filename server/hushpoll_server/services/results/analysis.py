@@ -19,9 +19,9 @@ import numpy as np
 from hushpoll_analysis.estimates.cross_table import CrossTable, joint_shares
 from hushpoll_analysis.multiplicity.dependencies import check_pairs, rare_pairs
 from hushpoll_analysis.records.answering import answering
-from hushpoll_analysis.records.clear_groups import SMALLEST, ClearGroups
 from hushpoll_analysis.records.counts import count_pairs
 from hushpoll_analysis.records.grouped_source import OfGroups
+from hushpoll_analysis.records.hidden_groups import SMALLEST, ClearGroups
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import Source

@@ -21,7 +21,7 @@ from hushpoll_server.logs import get_logger
 from hushpoll_server.reports.choices import Choices
 from hushpoll_server.reports.page import page_of
 from hushpoll_server.reports.report import Report
-from hushpoll_server.reports.small_groups import warnings_of
+from hushpoll_server.reports.small_group_warnings import warnings_of
 from hushpoll_server.services.results.survey_reports import RETRY_AFTER_SECONDS, SurveyReports
 from hushpoll_server.services.surveys.surveys import State, SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from hushpoll_analysis.records.clear_groups import ClearGroups
+from hushpoll_analysis.records.hidden_groups import ClearGroups
 from hushpoll_server.services.results.kept_results import KeptResults
 from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.wire.documents import (

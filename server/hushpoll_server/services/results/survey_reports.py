@@ -12,10 +12,10 @@ from typing import Any, Final
 import numpy as np
 
 from hushpoll_analysis.records.answering import answering, require_answered
-from hushpoll_analysis.records.clear_groups import ClearGroups
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.fields import fields_of
 from hushpoll_analysis.records.grouped_source import OfGroups
+from hushpoll_analysis.records.hidden_groups import ClearGroups
 from hushpoll_analysis.regression.terms.formulas import read_formula
 from hushpoll_analysis.results import result_of
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
@@ -26,7 +26,7 @@ from hushpoll_server.reports.choices import MOST_CELLS, Choices
 from hushpoll_server.reports.needed import Needed
 from hushpoll_server.reports.pdf import NotPrinted, require_pdf
 from hushpoll_server.reports.report import FORMS, Report
-from hushpoll_server.reports.small_groups import warnings_of
+from hushpoll_server.reports.small_group_warnings import warnings_of
 from hushpoll_server.reports.waves import Wave
 from hushpoll_server.services.results.analysis import Analysis, require_few_rare_pairs
 from hushpoll_server.services.results.jobs import Jobs

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Final
 
 from hushpoll_analysis.records.answering import answering
-from hushpoll_analysis.records.clear_groups import ClearGroups
+from hushpoll_analysis.records.hidden_groups import ClearGroups
 from hushpoll_analysis.survey_design.design import CheckedDesign, SurveyDesign, checked
 from hushpoll_analysis.survey_design.estimation import (
     needs_records,

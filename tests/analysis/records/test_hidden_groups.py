@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis.records import merging
-from hushpoll_analysis.records.clear_groups import ClearGroups
 from hushpoll_analysis.records.counts import count_pairs
 from hushpoll_analysis.records.grouped_source import OfGroups
+from hushpoll_analysis.records.hidden_groups import ClearGroups
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.results import result_of
