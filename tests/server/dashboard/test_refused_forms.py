@@ -115,7 +115,8 @@ def test_publishing_comes_back_with_its_choices(site, visit):
     site.clock.advance(1)
     site.services.sealing.sweep(site.services.surveys.now())
     editor = visit("ada", work="editor")
-    sent = {"attribute": ["age"], "rows": "age", "columns": "income", "estimator": "projected"}
+    pairs = {"rows": ["age", "income", ""], "columns": ["income", "age", ""]}
+    sent = {"attribute": ["age"], **pairs, "estimator": "projected"}
     answer = editor.send(f"{WORK}/public-results", f"{WORK}/report", **sent)
     assert answer.status_code == 422
     _, _, form = answer.text.partition('/public-results"')
@@ -124,6 +125,9 @@ def test_publishing_comes_back_with_its_choices(site, visit):
     assert "tick it to publish" in seen.fault
     for chosen in (("attribute", "age"), ("estimator", None)):
         assert chosen in seen.values
+    # Three lists have one name, and each keeps its own choice.
+    for name, chosen in pairs.items():
+        assert [value for field, value in seen.values if field == name] == chosen
     assert ("attribute", "income") not in seen.values
     assert ("fairness", "yes") not in seen.values
 
