@@ -52,6 +52,7 @@ from hushpoll_shared.spelling.languages import direction
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.tables.top_rows import top_rows
+from hushpoll_shared.survey.option_texts import question_names
 from hushpoll_shared.wire.documents import RegressionDocument
 
 Picture = Callable[[str], Markup] | None
@@ -177,6 +178,7 @@ def _page_of(
             when=say(_RELEASES[basis.facts["release"]]),
             terms=ESTIMATOR_TERMS[basis.choices.estimator],
             questions=questions,
+            all_questions=len(question_names(published, (a.name for a in published.attributes))),
             names=names,
             read=how_to_read_bands(basis.choices.confidence, interval=interval),
             cut=_cut(results, questions, [result for _, result in shown], for_print=for_print),

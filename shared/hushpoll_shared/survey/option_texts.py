@@ -31,6 +31,12 @@ def named_attributes(published: Published, names: Iterable[str]) -> tuple[str, .
     return tuple(dict.fromkeys(found))
 
 
+def question_names(published: Published, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the questions that attributes are of; the options of a select-all are of one."""
+    selects = {option: one.name for one in published.selects for option in one.attributes}
+    return tuple(dict.fromkeys(selects.get(name, name) for name in names))
+
+
 def text_of(published: Published, option: str) -> str:
     """Return what an option says."""
     return published.attribute(option).question or option
