@@ -40,6 +40,7 @@ from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
+from hushpoll_shared.spelling.text import quoted
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.tables.result_table import ResultTable, columns
@@ -309,7 +310,7 @@ def refusal_in_questions(error: HushpollError, published: Published) -> str:
     words, questions = words_of_refusal(error), labels_of(published)
     first, space, rest = words.partition(" ")
     if first in questions:
-        words = f"“{questions[first]}”{space}{rest}"
+        words = f"{quoted(questions[first])}{space}{rest}"
     for kind in RESULTS:
         words = words.replace(f"({kind.name})", f"(All results, {kind.result_type.title})")
     return words.replace("attribute", "question")
