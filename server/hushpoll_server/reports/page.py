@@ -51,8 +51,8 @@ from hushpoll_shared.querying.shown import cut_notes, shown_sections
 from hushpoll_shared.spelling.languages import direction
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
-from hushpoll_shared.tables.top_rows import top_rows
 from hushpoll_shared.survey.option_texts import question_names
+from hushpoll_shared.tables.top_rows import top_rows
 from hushpoll_shared.wire.documents import RegressionDocument
 
 Picture = Callable[[str], Markup] | None

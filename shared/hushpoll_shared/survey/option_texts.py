@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 12
 """Options that a refusal names, at most."""
 
-ROUNDED = " (rounded at random to these values; hushpoll ordered shows its mean)"
+ROUNDED = " (rounded at random to anchors; hushpoll ordered shows its mean)"
 
 
 def options_of(published: Published, name: str) -> tuple[str, ...]:
