@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -149,11 +150,11 @@ FORM = """{% import "dashboard/fields.html" as inputs %}
 def written(site):
     """Return what writes the form above, refused with what was sent, or as it is at first."""
 
-    def write(sent=None, path="/a", fields=("t",), words="Wrong."):
+    def write(sent=None, path="/a", fields=("t",), words="Wrong.", form=FORM):
         with site.app.test_request_context("/dashboard/"):
             if sent is not None:
                 g.refusal = Refusal(path, MultiDict(sent), Fault(fields, words))
-            return render_template_string(FORM)
+            return render_template_string(form)
 
     return write
 
@@ -181,6 +182,14 @@ def test_every_kind_of_field_keeps_what_was_sent(written):
         ("n", "1"), ("m", "3"), ("b", "yes"), ("r", "x"),
     ]  # fmt: skip
     assert first.at_fault == []
+
+
+def test_controls_of_a_row_have_no_id_where_several_rows_have_them(written):
+    rows = """{% import "dashboard/fields.html" as inputs %}
+{% call(f) inputs.form("/a") %}{{ inputs.input(f, "survey", id=false) }}
+{{ inputs.list(f, "role", ["a"], id=false) }}{{ inputs.input(f, "own") }}{% endcall %}"""
+    html = written(form=rows)
+    assert re.findall(r' id="([^"]*)"', html) == ["own"]
 
 
 def test_form_of_another_page_and_hostile_values_are_no_markup(written):
