@@ -110,8 +110,9 @@ def _pairs_in_words(sentence: str, questions: Questions) -> str:
     """Return a sentence with the texts of two questions in place of a pair such as ``a/b``."""
 
     def words(found: re.Match[str]) -> str:
-        both = [questions.get(name, name).removesuffix(ROUNDED) for name in found.groups()]
-        return found[0] if both == list(found.groups()) else " and ".join(map(quoted, both))
+        if not all(name in questions for name in found.groups()):
+            return found[0]
+        return " and ".join(quoted(questions[one].removesuffix(ROUNDED)) for one in found.groups())
 
     return _PAIR.sub(words, sentence)
 

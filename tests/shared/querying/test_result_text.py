@@ -133,7 +133,7 @@ def test_verdict_on_pairs_has_the_texts_and_anchors_are_no_answers():
         "verdict": {
             "says": "informative",
             "sentence": "90 reports can tell 1 of 2. They are too noisy to tell gender/awake_1 "
-            "and gender/rent; 1/2 and/or x/y stay.",
+            "and gender/rent; 1/2, x/rent and x/y stay.",
             "respondents": None,
             "epsilon": None,
             "too_noisy": ["gender/rent"],
@@ -141,7 +141,7 @@ def test_verdict_on_pairs_has_the_texts_and_anchors_are_no_answers():
     }
     text = " ".join(dependencies_text(answer, questions).split())
     assert "tell “Your gender?” and “Are you awake at six?” and “Your gender?” and" in text
-    assert "“Your rent?”; 1/2 and/or x/y stay." in text
+    assert "“Your rent?”; 1/2, x/rent and x/y stay." in text
     about = (
         "A device sends an anchor in place of a number, so this is about the anchors of rent, not "
         "about answers."
