@@ -282,7 +282,7 @@ def _question(
         "table_noisy": noisy,
         "numbers": numbers,
         "in_bins": bins is not None and not by_mean and (not bins["noisy"] or mean_noisy),
-        "anchors": by_mean,
+        "anchors": by_mean and words.published.attribute(name).rounded,
         "title": "" if figure.chart is None else figure.chart.words.title,
         **_finding(
             attribute,

@@ -96,7 +96,7 @@ def text_of_result(result: Result, questions: Questions = NO_QUESTIONS) -> str:
         if section.columns and section.lines:
             parts.append(_table(section, titles[section.title]))
         if section.lines or not section.folded:
-            parts += section.below
+            parts += map(three_digits, section.below)
     if len(asked) > MOST_AT_TOP:
         parts += asked
     if verdict is not None and verdict.noisy:
@@ -143,7 +143,9 @@ def _titled(title: str, questions: Questions) -> str:
     """Return a title that is the name of an attribute, or begins with it, with what is asked."""
     name, mark, rest = title.partition(" (")
     question = questions.get(name, name)
-    return title if question == name else f"{name}: {question}{mark}{rest}"
+    before, mean, after = rest.partition(": mean ")
+    rest = f"{before}{mean}{three_digits(after)}"
+    return f"{name if question == name else f'{name}: {question}'}{mark}{rest}"
 
 
 def _table(section: ShownSection, title: str) -> Table:
