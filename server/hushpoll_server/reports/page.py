@@ -276,6 +276,7 @@ def _question(
         "files": [(figure.key, name)],
         "attribute": attribute,
         "question": words.questions[name],
+        "followed": name,
         "chart": figure.chart,
         "svg": svg,
         "noisy": chart_noisy,
@@ -329,6 +330,7 @@ def _select_alls(
         top = sorted(rows, key=lambda row: -row["frequency"])[:MOST_BARS]
         kept = [row for row in rows if row in top]
         best, noisy = top[0], any(one["noisy"] for one in options)
+        followed = options[rows.index(best)]["attribute"]["name"]
         figure, total = by_key[first["key"]], len(rows)
         title = of_share(best["category"], best["frequency"], best["lower"], best["upper"])
         drawn = [
@@ -355,6 +357,7 @@ def _select_alls(
             "attribute": {**attribute, "name": name, "epsilon": epsilon, "n": None}
             | {"categories": rows},
             "question": asked[name],
+            "followed": followed,
             "chart": charts[0],
             "svg": whole,
             "noisy": noisy,
