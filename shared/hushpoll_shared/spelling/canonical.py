@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
@@ -273,7 +273,9 @@ def _check_read(value: object, depth: int) -> None:
             literal = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
             raise _NotFinite(f"{literal} is not JSON; write a finite number or a string")
     elif isinstance(value, list | dict):
-        items = value.items() if isinstance(value, dict) else enumerate(value)
+        items: Iterable[tuple[Any, Any]] = (
+            value.items() if isinstance(value, dict) else enumerate(value)
+        )
         for key, item in items:
             if isinstance(key, str):
                 _check_read(key, depth)
