@@ -27,6 +27,7 @@ from hushpoll_server.dashboard.frame import (
     words_of_refusal,
 )
 from hushpoll_server.dashboard.qr_code import qr_code
+from hushpoll_server.dashboard.querying.fields import in_questions
 from hushpoll_server.dashboard.select_alls import found_by, labels_of, questions_of
 from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
@@ -313,7 +314,7 @@ def refusal_in_questions(error: HushpollError, published: Published) -> str:
         words = f"{quoted(questions[first])}{space}{rest}"
     for kind in RESULTS:
         words = words.replace(f"({kind.name})", f"(All results, {kind.result_type.title})")
-    return words.replace("attribute", "question")
+    return in_questions(words)
 
 
 def _asked(row: VersionRow) -> Mapping[str, str]:
