@@ -38,9 +38,10 @@ _ONLY_FOR: Final[tuple[tuple[re.Pattern[str], Callable[[Published], object]], ..
     ),
     (re.compile(r"fault\.select\..+|none_selected"), lambda survey: survey.selects),
     (
-        re.compile(r"clear_hint|review\.(clear|readable|skipped)|kept\.(content_clear|question)"),
+        re.compile(r"clear_hint|review\.(clear|readable|skipped)|kept\.content_clear"),
         lambda survey: survey.clear,
     ),
+    (re.compile(r"kept\.question"), lambda survey: survey.clear or survey.together),
     (re.compile(r"review\.no_clear|kept\.content"), lambda survey: not survey.clear),
     (
         re.compile(r"truth\.(.+\.)?among"),

@@ -226,7 +226,7 @@ test("what is folded in the review of ten questions is one tap away", async () =
 test("a block is asked question by question, reviewed as one, and sent as one value", async () => {
   const draft = { together: [{ name: "habits", attributes: ["trade", "smoker"], protocol: "SS" }], attributes: DRAFT.attributes.map(({ protocol, ...rest }) => (rest.role === "sensitive" ? { ...rest, ...(rest.name === "age" && { protocol }) } : rest)) };
   const { page, said, requests } = await open("block", { draft });
-  assert.match(await page.locator('[data-attribute="smoker"]').innerText(), /It is randomised together with the answers to: trade\. These 2 answers are weakly protected/);
+  assert.match(await page.locator('[data-attribute="smoker"]').innerText(), /It is randomised together with the answers to: “trade”\. These 2 answers are weakly protected/);
   await fill(page);
   await toReview(page);
   await heading(page, "What would be sent");

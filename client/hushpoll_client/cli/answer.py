@@ -21,7 +21,7 @@ from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import BudgetExhausted
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_shared.spelling.labels import trimmed
-from hushpoll_shared.spelling.text import printable, printable_lines
+from hushpoll_shared.spelling.text import printable, printable_lines, quoted
 from hushpoll_shared.survey.consequences import label_text
 from hushpoll_shared.survey.drawn_selects import epsilon_of_question
 from hushpoll_shared.survey.follow_ups import asks
@@ -528,7 +528,7 @@ def _treatment(published: Published, attribute: PublishedAttribute, wording: Wor
     others = [asked[one.name] for one in block.questions if one.name != attribute.name]
     return (
         "Randomised before it is sent. It is randomised together with the answers to: "
-        f"{' / '.join(others)}. {words}"
+        f"{', '.join(map(quoted, others))}. {words}"
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from hushpoll_server.translations.speech import counted as counted_words
 from hushpoll_server.translations.speech import in_marks, percent_sign, said, say, say_html, whole
 from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES, Possible, cut_ends
+from hushpoll_shared.spelling.text import with_mark
 
 MINUS: Final = "\u2212"
 NO_BREAK: Final = "\u00a0"
@@ -179,6 +180,7 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "factor": factor,
     "marks": in_marks,
     "said": said,
+    "with_mark": with_mark,
 }
 """What templates write figures with."""
 

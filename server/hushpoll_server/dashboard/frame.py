@@ -38,7 +38,7 @@ from hushpoll_server.services.people.users import Member
 from hushpoll_server.services.readiness import NO_WORKER
 from hushpoll_shared.qualifying.possible import shown_difference, shown_share, shown_within
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
-from hushpoll_shared.spelling.text import show
+from hushpoll_shared.spelling.text import show, with_mark
 from hushpoll_shared.tables.top_rows import top_rows
 from hushpoll_shared.wire.problems import PROBLEMS
 
@@ -293,7 +293,7 @@ def sentence(words: str, *names: str | None) -> str:
     first = _WORD.match(words)
     if first is None or first[0] not in names:
         words = words[:1].upper() + words[1:]
-    return words if words.endswith((".", "?", "!")) else f"{words}."
+    return with_mark(words)
 
 
 def _names(error: Exception) -> set[str]:

@@ -151,6 +151,7 @@ def estimates(row: VersionRow) -> Response:
         waves=waves,
         cut=_cut(figures, size),
         numbers=[one.name for one in published.perturbed if one.number is not None],
+        rounded=[one.name for one in published.perturbed if one.rounded],
         most_charts=MOST_CHARTS,
         unknown=UNKNOWN,
         terms=terms,

@@ -27,6 +27,7 @@ from hushpoll_server.dashboard.frame import (
     words_of_refusal,
 )
 from hushpoll_server.dashboard.qr_code import qr_code
+from hushpoll_server.dashboard.querying.fields import in_questions
 from hushpoll_server.dashboard.select_alls import found_by, labels_of, questions_of
 from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
@@ -40,6 +41,7 @@ from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
+from hushpoll_shared.spelling.text import quoted
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.tables.result_table import ResultTable, columns
@@ -309,10 +311,10 @@ def refusal_in_questions(error: HushpollError, published: Published) -> str:
     words, questions = words_of_refusal(error), labels_of(published)
     first, space, rest = words.partition(" ")
     if first in questions:
-        words = f"“{questions[first]}”{space}{rest}"
+        words = f"{quoted(questions[first])}{space}{rest}"
     for kind in RESULTS:
         words = words.replace(f"({kind.name})", f"(All results, {kind.result_type.title})")
-    return words.replace("attribute", "question")
+    return in_questions(words)
 
 
 def _asked(row: VersionRow) -> Mapping[str, str]:

@@ -180,7 +180,9 @@ def _form(published: Published) -> _Form:
         and not attribute.rounded
         and (kind == "margins" or not attribute.perturbed)
     ]
-    of = choice("of", names)
+    # Shares of a number are refused: its records have anchors.
+    shares = [attribute.name for attribute in published.attributes if not attribute.rounded]
+    of = choice("of", names, shares[0] if shares else names[0])
     by = choice("by", ("", *names))
     second = choice("second", ("", *names)) if kind == "margins" else ""
     # A choice that is no longer possible, such as the same question twice, is as if not made.
@@ -204,7 +206,7 @@ def _form(published: Published) -> _Form:
         "groups": groups,
         "names": names,
         "allowed": allowed,
-        "listed": [(one, texts[one]) for one in names],
+        "listed": [(one, texts[one]) for one in names if one in shares or one == of],
         "possible": [(one, texts[one]) for one in allowed],
         "filled": given or bool(population),
     }

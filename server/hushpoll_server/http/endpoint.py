@@ -164,7 +164,7 @@ def parse_body(body: bytes) -> Any:
     try:
         return parse_json(body.removeprefix(BOM_UTF8))
     except InvalidJson as error:
-        raise Refused("invalid-json", str(error), field="body") from error
+        raise Refused("invalid-json", str(error), field=error.member[:200] or "body") from error
 
 
 def read_model(model: type[BaseModel]) -> BaseModel:

@@ -51,6 +51,7 @@ from hushpoll_shared.querying.shown import cut_notes, shown_sections
 from hushpoll_shared.spelling.languages import direction
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
+from hushpoll_shared.survey.option_texts import question_names
 from hushpoll_shared.tables.top_rows import top_rows
 from hushpoll_shared.wire.documents import RegressionDocument
 
@@ -177,6 +178,7 @@ def _page_of(
             when=say(_RELEASES[basis.facts["release"]]),
             terms=ESTIMATOR_TERMS[basis.choices.estimator],
             questions=questions,
+            all_questions=len(question_names(published, (a.name for a in published.attributes))),
             names=names,
             read=how_to_read_bands(basis.choices.confidence, interval=interval),
             cut=_cut(results, questions, [result for _, result in shown], for_print=for_print),
@@ -274,13 +276,14 @@ def _question(
         "files": [(figure.key, name)],
         "attribute": attribute,
         "question": words.questions[name],
+        "followed": name,
         "chart": figure.chart,
         "svg": svg,
         "noisy": chart_noisy,
         "table_noisy": noisy,
         "numbers": numbers,
         "in_bins": bins is not None and not by_mean and (not bins["noisy"] or mean_noisy),
-        "anchors": by_mean,
+        "anchors": by_mean and words.published.attribute(name).rounded,
         "title": "" if figure.chart is None else figure.chart.words.title,
         **_finding(
             attribute,
@@ -327,6 +330,7 @@ def _select_alls(
         top = sorted(rows, key=lambda row: -row["frequency"])[:MOST_BARS]
         kept = [row for row in rows if row in top]
         best, noisy = top[0], any(one["noisy"] for one in options)
+        followed = options[rows.index(best)]["attribute"]["name"]
         figure, total = by_key[first["key"]], len(rows)
         title = of_share(best["category"], best["frequency"], best["lower"], best["upper"])
         drawn = [
@@ -353,6 +357,7 @@ def _select_alls(
             "attribute": {**attribute, "name": name, "epsilon": epsilon, "n": None}
             | {"categories": rows},
             "question": asked[name],
+            "followed": followed,
             "chart": charts[0],
             "svg": whole,
             "noisy": noisy,

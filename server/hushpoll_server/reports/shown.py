@@ -19,6 +19,7 @@ from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES
 from hushpoll_shared.qualifying.verdict import rows_too_noisy
 from hushpoll_shared.querying.result import Result, Section
 from hushpoll_shared.querying.shown import ShownSection, cut_notes, shown_sections
+from hushpoll_shared.spelling.text import quoted
 from hushpoll_shared.tables.top_rows import MOST_ROWS
 
 MOST_DRAWN: Final = 30
@@ -90,7 +91,7 @@ def _named(text: str, names: Mapping[str, str]) -> str:
     parts = head.split(" and ")
     if not colon or not all(part in names for part in parts):
         return text
-    return f"{' and '.join(f'“{names[part]}”' for part in parts)}: {rest}"
+    return f"{' and '.join(quoted(names[part]) for part in parts)}: {rest}"
 
 
 def _as_page(section: ShownSection, names: Mapping[str, str]) -> ShownSection:

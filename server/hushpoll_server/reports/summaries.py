@@ -13,7 +13,7 @@ from hushpoll_server.charts.figures import fixed, places_of
 from hushpoll_server.translations.speech import in_marks, said, say
 from hushpoll_shared.qualifying.possible import Possible, cut_ends, is_cut
 from hushpoll_shared.qualifying.verdict import part_is_noisy
-from hushpoll_shared.queries.ordered_answers import possible_of
+from hushpoll_shared.queries.ordered_answers import ANYWHERE, could_be_any, possible_of
 from hushpoll_shared.queries.parts.rows import Score, ends_of
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE, cannot_conclude
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
@@ -98,7 +98,10 @@ def _lines(group: Mapping[str, Any], scale: Sequence[Score]) -> Iterator[tuple[L
         words = say("Median")
         if quantile["q"] != 0.5:
             words = say("Quantile {figure}", figure=in_marks(f"{quantile['q']:g}"))
-        yield _line(words, quantile, ends_of(scale), nothing=False)
+        line, cut = _line(words, quantile, ends_of(scale), nothing=False)
+        if could_be_any(quantile["lower"], quantile["upper"], scale):
+            line = line[0], say(ANYWHERE), line[2]
+        yield line, cut
 
 
 def _line(

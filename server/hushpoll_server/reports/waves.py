@@ -158,11 +158,20 @@ def trends_of(basis: Basis, results: Any, foot: Collection[str]) -> Iterator[tup
 
     A question with a mean that can be told is followed by it; of another it is the share that its
     headline is about. Shares of a follow-up are of all people, so it is followed by its mean alone.
+    Of a select-all the option is followed that most select.
     """
     waves: list[Wave] = basis.facts.get("waves", [])
     words = SurveyWords(basis.published, basis.choices.language)
-    for entry in results["estimates"]["attributes"] if waves else ():
+    entries = results["estimates"]["attributes"] if waves else ()
+    texts = dict(zip(words.answers, words.wording.questions, strict=True))
+    options = {name: one.name for one in basis.published.selects for name in one.attributes}
+    selected = {one["name"]: one["categories"][1]["frequency"] for one in entries
+                if one["name"] in options}  # fmt: skip
+    for entry in entries:
         name = entry["name"]
+        of_one = [other for other in selected if options[other] == options.get(name)]
+        if of_one and name != max(of_one, key=lambda other: selected[other]):
+            continue
         asked = basis.shown.attribute(name)
         n = entry.get("n") or basis.n
         ordered = results["ordered"].get(name)
@@ -177,7 +186,7 @@ def trends_of(basis: Basis, results: Any, foot: Collection[str]) -> Iterator[tup
             row = headline_row(asked, entry["categories"])
             own = bounded(row["category"], row["frequency"], row["lower"], row["upper"])
             if own is not None:
-                answer = words.answer(name, row["category"])
+                answer = texts[name] if of_one else words.answer(name, row["category"])
                 version = basis.published.version
                 found = trend_of(name, own, waves, version=version, n=n, answer=answer)
         if found is not None:

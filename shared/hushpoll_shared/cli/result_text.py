@@ -19,6 +19,8 @@ from hushpoll_shared.qualifying.verdict import not_shown
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.shown import ShownSection, cut_notes, shown_sections
+from hushpoll_shared.spelling.text import quoted
+from hushpoll_shared.survey.option_texts import ROUNDED
 
 Questions = Mapping[str, str]
 """What is asked by each attribute and select-all, by its name."""
@@ -28,6 +30,7 @@ MOST_AT_TOP: Final = 3
 """Questions whose texts stand above a result; more stand below it."""
 
 _WORD: Final = re.compile(r"[a-z0-9_-]+")
+_PAIR: Final = re.compile(r"(?<![\w/])([a-z0-9_-]+)/([a-z0-9_-]+)(?![\w/])")
 _DECIMALS: Final = re.compile(r"(?<![\w.])([+-]?)(\d+\.\d{4})(?![\w.])")
 
 
@@ -70,7 +73,8 @@ def with_three_digits(value: float | None) -> str:
 def text_of_result(result: Result, questions: Questions = NO_QUESTIONS) -> str:
     """Return the sections of a result as tables, and its sentences."""
     verdict = result.verdict
-    told: tuple[str, ...] = () if verdict is None else (verdict.sentence,)
+    sentences: tuple[str, ...] = () if verdict is None else (verdict.sentence,)
+    told = tuple(_pairs_in_words(one, questions) for one in sentences)
     first = verdict is not None and (verdict.noisy or bool(verdict.too_noisy))
     parts: list[Table | str] = [f"{told[0]}\n"] if first else []
     parts.append(result.of_what())
@@ -78,11 +82,11 @@ def text_of_result(result: Result, questions: Questions = NO_QUESTIONS) -> str:
         parts.append(domain_line(result.where))
     folded, more = 0, (*result.said_of_options(), *(result.small_groups or ()))
     if questions:
-        more = result.small_groups or ()
+        more = (*_about_anchors(result, questions), *(result.small_groups or ()))
     sections = list(shown_sections(result))
     titles = {section.title: _titled(section.title, questions) for section in sections}
     asked = asked_lines(_naming(sections, titles, questions), questions)
-    of_verdict = [line for line in asked_lines(told, questions) if line not in asked]
+    of_verdict = [line for line in asked_lines(sentences, questions) if line not in asked]
     if first:
         asked += of_verdict
     if len(asked) <= MOST_AT_TOP:
@@ -92,7 +96,7 @@ def text_of_result(result: Result, questions: Questions = NO_QUESTIONS) -> str:
         if section.columns and section.lines:
             parts.append(_table(section, titles[section.title]))
         if section.lines or not section.folded:
-            parts += section.below
+            parts += map(three_digits, section.below)
     if len(asked) > MOST_AT_TOP:
         parts += asked
     if verdict is not None and verdict.noisy:
@@ -100,6 +104,27 @@ def text_of_result(result: Result, questions: Questions = NO_QUESTIONS) -> str:
     judged = () if first else (*told, *of_verdict)
     notes = (*result.notes(), *judged, *cut_notes(sections, folded=False), *more)
     return rendered(*parts, *not_shown(folded), *notes)
+
+
+def _pairs_in_words(sentence: str, questions: Questions) -> str:
+    """Return a sentence with the texts of two questions in place of a pair such as ``a/b``."""
+
+    def words(found: re.Match[str]) -> str:
+        if not all(name in questions for name in found.groups()):
+            return found[0]
+        return " and ".join(quoted(questions[one].removesuffix(ROUNDED)) for one in found.groups())
+
+    return _PAIR.sub(words, sentence)
+
+
+def _about_anchors(result: Result, questions: Questions) -> Iterator[str]:
+    """Yield a sentence where a result takes the anchors of numbers for their answers."""
+    names = [one for one in result.categories_of() if questions.get(one, "").endswith(ROUNDED)]
+    if names:
+        yield (
+            "A device sends an anchor in place of a number, so this is about the anchors of "
+            f"{', '.join(names)}, not about answers."
+        )
 
 
 def _naming(
@@ -118,7 +143,9 @@ def _titled(title: str, questions: Questions) -> str:
     """Return a title that is the name of an attribute, or begins with it, with what is asked."""
     name, mark, rest = title.partition(" (")
     question = questions.get(name, name)
-    return title if question == name else f"{name}: {question}{mark}{rest}"
+    before, mean, after = rest.partition(": mean ")
+    rest = f"{before}{mean}{three_digits(after)}"
+    return f"{name if question == name else f'{name}: {question}'}{mark}{rest}"
 
 
 def _table(section: ShownSection, title: str) -> Table:

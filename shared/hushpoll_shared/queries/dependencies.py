@@ -82,6 +82,10 @@ class OutcomesOfTests(Result):
         """Yield nothing: what tests find is foreseen without them."""
         yield from ()
 
+    def categories_of(self) -> tuple[str, ...]:
+        """Return all that are tested."""
+        return tuple(dict.fromkeys(name for one in self.pairs for name in (one.a, one.b)))
+
     def notes(self) -> Iterator[str]:
         """Yield what the rate means."""
         yield self.reading.replace("`rate`", f"{self.rate:g}")

@@ -112,9 +112,12 @@ class EstimatedShares(Result):
             word = "category" if option is None else "option"
             title, below = f"{name} ({how})", [_fakes(attributes)]
             if attribute.mean is not None:
-                word = "anchor"
-                title += f": {_mean(attribute.mean, rows, self.confidence)}"
-                below.insert(0, ANCHORS)
+                numbers = [float(row.category) for row in rows if _WHOLE.fullmatch(row.category)]
+                title += f": {_mean(attribute.mean, numbers, self.confidence)}"
+                # of few numbers a device sends each as it is
+                if numbers and len(numbers) < numbers[-1] - numbers[0] + 1:
+                    word = "anchor"
+                    below.insert(0, ANCHORS)
             if attribute.asked is not None:
                 title += ", of all people"
                 below.insert(0, _asked(attribute.asked))
@@ -134,10 +137,9 @@ class EstimatedShares(Result):
             )
 
 
-def _mean(mean: SummaryEstimate, rows: Sequence[CategoryEstimate], level: float) -> str:
+def _mean(mean: SummaryEstimate, numbers: Sequence[float], level: float) -> str:
     """Say the mean of a number, with its interval cut to its limits."""
-    anchors = [float(row.category) for row in rows if _WHOLE.fullmatch(row.category)]
-    shown = cut_row(mean, (anchors[0], anchors[-1]))[0] if anchors else mean
+    shown = cut_row(mean, (numbers[0], numbers[-1]))[0] if numbers else mean
     return f"mean {estimate_cell(shown)} ({100 * level:g} % interval {limits_cell(shown)})"
 
 

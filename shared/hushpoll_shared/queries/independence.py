@@ -84,6 +84,10 @@ class OutcomeOfTest(Result):
         """Yield nothing: what a test finds is foreseen without it."""
         yield from ()
 
+    def categories_of(self) -> tuple[str, ...]:
+        """Return the two."""
+        return self.a, self.b
+
     def notes(self) -> Iterator[str]:
         """Yield the outcome in words."""
         degrees = f"{self.degrees} degree{'' if self.degrees == 1 else 's'} of freedom"

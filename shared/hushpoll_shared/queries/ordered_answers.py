@@ -48,6 +48,9 @@ WORDS: Final = {
 }
 """What a statistic is called, and what its difference is."""
 
+ANYWHERE: Final = "cannot be told"
+"""Stands for a quantile whose interval is the whole scale."""
+
 
 def _quantile_or(cell: Shown, text: Callable[[QuantileEstimate], str]) -> Shown:
     """Return a column of estimates that has quantiles too, which have no standard error."""
@@ -105,11 +108,25 @@ def _limits(row: QuantileEstimate) -> str:
     return UNKNOWN if row.value is None else f"{row.lower:g} to {row.upper:g}"
 
 
-NUMBERS: Final = (
-    _quantile_or(ESTIMATE[0], lambda row: "" if row.value is None else f"{row.value:g}"),
-    _quantile_or(ESTIMATE[1], lambda _: ""),
-    _quantile_or(ESTIMATE[2], _limits),
-)
+def could_be_any(lower: float | None, upper: float | None, scale: Iterable[ScoreRow]) -> bool:
+    """Return whether a quantile may be anywhere on its scale, so that its middle tells nothing."""
+    low, high = ends_of(scale)
+    return lower is not None and upper is not None and lower <= low and upper >= high
+
+
+def _columns(scale: Sequence[ScoreRow]) -> tuple[Shown, ...]:
+    """Return the columns of estimates and quantiles on a scale."""
+
+    def value(row: QuantileEstimate) -> str:
+        if row.value is None:
+            return ""
+        return ANYWHERE if could_be_any(row.lower, row.upper, scale) else f"{row.value:g}"
+
+    return (
+        _quantile_or(ESTIMATE[0], value),
+        _quantile_or(ESTIMATE[1], lambda _: ""),
+        _quantile_or(ESTIMATE[2], _limits),
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -265,7 +282,7 @@ class OrderedSummary(Result):
             rows=lines,
             title=title,
             words={heading: ""},
-            shown=NUMBERS,
+            shown=_columns(self.scale),
             labels={"compared_with": "", "group": "", "statistic": "", "q": "q"},
             fixed={"compared_with": compared_with, "group": group.group},
             part="differences" if apart else "groups",

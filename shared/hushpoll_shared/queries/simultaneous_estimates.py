@@ -44,6 +44,10 @@ class SharesTogether(Result):
     intervals: str = told(HOW_TO_READ)
     attributes: tuple[TogetherAttribute, ...]
 
+    def categories_of(self) -> tuple[str, ...]:
+        """Return all of them."""
+        return tuple(one.name for one in self.attributes)
+
     def sections(self) -> Iterator[Section]:
         """Yield a section for each attribute."""
         for attribute in self.attributes:

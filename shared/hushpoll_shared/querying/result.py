@@ -162,6 +162,10 @@ class Result:
         """Yield what is shown, in order."""
         raise NotImplementedError
 
+    def categories_of(self) -> tuple[str, ...]:
+        """Return the attributes whose categories it takes for their answers, and says no more."""
+        return ()
+
     def notes(self) -> Iterator[str]:
         """Yield the sentences below all sections."""
         intervals = getattr(self, "intervals", None)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
-from typing import Any, Final, NoReturn
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.text import show
@@ -24,10 +24,18 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class InvalidJson(InvalidParameter):
-    """Bytes that are not one unambiguous JSON value."""
+    """Bytes that are not one unambiguous JSON value.
+
+    Its ``member`` is the path of a member whose value is at fault; empty where none is named.
+    """
 
     def __init__(self, message: str, *, field: str = "json") -> None:
         super().__init__(message, field=field)
+        self.member = ""
+
+
+class _NotFinite(InvalidJson):
+    """A number that JSON has no form of, which Python reads all the same."""
 
 
 def canonical_json(value: object) -> bytes:
@@ -91,7 +99,6 @@ def parse_json(data: bytes | bytearray | str) -> Any:
         value = json.loads(
             text,
             object_pairs_hook=_unique,
-            parse_constant=_refuse_constant,
             parse_int=_integer,
             parse_float=_number,
         )
@@ -232,10 +239,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, object]:
     return value
 
 
-def _refuse_constant(literal: str) -> NoReturn:
-    raise InvalidJson(f"{literal} is not JSON; write a finite number or a string")
-
-
 def _integer(literal: str) -> int | float:
     # 22 characters hold every integer that a double is spelled as (below 10^21, and a sign);
     # longer ones are not converted, because converting takes time quadratic in the length.
@@ -265,10 +268,19 @@ def _check_read(value: object, depth: int) -> None:
     if isinstance(value, str):
         if _SURROGATE.search(value):
             raise InvalidJson("a JSON string holds half of a surrogate pair; remove it")
-    elif isinstance(value, list):
-        for item in value:
-            _check_read(item, depth + 1)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            _check_read(key, depth)
-            _check_read(item, depth + 1)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            literal = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+            raise _NotFinite(f"{literal} is not JSON; write a finite number or a string")
+    elif isinstance(value, list | dict):
+        items: Iterable[tuple[Any, Any]] = (
+            value.items() if isinstance(value, dict) else enumerate(value)
+        )
+        for key, item in items:
+            if isinstance(key, str):
+                _check_read(key, depth)
+            try:
+                _check_read(item, depth + 1)
+            except _NotFinite as error:
+                error.member = f"{key}.{error.member}" if error.member else str(key)
+                raise

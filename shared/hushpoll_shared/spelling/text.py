@@ -82,6 +82,16 @@ def turns(text: str) -> bool:
     return any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in text)
 
 
+def with_mark(text: str) -> str:
+    """Return a text with a full stop, unless it has a mark at its end, as a question has."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def quoted(text: str) -> str:
+    """Return a text as a sentence goes on after it: a question has a mark of its own."""
+    return f"“{text}”"
+
+
 def number_of_entries(number: int) -> str:
     """Return how many entries a list has, in words."""
     return "1 entry" if number == 1 else f"{number} entries"

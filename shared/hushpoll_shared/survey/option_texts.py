@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 12
 """Options that a refusal names, at most."""
 
-ROUNDED = " (rounded at random to these values; hushpoll ordered shows its mean)"
+ROUNDED = " (rounded at random to anchors; hushpoll ordered shows its mean)"
 
 
 def options_of(published: Published, name: str) -> tuple[str, ...]:
@@ -29,6 +29,12 @@ def named_attributes(published: Published, names: Iterable[str]) -> tuple[str, .
     """Return names of attributes, in which a select-all by its name stands for its options."""
     found = (option for name in names for option in options_of(published, name))
     return tuple(dict.fromkeys(found))
+
+
+def question_names(published: Published, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the questions that attributes are of; the options of a select-all are of one."""
+    selects = {option: one.name for one in published.selects for option in one.attributes}
+    return tuple(dict.fromkeys(selects.get(name, name) for name in names))
 
 
 def text_of(published: Published, option: str) -> str:

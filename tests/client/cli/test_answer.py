@@ -70,7 +70,7 @@ def test_a_block_is_answered_question_by_question_and_sent_as_one_value(call, of
     survey.layout.check(sent.record)
     assert len(sent.record) == survey.layout.record_size
     said = " ".join(err.split())
-    with_others = "It is randomised together with the answers to: Your gender? / job."
+    with_others = "It is randomised together with the answers to: “Your gender?”, “job”."
     assert f"{with_others} These 3 answers are weakly protected" in said
     together = (
         "These 3 answers together (habits): smokes (Do you smoke?), gender (Your gender?), job"

@@ -7,6 +7,7 @@ import re
 
 import pytest
 import segno
+from flask import render_template_string
 
 from hushpoll_server.charts.figures import fixed, places_of
 from hushpoll_server.dashboard import administration
@@ -706,3 +707,20 @@ def test_operations_are_shown_to_administrators_of_every_survey_alone(filled, vi
     other = visit("bob", work="admin")
     assert other.get("/operations").status_code == 403
     assert "operations" not in other.get("/").text
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ({"a": "Your gender?"}, "Too noisy: Your gender?"),
+        ({"a": "Your gender?", "b": "job"}, "Too noisy: Your gender?; job."),
+        ({one: f"{one}?" for one in "abcdef"}, "Too noisy: a?; b?; c?; d? and 2 more."),
+    ],
+)
+def test_questions_that_are_too_noisy_keep_their_own_marks(site, names, said):
+    verdict = {"says": "informative", "sentence": "S.", "too_noisy": [*names], "respondents": None}
+    page = '{% import "dashboard/verdict.html" as verdict with context %}{{ verdict.says(told) }}'
+    with site.app.test_request_context("/dashboard/"):
+        html = render_template_string(page, names=names, told=verdict)
+    text = " ".join(re.sub(r"<[^>]+>", "", html).split())
+    assert f"told. {said}Why" in text or f"told. {said} Why" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -115,7 +116,8 @@ def test_publishing_comes_back_with_its_choices(site, visit):
     site.clock.advance(1)
     site.services.sealing.sweep(site.services.surveys.now())
     editor = visit("ada", work="editor")
-    sent = {"attribute": ["age"], "rows": "age", "columns": "income", "estimator": "projected"}
+    pairs = {"rows": ["age", "income", ""], "columns": ["income", "age", ""]}
+    sent = {"attribute": ["age"], **pairs, "estimator": "projected"}
     answer = editor.send(f"{WORK}/public-results", f"{WORK}/report", **sent)
     assert answer.status_code == 422
     _, _, form = answer.text.partition('/public-results"')
@@ -124,6 +126,9 @@ def test_publishing_comes_back_with_its_choices(site, visit):
     assert "tick it to publish" in seen.fault
     for chosen in (("attribute", "age"), ("estimator", None)):
         assert chosen in seen.values
+    # Three lists have one name, and each keeps its own choice.
+    for name, chosen in pairs.items():
+        assert [value for field, value in seen.values if field == name] == chosen
     assert ("attribute", "income") not in seen.values
     assert ("fairness", "yes") not in seen.values
 
@@ -145,11 +150,11 @@ FORM = """{% import "dashboard/fields.html" as inputs %}
 def written(site):
     """Return what writes the form above, refused with what was sent, or as it is at first."""
 
-    def write(sent=None, path="/a", fields=("t",), words="Wrong."):
+    def write(sent=None, path="/a", fields=("t",), words="Wrong.", form=FORM):
         with site.app.test_request_context("/dashboard/"):
             if sent is not None:
                 g.refusal = Refusal(path, MultiDict(sent), Fault(fields, words))
-            return render_template_string(FORM)
+            return render_template_string(form)
 
     return write
 
@@ -177,6 +182,14 @@ def test_every_kind_of_field_keeps_what_was_sent(written):
         ("n", "1"), ("m", "3"), ("b", "yes"), ("r", "x"),
     ]  # fmt: skip
     assert first.at_fault == []
+
+
+def test_controls_of_a_row_have_no_id_where_several_rows_have_them(written):
+    rows = """{% import "dashboard/fields.html" as inputs %}
+{% call(f) inputs.form("/a") %}{{ inputs.input(f, "survey", id=false) }}
+{{ inputs.list(f, "role", ["a"], id=false) }}{{ inputs.input(f, "own") }}{% endcall %}"""
+    html = written(form=rows)
+    assert re.findall(r' id="([^"]*)"', html) == ["own"]
 
 
 def test_form_of_another_page_and_hostile_values_are_no_markup(written):

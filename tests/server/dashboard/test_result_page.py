@@ -11,7 +11,12 @@ import pytest
 from asked_queries import ASKED, SECOND
 from hushpoll_analysis.results import RESULTS
 from hushpoll_server.charts.figures import cell_of_shares
-from hushpoll_server.dashboard.querying.fields import MOST_OPTIONS, fields_of, label_of
+from hushpoll_server.dashboard.querying.fields import (
+    MOST_OPTIONS,
+    fields_of,
+    in_questions,
+    label_of,
+)
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.qualifying.possible import CUT
 from hushpoll_shared.queries.conditional_shares import ConditionalShares
@@ -174,3 +179,14 @@ def test_no_release_no_role_and_no_such_query_are_told(site, visit):
     stranger = visit("eve", home="reader")
     for path in (PAGES, address("estimates"), address("estimates", "/file.csv")):
         assert stranger.get(path).status_code == 404  # as if there were no such survey
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Attribute whose answers are summarised.", "Question whose answers are summarised."),
+        ("an attribute of two; give other attributes", "a question of two; give other questions"),
+    ],
+)
+def test_attributes_are_called_questions(text, said):
+    assert in_questions(text) == said

@@ -131,3 +131,15 @@ def test_numbers_for_another_question_are_not_taken_for_this_one(analyst):
         assert page.status_code == 200
         assert "Fill in what is known" in page.text
         assert 'value="70"' not in page.text
+
+
+def test_number_is_offered_only_where_a_link_asks_for_it(site, visit):
+    rent = {"name": "rent", "role": "sensitive", "number": {"low": 0, "high": 5000}}
+    sex = {"name": "sex", "role": "plain", "categories": ["woman", "man"]}
+    site.publish(attributes=[rent, sex], protected=None, protocol="GRR")
+    visitor = visit("eve", work="analyst")
+    page = visitor.get(WEIGHTED).text
+    assert '<option value="sex" selected>' in page
+    assert 'value="rent"' not in page
+    asked = visitor.get(f"{WEIGHTED}?of=rent").text
+    assert '<option value="rent" selected>' in asked

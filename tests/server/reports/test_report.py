@@ -9,6 +9,7 @@ import re
 import sys
 import zipfile
 import zlib
+from dataclasses import replace
 from html.parser import HTMLParser
 from threading import BoundedSemaphore
 from typing import Any
@@ -457,3 +458,30 @@ def test_a_result_that_no_report_has_is_refused(site, results, words):
     answer = site.get(f"{VERSION}/report", query_string={"results": results})
     assert answer.status_code == 422
     assert words in answer.json["detail"], answer.json
+
+
+def test_options_are_one_question_and_no_question_has_two_marks_after_it():
+    draft = {
+        "name": "s", "title": "Umfrage", "language": "de", "epsilon": "20", "protocol": "SS",
+        "attributes": [
+            {"name": "gender", "role": "sensitive", "categories": ["w", "m"],
+             "question": "Ihr Geschlecht?"},
+            {"name": "region", "role": "plain", "categories": ["N", "S"], "question": "Region?"},
+            {"name": "news", "role": "sensitive", "categories": ["Radio", "Netz", "Buch"],
+             "select": {}, "question": "Was lesen Sie?"},
+            {"name": "rent", "role": "sensitive", "question": "Miete?",
+             "number": {"low": 0, "high": 5000, "unit": "Euro", "anchors": [0, 5000]}},
+        ],
+    }  # fmt: skip
+    rng = np.random.default_rng(2)
+    for language, shown in (("de", "3 von 4 Fragen"), ("en", "3 of 4 questions")):
+        basis = basis_of(draft, [("gender", "region")], language=language,
+                         attributes=["gender", "news", "rent"])  # fmt: skip
+        support = dict(basis.support)
+        for block in basis.published.blocks:
+            support.setdefault(block.name, rng.integers(300, 600, block.k))
+        page = Report(replace(basis, support=support), lambda _: "<svg></svg>").html.decode()
+        text = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+        assert shown in text
+        assert re.search(r"\?[\u2068\u2069]* ?[.?!]", text) is None
+        assert re.search(r"Median (nicht bestimmbar|cannot be told) 0 (bis|to) 5[.,]000", text)

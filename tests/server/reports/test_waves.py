@@ -133,3 +133,27 @@ def test_public_page_has_earlier_versions_where_the_editor_ticks_them(waves):
         assert ("since version 1" in told(page)) == trend
         german = waves.client().get("/results/work/versions/2?lang=de").text
         assert ("weniger als in Version 1" in told(german)) == trend
+
+
+def test_a_select_all_is_followed_by_the_option_that_most_select(site):
+    news = {
+        "name": "news", "role": "sensitive", "protocol": "GRR", "question": "What do you read?",
+        "categories": ["Radio", "Papers"], "select": {},
+    }  # fmt: skip
+    for version, readers in ((1, 40), (2, 160)):
+        published = site.publish(
+            version=version, epsilon="20", protected=None, minimum_batch=1, release="immediate",
+            allow_weak=True, attributes=[news],
+        )  # fmt: skip
+        site.send_batch(
+            published,
+            [
+                encoded(published, {"news_1": "not selected", "news_2": option})
+                for option in ["selected"] * readers + ["not selected"] * (200 - readers)
+            ],
+        )
+        site.services.sealing.sweep(site.services.surveys.now())
+    page = told(site.get(f"{SECOND}/report?trend=true").text)
+    assert re.search(r"Papers\W*: up \d+ points since version 1", page)
+    assert re.search(r"Share of “\W*Papers\W*” in each version", page)
+    assert "1of 1 question shown" in page

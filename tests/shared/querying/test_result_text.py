@@ -7,6 +7,9 @@ from hushpoll_shared.queries.changes import Change
 from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.independence import Independence
+from hushpoll_shared.queries.ordered_answers import Ordered
+from hushpoll_shared.queries.simultaneous_estimates import Simultaneous
+from hushpoll_shared.survey.option_texts import ROUNDED
 
 SHARE = {"value": 0.5, "standard_error": 0.1, "lower": 0.3, "upper": 0.7, "bound": "bounded"}
 SIDE = {"survey": "sample", "version": 1, "digest": "0" * 64, "attribute": "age", "n": 90}
@@ -106,6 +109,89 @@ def test_table_of_all_pairs_says_of_how_many_answers_are_rare():
     text = " ".join(dependencies_text(answer).split())
     assert "<= 0.0001" in text
     assert "Of 1 of the 2 pairs some answers are rare;" in text
+
+
+def pair(a, b):
+    return {
+        "a": a, "b": b, "statistic": 1.0, "degrees": 1, "smallest_expected": 9.0, "p_value": 0.1,
+        "adjusted_p_value": 0.2, "conclusion": "no dependence found", "reference": "chi-square",
+        "tables": None,
+    }  # fmt: skip
+
+
+def test_verdict_on_pairs_has_the_texts_and_anchors_are_no_answers():
+    questions = {
+        "gender": "Your gender?",
+        "awake_1": "Are you awake at six?",
+        "rent": f"Your rent?{ROUNDED}",
+    }
+    answer = {
+        "n": 90,
+        "rate": 0.05,
+        "reading": "At most `rate`.",
+        "pairs": [pair("gender", "awake_1"), pair("gender", "rent")],
+        "verdict": {
+            "says": "informative",
+            "sentence": "90 reports can tell 1 of 2. They are too noisy to tell gender/awake_1 "
+            "and gender/rent; 1/2, x/rent and x/y stay.",
+            "respondents": None,
+            "epsilon": None,
+            "too_noisy": ["gender/rent"],
+        },
+    }
+    text = " ".join(dependencies_text(answer, questions).split())
+    assert "tell “Your gender?” and “Are you awake at six?” and “Your gender?” and" in text
+    assert "“Your rent?”; 1/2, x/rent and x/y stay." in text
+    about = (
+        "A device sends an anchor in place of a number, so this is about the anchors of rent, not "
+        "about answers."
+    )
+    assert about in text
+    whole = {"rent": "Your rent?", "gender": "Your gender?"}
+    assert "anchor" not in dependencies_text(answer, whole)
+    assert "gender/rent" in dependencies_text(answer)
+    together = {
+        "method": "max-t",
+        "n": 90,
+        "confidence": 0.95,
+        "intervals": "All hold.",
+        "attributes": [{"name": "rent", "categories": []}],
+    }
+    assert about in " ".join(text_of_query(Simultaneous)(together, questions).split())
+
+
+def test_quantile_that_may_be_anywhere_on_its_scale_is_no_figure():
+    mean = {**SHARE, "value": 2400.0, "lower": 2000.0, "upper": 2800.0, "says_nothing": False}
+    median = {
+        "q": 0.5, "category": None, "lowest": "0", "highest": "5000", "value": 2500.0,
+        "lower": 0.0, "upper": 5000.0, "bound": "bounded",
+    }  # fmt: skip
+    answer = {
+        "attribute": "rent",
+        "given": None,
+        "n": 90,
+        "confidence": 0.95,
+        "simultaneous": False,
+        "intervals": "Each holds.",
+        "threshold": None,
+        "interpolation": "none",
+        "scale": [{"category": str(one), "low": one, "high": one} for one in (0.0, 5000.0)],
+        "rounded": True,
+        "groups": [
+            {"group": None, "mean": mean, "least": None, "greatest": None, "at_least": None,
+             "nps": None, "quantiles": [median, {**median, "q": 0.75, "lower": 2500.0}]},
+        ],
+        "reference": None,
+        "differences": None,
+    }  # fmt: skip
+    lines = text_of_query(Ordered)(answer).splitlines()
+    (middle,) = (line for line in lines if "median" in line)
+    assert "cannot be told" in middle
+    assert "0 to 5000" in middle
+    assert "2500 │" not in middle
+    (upper,) = (line for line in lines if "quantile 0.75" in line)
+    assert "2500" in upper
+    assert "told" not in upper
 
 
 def estimates(*, noisy):

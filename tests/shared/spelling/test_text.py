@@ -11,7 +11,9 @@ from hushpoll_shared.spelling.text import (
     is_name,
     isolated,
     normalized,
+    quoted,
     show,
+    with_mark,
 )
 
 
@@ -97,3 +99,13 @@ def test_name_written_from_right_to_left_is_isolated(name: str) -> None:
     # No name has these marks, so that nothing ends too early.
     with pytest.raises(InvalidParameter):
         check_text(isolated(name), field="f", longest=200)
+
+
+def test_question_gets_no_second_mark() -> None:
+    assert [with_mark(text) for text in ("Your gender?", "Stop!", "Done.", "job")] == [
+        "Your gender?",
+        "Stop!",
+        "Done.",
+        "job.",
+    ]
+    assert quoted("Your gender?") == "“Your gender?”"

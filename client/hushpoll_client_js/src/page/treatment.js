@@ -16,8 +16,9 @@ export function sayTreatment(form, published) {
   for (const { name: select, selectAll, questions, protection, sentAtRandom } of perturbed) {
     if (selectAll) form.querySelector(`[data-select="${select}"] .treatment`)?.append(` ${protection.words}`);
     else for (const { name } of questions) {
-      const others = questions.filter((other) => other.name !== name).map((other) => other.question ?? other.name);
-      const together = others.length ? `${words.say("block.with", { questions: others.join(" / ") })} ` : "";
+      // In quotes, since a question has a mark of its own at its end.
+      const others = questions.filter((other) => other.name !== name).map((other) => words.say("kept.question", { question: other.question ?? other.name }));
+      const together = others.length ? `${words.say("block.with", { questions: others.join(", ") })} ` : "";
       const own = [protection.words, sentAtRandom].filter(Boolean).join(" ");
       form.querySelector(`[data-attribute="${name}"] .treatment`)?.append(` ${together}${own}`);
       const whole = published.matrices?.find(({ attributes }) => attributes.join() === questions.map((one) => one.name).join());

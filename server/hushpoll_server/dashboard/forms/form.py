@@ -7,6 +7,7 @@ field has, so a refused form comes back with what was sent in it: its page is ma
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -79,6 +80,7 @@ class Form:
         self, url: str, sent: MultiDict[str, str] | None = None, fault: Fault | None = None
     ) -> None:
         self.url, self._sent, self._fault, self._told = url, sent, fault, False
+        self._written: Counter[str] = Counter()
 
     @property
     def open(self) -> Markup:
@@ -92,16 +94,15 @@ class Form:
         return Markup('<input type="hidden" name="{}" value="{}">').format(FORM_FIELD, value)
 
     def text(self, name: str, default: object = "") -> object:
-        """Return the text of a field."""
-        return default if self._sent is None else self._sent.get(name, default)
+        """Return the text of a field, or the value that a list has; several may have one name."""
+        sent = [] if self._sent is None else self._sent.getlist(name)
+        place = self._written[name]
+        self._written[name] += 1
+        return sent[place] if place < len(sent) else default
 
     def ticked(self, name: str, value: str, default: bool) -> bool:
         """Return whether a box, or an option of a list that takes several, is chosen."""
         return default if self._sent is None else value in self._sent.getlist(name)
-
-    def chosen(self, name: str, value: str, default: bool) -> bool:
-        """Return whether an option of a list that takes one is chosen."""
-        return self.ticked(name, value, default) if self._has(name) else default
 
     def marks(self, name: str, attributes: Mapping[str, object]) -> Markup:
         """Return a control's attributes: those given, and that it is at fault."""
@@ -123,9 +124,6 @@ class Form:
     def untold(self) -> Markup:
         """Return the fault if no field has told it, once all of them are written."""
         return Markup("") if self._fault is None or self._told else self._words()
-
-    def _has(self, name: str) -> bool:
-        return self._sent is not None and name in self._sent
 
     def _at_fault(self, name: str) -> bool:
         return self._fault is not None and not self._told and name in self._fault.fields

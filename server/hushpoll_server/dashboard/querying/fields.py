@@ -23,7 +23,7 @@ MOST_OPTIONS: Final = 500
 # Names of parameters that say little to who has not written them.
 _LABELS: Final = {"a": "one question", "b": "the other question"}
 _ARTICLES: Final = {"An ": "A ", "an ": "a "}
-_ATTRIBUTE: Final = re.compile(r"(\b[Aa]n |\b)[Aa]ttribute(s?)\b")
+_ATTRIBUTE: Final = re.compile(r"(\b[Aa]n |\b)([Aa])ttribute(s?)\b")
 _NAMED: Final = re.compile(r"`([^`]+)`")
 
 Options = Sequence[tuple[str, str]]
@@ -93,8 +93,8 @@ dashboard.add_app_template_filter(in_questions)
 
 
 def _question(found: re.Match[str]) -> str:
-    article, plural = found[1], found[2]
-    return f"{_ARTICLES.get(article, article)}question{plural}"
+    article, first, plural = found.groups()
+    return f"{_ARTICLES.get(article, article)}{'Q' if first == 'A' else 'q'}uestion{plural}"
 
 
 def label_of(parameter: Parameter) -> str:

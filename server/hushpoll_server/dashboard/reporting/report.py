@@ -33,6 +33,7 @@ from hushpoll_shared.querying.registry import query_at
 from hushpoll_shared.reading.decimal_texts import parse_number
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.option_texts import question_names
 from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 
 CROSS_TABLES: Final = 3
@@ -75,6 +76,11 @@ def report(row: VersionRow) -> Response:
     standing = next((one for one in history if one["taken_back_at"] is None), None)
     chosen = _chosen(request.args, labels_of(published))
     runs = parts.surveys.state(row).value in ("open", "closing")
+
+    def number_of(names: Sequence[str]) -> str:
+        number = len(question_names(published, names))
+        return f"{number} question{'' if number == 1 else 's'}"
+
     shows = (not_over is None or runs) and refusal is None
     return page(
         "report.html",
@@ -82,6 +88,7 @@ def report(row: VersionRow) -> Response:
         refusal=refusal,
         not_over=not_over,
         questions=labels_of(published),
+        number_of=number_of,
         runs=runs,
         randomised={one.name for one in published.perturbed},
         chosen=chosen,

@@ -115,7 +115,7 @@ class PublicResults:
             raise Refused(
                 "survey-not-over",
                 f"{row.name} version {row.version} is {state.value}; results so far are those of a "
-                "survey that runs",
+                "survey that runs: publish them once people can answer it",
             )
         shown = {*choices.attributes, *(name for pair in choices.cross_tables for name in pair)}
         shown |= {name for query in choices.results for name in query.names()}

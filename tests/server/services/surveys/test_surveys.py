@@ -112,7 +112,10 @@ def test_a_manifest_that_breaks_a_rule_is_refused_by_field(site, changes, field)
     [
         (b"{", "application/json", (400, "invalid-json", "body")),
         (b'{"name": "a", "name": "b"}', "application/json", (400, "invalid-json", "body")),
-        (b'{"epsilon": NaN}', "application/json", (400, "invalid-json", "body")),
+        (b'{"epsilon": NaN}', "application/json", (400, "invalid-json", "epsilon")),
+        (b'{"a": [{"b": -Infinity}]}', "application/json", (400, "invalid-json", "a.0.b")),
+        (b"[NaN]", "application/json", (400, "invalid-json", "0")),
+        (b"NaN", "application/json", (400, "invalid-json", "body")),
         (b'{"name": "\xff"}', "application/json", (400, "invalid-json", "body")),
         (b"{}", "text/plain", (415, "unsupported-media-type", "Content-Type")),
         (b"[]", "application/json", (422, "manifest-refused", "manifest")),
