@@ -43,7 +43,7 @@ def test_the_table_names_what_was_audited_and_every_number(files):
     assert result.exit_code == 0, result.output
     said = " ".join(result.output.split())
     for text in (
-        "small version 1, 6000 records",
+        "small version 1, 6,000 records",
         "gender (GRR, epsilon 4): 1, privileged, is Male; 0 is Female. The model is cross-fitted.",
         "Fairness as deployed on LDP records; gender was never seen in clear.",
         "DI = P0/P1,",
