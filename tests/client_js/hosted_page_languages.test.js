@@ -8,7 +8,7 @@ import { launch, serve, unfold } from "./browser.js";
 
 const require = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url));
 const axeSource = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const MOST_BYTES = 44_300;
+const MOST_BYTES = 44_400;
 
 let browser, server;
 
@@ -117,7 +117,7 @@ for (const language of ["de", "fr", "es"]) {
   });
 }
 
-test("the words of another language come with the page, in no more requests, at most 44.3 kB, and without a network", async () => {
+test("the words of another language come with the page, in no more requests, at most 44.4 kB, and without a network", async () => {
   await server.publish({ ...DRAFT, name: "weight" });
   const { SCRIPT } = await import("../../client/hushpoll_client_js/src/words/de.js");
   const requested = async (language) => {

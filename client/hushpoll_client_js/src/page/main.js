@@ -299,17 +299,6 @@ const sendAgainWith = (token, published) =>
     return entry && { ...entry, token, state: "waiting" };
   });
 
-/**
- * Whether the link has what its survey wants, or an invitation was redeemed here before: the page was loaded again, and its address
- * has the invitation no more.
- *
- * @param {Published} published
- */
-async function isLet({ submission, digest }) {
-  if (submission === "open" || link.token || link.invitation) return true;
-  return (await entriesOf(storage)).some((row) => row.digest.endsWith(digest) && row.token);
-}
-
 /** Make the page ready; what is thrown on the way is said in the page, and no answers are asked for then. */
 async function start() {
   try {
@@ -370,7 +359,8 @@ async function ready(published) {
   if (link.token) await sendAgainWith(link.token, published);
   if ((await showAnswered(published)) === "waiting") return void deliver(published);
   const entry = await entryOf(published);
-  if (!entry && !(await isLet(published))) showProblem(element("p", {}, words.say("error.token")));
+  // Where the page is loaded again, the address has the invitation no more that was redeemed.
+  if (!entry && published.submission !== "open" && !link.token && !link.invitation && !(await entriesOf(storage)).some((row) => row.token && row.digest.endsWith(published.digest))) showProblem(element("p", {}, words.say("error.token")));
   if (entry?.state !== "withdrawn" || !entry.withdrawable) return;
   // Its server has not answered yet.
   await client.flush();
