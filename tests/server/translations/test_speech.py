@@ -26,11 +26,13 @@ from hushpoll_server.translations.speech import (
     speaking,
     whole,
 )
+from hushpoll_shared.queries import ordered_answers
 
 OTHERS = [one for one in LANGUAGES if one != ENGLISH]
 SAYS = {"say", "say_html", "counted", "counted_words"}
 NOTICES = ("charts", "reports", "pages", "translations")
 OF_TABLES = {
+    ordered_answers.ANYWHERE,
     captions.RANDOMISED,
     TOO_NOISY_WORDS,
     headlines.TOO_NOISY,
