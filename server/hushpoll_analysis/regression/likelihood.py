@@ -39,6 +39,7 @@ Places = npt.NDArray[np.int64]
 
 _Part = TypeVar("_Part")
 _Found = TypeVar("_Found")
+_Summed = TypeVar("_Summed")
 
 _MOST_THREADS = 8
 CELLS = 1 << 20
@@ -348,9 +349,8 @@ class Likelihood:
             sizes = np.bincount(self.rows.group[rows], weight, self.design.groups)
             for groups, _ in self._parts():
                 for sums, matrix in ((seen, flat.T @ told @ flat), (whole, flat.T @ flat)):
-                    assert sums.complete is not None  # noqa: S101  (it was asked for)
                     spread = sizes[groups, None, None] * matrix
-                    sums.complete.add(groups, spread / len(flat))
+                    _asked(sums.complete).add(groups, spread / len(flat))
         return _asked(seen.result().complete), _asked(whole.result().complete)
 
     def _told(self, rows: Places, even: Sequence[Array] | None) -> Array:
@@ -420,10 +420,11 @@ class Likelihood:
         return np.asarray((z * sizes[:, None]).T @ z / sizes.sum(), np.float64)
 
 
-def _asked(matrix: Array | None) -> Array:
-    """Return a matrix that a sum was asked for, so that it has it."""
-    assert matrix is not None  # noqa: S101  (it was asked for)
-    return matrix
+def _asked(summed: _Summed | None) -> _Summed:
+    """Return what sums were asked for, so that they have it."""
+    if summed is None:
+        raise ValueError("these sums were not asked for it; name it where they are made")
+    return summed
 
 
 def _mapped(work: Callable[[_Part], _Found], parts: Iterator[_Part]) -> Iterator[_Found]:
