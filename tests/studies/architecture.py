@@ -48,7 +48,7 @@ SERVER_ROWS: Final = (
     ("dashboard",),
     ("ingest", "http", "pages", "jobs"),
     ("services",),
-    ("store", "reports"),
+    ("store", "survey_reports"),
     ("config", "charts", "translations"),
 )
 # The picture's columns, from the top; both stand on the packages that they share.

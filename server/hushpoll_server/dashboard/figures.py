@@ -15,7 +15,7 @@ from hushpoll_server.dashboard.frame import finished
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.http.tables import table_file
-from hushpoll_server.reports.shown import html_of_bands
+from hushpoll_server.survey_reports.markup.shown import html_of_bands
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.table_files import TABLE_FORMATS

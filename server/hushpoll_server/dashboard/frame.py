@@ -32,10 +32,10 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.logs import get_logger, where
 from hushpoll_server.pages.assets import assets
-from hushpoll_server.reports.narrow_tables import with_columns
 from hushpoll_server.services.people.sign_in import SignedIn
 from hushpoll_server.services.people.users import Member
 from hushpoll_server.services.readiness import NO_WORKER
+from hushpoll_server.survey_reports.markup.narrow_tables import with_columns
 from hushpoll_shared.qualifying.possible import shown_difference, shown_share, shown_within
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
 from hushpoll_shared.spelling.text import show, with_mark

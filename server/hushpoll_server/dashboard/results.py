@@ -47,19 +47,19 @@ from hushpoll_server.dashboard.version_pages import shows
 from hushpoll_server.dashboard.waves import OverVersions, over_versions
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.reports.captions import foot_of, how_to_read_bands
-from hushpoll_server.reports.findings import headline_row
-from hushpoll_server.reports.headlines import (
+from hushpoll_server.services.people.roles import Role
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.survey_reports.content.findings import headline_row
+from hushpoll_server.survey_reports.content.headlines import (
     CANNOT_TELL,
     TOO_NOISY,
     headline_of,
     of_share,
 )
-from hushpoll_server.reports.numbers import bins_chart, chart_of_mean, rows_of_bins
-from hushpoll_server.reports.summaries import UNKNOWN, beside_shares
-from hushpoll_server.reports.waves import bounded, mean_of, shares_tell
-from hushpoll_server.services.people.roles import Role
-from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.survey_reports.content.numbers import bins_chart, chart_of_mean, rows_of_bins
+from hushpoll_server.survey_reports.content.summaries import UNKNOWN, beside_shares
+from hushpoll_server.survey_reports.content.waves import bounded, mean_of, shares_tell
+from hushpoll_server.survey_reports.markup.captions import foot_of, how_to_read_bands
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.qualifying.possible import CUT, Ends, cut_words
 from hushpoll_shared.qualifying.verdict import part_is_noisy

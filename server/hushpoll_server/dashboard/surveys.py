@@ -32,9 +32,9 @@ from hushpoll_server.dashboard.select_alls import found_by, labels_of, questions
 from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.reports.findings import Finding, findings_of
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.survey_reports.content.findings import Finding, findings_of
 from hushpoll_shared.qualifying.domains import where_words
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.estimates import EstimatedShares, Estimates

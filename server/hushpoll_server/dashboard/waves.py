@@ -9,10 +9,10 @@ from markupsafe import Markup
 from hushpoll_server.charts.rows import BoundedShare
 from hushpoll_server.dashboard.surveys import answered, seen
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.reports.shown import html_of_bands
-from hushpoll_server.reports.waves import trend_of
 from hushpoll_server.services.results.waves import waves_of
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.survey_reports.content.waves import trend_of
+from hushpoll_server.survey_reports.markup.shown import html_of_bands
 
 LABEL_ID = "shows-waves"
 

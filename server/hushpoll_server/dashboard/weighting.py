@@ -32,10 +32,10 @@ from hushpoll_server.dashboard.surveys import asked_of, may_export, of_survey
 from hushpoll_server.dashboard.version_pages import shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.reports.captions import how_to_read_bands
-from hushpoll_server.reports.headlines import of_share
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.survey_reports.content.headlines import of_share
+from hushpoll_server.survey_reports.markup.captions import how_to_read_bands
 from hushpoll_shared.qualifying.possible import cut_words
 from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.reading.decimal_texts import doubtful_point, has_doubtful_point

@@ -10,8 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from hushpoll_analysis.poisoning.report_shape import ALPHA
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.body_size import BodySize
-from hushpoll_server.reports.choices import MOST_CROSS_TABLES, MOST_REGRESSIONS, MOST_RESULTS
 from hushpoll_server.services.surveys.mail_texts import MailText
+from hushpoll_server.survey_reports.sources.choices import (
+    MOST_CROSS_TABLES,
+    MOST_REGRESSIONS,
+    MOST_RESULTS,
+)
 from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.group_metrics import (
     CONFIDENCE,

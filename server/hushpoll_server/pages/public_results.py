@@ -14,8 +14,8 @@ from hushpoll_server.http.endpoint import not_modified, services
 from hushpoll_server.pages.encodings import encoded
 from hushpoll_server.pages.survey import POLICY as NOTICE_POLICY
 from hushpoll_server.pages.survey import asset_root
-from hushpoll_server.reports.bundle import read_file
 from hushpoll_server.services.results.public_results import BUNDLE, Snapshot
+from hushpoll_server.survey_reports.files.bundle import read_file
 from hushpoll_server.translations.speech import ENGLISH, LANGUAGES, say, speaking
 from hushpoll_shared.spelling.languages import chosen, closest
 from hushpoll_shared.wire.problems import PROBLEMS

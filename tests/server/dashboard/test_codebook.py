@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import Records
-from hushpoll_server.reports.codebook import codebook, codebook_file
+from hushpoll_server.survey_reports.sheets.codebook import codebook, codebook_file
 from hushpoll_shared.drafts.manifest import Manifest
 from sample_survey import VERSION, encoded
 

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from hushpoll_server.errors import Refused
-from hushpoll_server.reports.choices import Choices
+from hushpoll_server.survey_reports.sources.choices import Choices
 
 pytestmark = pytest.mark.sqlite
 PATH = "/surveys/work/versions/1"

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import pytest
 
 from hushpoll_analysis.results import RESULTS
-from hushpoll_server.reports.offline import remade
+from hushpoll_server.survey_reports.files.offline import remade
 from sample_survey import VERSION, encoded
 
 pytestmark = pytest.mark.sqlite

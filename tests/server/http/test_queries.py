@@ -22,7 +22,7 @@ from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.results import RESULTS, result_of
 from hushpoll_client.cli.commandline import main
 from hushpoll_protocols.errors import TransportError
-from hushpoll_server.reports.shown import html_of_result
+from hushpoll_server.survey_reports.markup.shown import html_of_result
 from hushpoll_shared.cli.result_text import text_of_query
 from hushpoll_shared.cli.terminal import check_answer
 from hushpoll_shared.qualifying.possible import CUT

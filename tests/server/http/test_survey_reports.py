@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from hushpoll_server.reports.offline import remade
+from hushpoll_server.survey_reports.files.offline import remade
 from sample_survey import VERSION, bearer
 
 pytestmark = pytest.mark.sqlite

@@ -13,8 +13,9 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts import figures
 from hushpoll_server.charts.sentences import TOO_NOISY_WORDS
 from hushpoll_server.pages import public_results
-from hushpoll_server.reports import captions, headlines, page, promise, summaries
 from hushpoll_server.services.surveys.surveys import State
+from hushpoll_server.survey_reports.content import headlines, promise, summaries
+from hushpoll_server.survey_reports.markup import captions, page
 from hushpoll_server.translations.speech import (
     ENGLISH,
     LANGUAGES,
@@ -30,7 +31,7 @@ from hushpoll_shared.queries import ordered_answers
 
 OTHERS = [one for one in LANGUAGES if one != ENGLISH]
 SAYS = {"say", "say_html", "counted", "counted_words"}
-NOTICES = ("charts", "reports", "pages", "translations")
+NOTICES = ("charts", "survey_reports", "pages", "translations")
 OF_TABLES = {
     ordered_answers.ANYWHERE,
     captions.RANDOMISED,
@@ -95,7 +96,7 @@ def texts_said() -> set[str]:
     for package in NOTICES:
         for source in files(package, ".py"):
             found |= said_in_python(source)
-    for source in files("reports", "report.html"):
+    for source in files("survey_reports", "report.html"):
         found |= said_in_template(source)
     return found
 

@@ -17,7 +17,7 @@ from hushpoll_shared.drafts.manifest import Manifest, load_document
 from hushpoll_shared.survey.published import Published
 
 _MANIFESTS: Final = frozenset({".yaml", ".yml", ".json"})
-_SHEET: Final = "hushpoll_server.reports.privacy_sheet"
+_SHEET: Final = "hushpoll_server.survey_reports.sheets.privacy_sheet"
 
 
 def _ending(out: Path) -> None:

@@ -32,7 +32,7 @@ from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
 FORMATS: Final = {".html": "html", ".pdf": "pdf"}
-_OFFLINE: Final = "hushpoll_server.reports.offline"
+_OFFLINE: Final = "hushpoll_server.survey_reports.files.offline"
 
 
 def _ending(out: Path) -> None:

@@ -31,10 +31,10 @@ from hushpoll_server.dashboard.version_pages import reached, shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import json_response, services
 from hushpoll_server.http.tables import Format, result_answer, table_file
-from hushpoll_server.reports.headlines import headline_of
-from hushpoll_server.reports.shown import html_of_result
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.survey_reports.content.headlines import headline_of
+from hushpoll_server.survey_reports.markup.shown import html_of_result
 from hushpoll_shared.qualifying.domains import domain_line
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result

@@ -34,11 +34,11 @@ from hushpoll_server.dashboard.surveys import (
 from hushpoll_server.dashboard.version_pages import reached, shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.reports.captions import foot_of
-from hushpoll_server.reports.group_shares import shares_in_groups
-from hushpoll_server.reports.headlines import headline_of, of_groups
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.survey_reports.content.group_shares import shares_in_groups
+from hushpoll_server.survey_reports.content.headlines import headline_of, of_groups
+from hushpoll_server.survey_reports.markup.captions import foot_of
 from hushpoll_shared.qualifying.possible import DIFFERENCES, BoundedRow, cut_words
 from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.changes import Change

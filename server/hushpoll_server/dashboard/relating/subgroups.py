@@ -13,8 +13,8 @@ from flask import request
 from hushpoll_server.dashboard.frame import choice
 from hushpoll_server.dashboard.surveys import answered, may_export
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.reports.group_shares import SHARES_IN_GROUPS, shares_in_groups
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.survey_reports.content.group_shares import SHARES_IN_GROUPS, shares_in_groups
 from hushpoll_shared.estimators import UNBIASED
 from hushpoll_shared.qualifying.possible import Ends
 from hushpoll_shared.qualifying.verdict import part_is_noisy

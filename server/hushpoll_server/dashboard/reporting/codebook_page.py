@@ -9,14 +9,14 @@ from hushpoll_server.dashboard.surveys import may_export
 from hushpoll_server.dashboard.version_pages import shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.reports.codebook import (
+from hushpoll_server.services.people.roles import Role
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.survey_reports.sheets.codebook import (
     MEDIA_TYPES,
     codebook,
     codebook_file,
     codebook_policy,
 )
-from hushpoll_server.services.people.roles import Role
-from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.spelling.text import show
 
 

@@ -24,10 +24,10 @@ from hushpoll_server.dashboard.surveys import NOTHING_YET, may_export, of_survey
 from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.reports.page import style_hash
-from hushpoll_server.reports.report import FORMS
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.survey_reports.files.report import FORMS
+from hushpoll_server.survey_reports.markup.page import style_hash
 from hushpoll_server.translations.speech import ENGLISH, LANGUAGE_NAMES
 from hushpoll_shared.querying.registry import query_at
 from hushpoll_shared.reading.decimal_texts import parse_number

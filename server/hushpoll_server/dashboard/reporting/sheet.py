@@ -11,10 +11,14 @@ from hushpoll_server.dashboard.frame import finished
 from hushpoll_server.dashboard.version_pages import shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.reports.pdf import NotPrinted
-from hushpoll_server.reports.privacy_sheet import MEDIA_TYPES, privacy_sheet, sheet_policy
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.survey_reports.files.pdf import NotPrinted
+from hushpoll_server.survey_reports.sheets.privacy_sheet import (
+    MEDIA_TYPES,
+    privacy_sheet,
+    sheet_policy,
+)
 from hushpoll_shared.reading.decimal_texts import parse_whole
 from hushpoll_shared.spelling.text import show
 

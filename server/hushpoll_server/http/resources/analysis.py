@@ -15,10 +15,10 @@ from hushpoll_server.http.models.results import (
 )
 from hushpoll_server.http.openapi import BEARER, Routes, problems
 from hushpoll_server.jobs.parameters import ExportParameters
-from hushpoll_server.reports.codebook import MEDIA_TYPES as CODEBOOKS
-from hushpoll_server.reports.codebook import codebook, codebook_file
 from hushpoll_server.services.results.exports import MEDIA_TYPES, Export
 from hushpoll_server.services.surveys.surveys import timestamp
+from hushpoll_server.survey_reports.sheets.codebook import MEDIA_TYPES as CODEBOOKS
+from hushpoll_server.survey_reports.sheets.codebook import codebook, codebook_file
 from hushpoll_shared.wire.documents import CountsDocument
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 

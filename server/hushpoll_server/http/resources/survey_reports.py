@@ -16,7 +16,7 @@ from hushpoll_server.http.models.survey_reports import (
     ReportQuery,
 )
 from hushpoll_server.http.openapi import BEARER, Routes, problems
-from hushpoll_server.reports.report import FORMS
+from hushpoll_server.survey_reports.files.report import FORMS
 
 api = Routes(
     "survey_reports",

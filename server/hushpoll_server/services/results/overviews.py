@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Any
 
 from hushpoll_analysis.shuffling.guarantee import shuffle_guarantee
-from hushpoll_server.reports.promise import promise_of
 from hushpoll_server.services.results.releases import Releases
 from hushpoll_server.services.surveys.invitations import Invitations
 from hushpoll_server.services.surveys.mailing import Mailing
@@ -15,6 +14,7 @@ from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
 from hushpoll_server.services.surveys.warnings import PublishingWarning, publishing_warnings
 from hushpoll_server.store.addressees import Mail
 from hushpoll_server.store.catalogue import TokenStore, VersionRow
+from hushpoll_server.survey_reports.content.promise import promise_of
 from hushpoll_shared.survey.protection import total_epsilon, total_level
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import IMMEDIATE, INVITED

@@ -18,14 +18,14 @@ from typing import Final, cast
 from hushpoll_server.charts.drawing import NotDrawn
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
-from hushpoll_server.reports.choices import Choices
-from hushpoll_server.reports.page import page_of
-from hushpoll_server.reports.report import Report
-from hushpoll_server.reports.small_group_warnings import warnings_of
 from hushpoll_server.services.results.survey_reports import RETRY_AFTER_SECONDS, SurveyReports
 from hushpoll_server.services.surveys.surveys import State, SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.editing.publications import PublicationRow, PublicationStore
+from hushpoll_server.survey_reports.content.small_group_warnings import warnings_of
+from hushpoll_server.survey_reports.files.report import Report
+from hushpoll_server.survey_reports.markup.page import page_of
+from hushpoll_server.survey_reports.sources.choices import Choices
 from hushpoll_server.translations.speech import ENGLISH, LANGUAGES
 from hushpoll_shared.wire.documents import PublicationDocument
 

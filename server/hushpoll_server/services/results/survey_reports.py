@@ -21,13 +21,6 @@ from hushpoll_analysis.results import result_of
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_server.charts.drawing import Drawing, NotDrawn
 from hushpoll_server.errors import Refused
-from hushpoll_server.reports.basis import Basis
-from hushpoll_server.reports.choices import MOST_CELLS, Choices
-from hushpoll_server.reports.needed import Needed
-from hushpoll_server.reports.pdf import NotPrinted, require_pdf
-from hushpoll_server.reports.report import FORMS, Report
-from hushpoll_server.reports.small_group_warnings import warnings_of
-from hushpoll_server.reports.waves import Wave
 from hushpoll_server.services.results.analysis import Analysis, require_few_rare_pairs
 from hushpoll_server.services.results.jobs import Jobs
 from hushpoll_server.services.results.regressions import why_withheld
@@ -36,6 +29,13 @@ from hushpoll_server.services.results.waves import waves_of
 from hushpoll_server.services.surveys.surveys import State, SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import DONE
+from hushpoll_server.survey_reports.content.small_group_warnings import warnings_of
+from hushpoll_server.survey_reports.content.waves import Wave
+from hushpoll_server.survey_reports.files.pdf import NotPrinted, require_pdf
+from hushpoll_server.survey_reports.files.report import FORMS, Report
+from hushpoll_server.survey_reports.sources.basis import Basis
+from hushpoll_server.survey_reports.sources.choices import MOST_CELLS, Choices
+from hushpoll_server.survey_reports.sources.needed import Needed
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.spelling.canonical import canonical_json, parse_json

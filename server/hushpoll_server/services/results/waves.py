@@ -9,7 +9,8 @@ from typing import Any, Protocol, TypeVar
 from hushpoll_analysis.ordered.scales import is_ordered
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.charts.rows import BoundedShare
-from hushpoll_server.reports.waves import (
+from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.survey_reports.content.waves import (
     MEAN,
     MOST_WAVES,
     Wave,
@@ -18,7 +19,6 @@ from hushpoll_server.reports.waves import (
     mean_of,
     shares_tell,
 )
-from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.qualifying.verdict import INFORMATIVE
 from hushpoll_shared.queries.changes import Change
 from hushpoll_shared.queries.estimates import EstimatedShares, Estimates

@@ -12,8 +12,8 @@ import pytest
 from hushpoll_analysis.estimates.cross_table import cross_table
 from hushpoll_analysis.estimates.frequencies import frequencies
 from hushpoll_analysis.records.records import Records
-from hushpoll_server.reports.bundle import read_bundle
-from hushpoll_server.reports.offline import remade
+from hushpoll_server.survey_reports.files.bundle import read_bundle
+from hushpoll_server.survey_reports.files.offline import remade
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.batch import answered
 from sample_survey import VERSION, encoded

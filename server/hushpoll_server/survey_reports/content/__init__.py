@@ -1,0 +1,1 @@
+"""What a report says: results, findings, headlines, changes between versions, and limits."""

@@ -1,0 +1,1 @@
+"""How a report looks: its figures, its tables, and its page."""

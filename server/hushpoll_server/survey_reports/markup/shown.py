@@ -1,0 +1,168 @@
+"""A result of any query as HTML, from its declaration alone: for the dashboard and for reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from math import isfinite
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from hushpoll_server import survey_reports
+from hushpoll_server.charts.bands import Bands, bands_of
+from hushpoll_server.charts.figures import cell_of_shares
+from hushpoll_server.charts.figures import level as words_of_level
+from hushpoll_server.charts.rows import Share
+from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES
+from hushpoll_shared.qualifying.verdict import rows_too_noisy
+from hushpoll_shared.querying.result import Result, Section
+from hushpoll_shared.querying.shown import ShownSection, cut_notes, shown_sections
+from hushpoll_shared.spelling.text import quoted
+from hushpoll_shared.tables.top_rows import MOST_ROWS
+
+MOST_DRAWN: Final = 30
+"""Rows of a section that are drawn; a longer one has its table."""
+
+
+def html_of_result(
+    result: Result,
+    *,
+    level: int,
+    key: str,
+    for_print: bool = False,
+    tell_cut: bool = True,
+    names: Mapping[str, str] | None = None,
+    drawn: bool = False,
+) -> Markup:
+    """Return the verdict on a result, its sections' tables, what stands below, and its notes.
+
+    Parameters
+    ----------
+    result : Result
+        Of any query.
+    level : int
+        Of the headings of its sections.
+    key : str
+        With which the ids of its elements begin.
+    for_print : bool
+        Whether rows that are too noisy to tell are left out; otherwise they are folded.
+    tell_cut : bool
+        Whether to say that intervals are cut to what is possible; a report says so once.
+    names : mapping of str to str, optional
+        What attributes are called here: by their questions.
+    drawn : bool
+        Whether sections that declare shares or differences are drawn above their tables.
+    """
+    sections = list(shown_sections(result))
+    cut = cut_notes(sections, folded=not for_print) if tell_cut else ()
+    module = _template("sections.html").make_module(
+        {
+            "title": result.title,
+            "verdict": None if result.verdict is None else result.verdict.sentence,
+            "noisy": result.verdict is not None and result.verdict.noisy,
+            "folded_words": rows_too_noisy,
+            "sections": [_as_page(one, names or {}) for one in sections],
+            "figures": [
+                _figure(result, one, names or {}, f"{key}-{place}-shows") if drawn else ""
+                for place, one in enumerate(result.sections(), 1)
+            ],
+            "interval": words_of_level(getattr(result, "confidence", 0.95)),
+            "own_notes": [_named(text, names or {}) for text in result.notes()],
+            "folded_notes": "" if for_print else result.notes_heading,
+            "notes": [
+                *cut,
+                *result.said_of_options(),
+                *(result.small_groups or ()),
+            ],
+            "heading": f"h{level}",
+            "key": key,
+            "for_print": for_print,
+            "most": MOST_ROWS,
+        }
+    )
+    return module.__html__()
+
+
+def _named(text: str, names: Mapping[str, str]) -> str:
+    """Return a sentence that begins with the names of attributes, with questions for them."""
+    head, colon, rest = text.partition(": ")
+    parts = head.split(" and ")
+    if not colon or not all(part in names for part in parts):
+        return text
+    return f"{' and '.join(quoted(names[part]) for part in parts)}: {rest}"
+
+
+def _as_page(section: ShownSection, names: Mapping[str, str]) -> ShownSection:
+    """Return a section with questions for names, and figures in the notation of pages."""
+    first = len(section.names)
+
+    def line(texts: tuple[str, ...]) -> tuple[str, ...]:
+        words = [names.get(text, text) for text in texts[:first]]
+        return (*words, *(cell_of_shares(text, section.possible) for text in texts[first:]))
+
+    title, rest = section.title, ""
+    for name, question in names.items():
+        for mark in (",", ":", " ("):
+            if title.startswith(f"{name}{mark}"):
+                title, rest = question, title[len(name) :]
+    return replace(
+        section,
+        title=f"{names.get(title, title)}{rest}",
+        names=tuple(names.get(name, name) for name in section.names),
+        lines=[line(texts) for texts in section.lines],
+        folded=[line(texts) for texts in section.folded],
+    )
+
+
+def _figure(result: Result, section: Section, names: Mapping[str, str], label: str) -> Markup | str:
+    """Return the bands of the rows that can be told; empty of a section that is no figure."""
+    rows = []
+    if section.shown and section.possible in (SHARES, DIFFERENCES):
+        for line in section.lines():
+            row = getattr(line.row, section.interval_of) if section.interval_of else line.row
+            value = row.frequency if hasattr(row, "frequency") else row.value
+            ends = (value, row.lower, row.upper)
+            known = all(one is not None and isfinite(one) for one in ends)
+            if known and not result.too_noisy(section.part_of(line.row)):
+                own = (str(getattr(line.row, one)) for one in section.words.values())
+                words = " · ".join(names.get(text, text) for text in line.words or own)
+                rows.append(
+                    Share(category=words, frequency=value, lower=row.lower, upper=row.upper)
+                )
+    if not 0 < len(rows) <= MOST_DRAWN:
+        return ""
+    return html_of_bands((bands_of(rows, possible=section.possible),), label)
+
+
+def html_of_bands(panels: Sequence[Bands], label: str) -> Markup:
+    """Return bands as HTML that fills the width of wherever it stands.
+
+    Parameters
+    ----------
+    panels : sequence of Bands
+        Beside each other where there are several.
+    label : str
+        Id of the element that says what they show.
+    """
+    module = _template("bands.html").make_module({"panels": panels, "label": label})
+    return module.__html__()
+
+
+def environment() -> Environment:
+    """Return an environment of the templates of reports, which escapes every text of the data."""
+    return Environment(
+        loader=PackageLoader(survey_reports.__name__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+@cache
+def _template(name: str) -> Template:
+    return environment().get_template(name)

@@ -1,0 +1,1 @@
+"""What a report is made from: the choices, the counts of one release, and facts about it."""
