@@ -11,7 +11,7 @@ from sqlalchemy import create_engine
 
 from benchmarks.scale.needs import ids_written, needs
 from benchmarks.scale.page import tables, written
-from hushpoll_server.store import schema, sealing
+from hushpoll_server.store import schema, segment_store
 from hushpoll_server.store.sqlite import inbox as statements
 
 
@@ -41,7 +41,7 @@ def test_ids_are_written_as_often_as_the_rule_says():
         for known in range(0, reports, fold):
             ids = rng.integers(0, 256, (min(fold, reports - known), 16), dtype=np.uint8)
             counted = SimpleNamespace(insert_chunks=insert_chunks, CHUNK_IDS=statements.CHUNK_IDS)
-            sealing.add_ids(connection, counted, 1, ids, known=known, last=False)
+            segment_store.add_ids(connection, counted, 1, ids, known=known, last=False)
     engine.dispose()
     assert ids_written(reports, fold) == count / reports
 

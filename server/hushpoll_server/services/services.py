@@ -36,7 +36,7 @@ from hushpoll_server.store.editing.images import ImageStore
 from hushpoll_server.store.editing.publications import PublicationStore
 from hushpoll_server.store.jobs import JobStore
 from hushpoll_server.store.models import ModelStore
-from hushpoll_server.store.sealing import SegmentStore
+from hushpoll_server.store.segment_store import SegmentStore
 from hushpoll_server.store.segments import shuffled
 from hushpoll_server.store.users import ActionStore, UserStore
 

@@ -26,7 +26,7 @@ Measured = Mapping[str, Any]
 def ids_written(reports: int, seal: int) -> float:
     """Return how many ids a version of so many reports writes for each, in seals of one size.
 
-    The rule is that of ``store.sealing``: a seal writes the young list anew, or the young
+    The rule is that of ``store.segment_store``: a seal writes the young list anew, or the young
     and the old list merged, whichever costs less in the long run. The last merging of a version
     that is over is not counted.
     """

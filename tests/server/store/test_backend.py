@@ -11,7 +11,7 @@ from sqlalchemy import event, text
 
 from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database
-from hushpoll_server.store.sealing import SegmentStore
+from hushpoll_server.store.segment_store import SegmentStore
 from hushpoll_server.store.sqlite import session
 from waiting import LONGEST_SECONDS
 

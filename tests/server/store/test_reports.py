@@ -13,7 +13,7 @@ from chunks import unpack
 from hushpoll_server.errors import Refused
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.reports import Batch, Outcome, ReportRow, ReportStore
-from hushpoll_server.store.sealing import SegmentStore
+from hushpoll_server.store.segment_store import SegmentStore
 from hushpoll_shared.wire import reports as wire
 from sample_survey import make_report
 from waiting import LONGEST_SECONDS, run_together

@@ -8,13 +8,13 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from server.survey_reports.test_report import basis_of
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.survey_reports.files.report import Report
 from hushpoll_server.survey_reports.sources.choices import Choices
 from hushpoll_server.translations.speech import ENGLISH, LANGUAGES
 from hushpoll_shared.spelling.intervals import how_to_read
+from server.survey_reports.test_report import basis_of
 
 OTHERS = [one for one in LANGUAGES if one != ENGLISH]
 CODES = (

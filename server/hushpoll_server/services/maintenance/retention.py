@@ -10,7 +10,7 @@ from hushpoll_server.services.maintenance.sealing import Sealing
 from hushpoll_server.services.surveys.surveys import State, SurveyService
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import JobStore
-from hushpoll_server.store.sealing import SegmentStore
+from hushpoll_server.store.segment_store import SegmentStore
 
 log = get_logger(__name__)
 

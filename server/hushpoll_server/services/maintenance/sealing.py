@@ -41,7 +41,7 @@ from hushpoll_server.services.surveys.surveys import State, SurveyService
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.counts import CounterStore, ReleaseStore
 from hushpoll_server.store.reports import ReportStore
-from hushpoll_server.store.sealing import SegmentStore
+from hushpoll_server.store.segment_store import SegmentStore
 
 log = get_logger(__name__)
 

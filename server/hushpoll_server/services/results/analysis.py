@@ -35,7 +35,7 @@ from hushpoll_server.services.results.releases import Release, Releases
 from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.counts import Aggregate, Aggregator
-from hushpoll_server.store.sealing import SegmentStore
+from hushpoll_server.store.segment_store import SegmentStore
 from hushpoll_server.store.segments import Rows
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.qualifying.subject import OfRelease

@@ -18,7 +18,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.services.surveys.surveys import State, SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.counts import Aggregate, CounterStore, ReleaseStore
-from hushpoll_server.store.sealing import SegmentStore
+from hushpoll_server.store.segment_store import SegmentStore
 from hushpoll_server.store.withdrawals import COUNTED_AS
 from hushpoll_shared.survey.terms import AT_THE_END, IMMEDIATE
 from hushpoll_shared.wire.documents import ReleaseKind, ReleaseSummary, ReleaseTimes, ReportCounts

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from chunks import unpack
-from hushpoll_server.store import migrate, sealing
+from hushpoll_server.store import migrate, segment_store
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import OLD, TAG_SIZE, YOUNG
 
@@ -28,7 +28,9 @@ def rows_of(ids):
 
 def put(database, ids, *, known=0, last=False):
     with database.writing(sealing=VERSION) as connection:
-        sealing.add_ids(connection, database.inbox, VERSION, rows_of(ids), known=known, last=last)
+        segment_store.add_ids(
+            connection, database.inbox, VERSION, rows_of(ids), known=known, last=last
+        )
 
 
 def found(database, ids, version=VERSION):
@@ -58,7 +60,7 @@ def numbered(numbers):
 
 @pytest.mark.parametrize("at_once", [2, 1 << 14])
 def test_every_id_is_found_and_its_neighbours_are_not(database, monkeypatch, at_once):
-    monkeypatch.setattr(sealing, "CHUNKS_AT_ONCE", at_once)
+    monkeypatch.setattr(segment_store, "CHUNKS_AT_ONCE", at_once)
     rng = np.random.default_rng(5)
     edges = [bytes(16), b"\xff" * 16, b"\x01" + bytes(15), bytes(15) + b"\x01"]
     parts = [random_ids(rng, n) for n in (900, 210, 270, 1, 600, 168)]
