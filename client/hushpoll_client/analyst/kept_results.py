@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hushpoll_client.analyst.calls import Calls, version_path
 from hushpoll_client.analyst.jobs import checked_job_id
-from hushpoll_shared.wire.documents import AuditEntry, RegressionEntry
+from hushpoll_shared.wire.documents import AuditEntry
+from hushpoll_shared.wire.regression_documents import RegressionEntry
 
 
 class KeptResultCalls(Calls):

@@ -22,7 +22,7 @@ from hushpoll_shared.cli.table_out import save_table
 from hushpoll_shared.cli.terminal import emit_answer, usable, waiting
 from hushpoll_shared.reading.pairs import read_pair
 from hushpoll_shared.tables.regressions import regression_table
-from hushpoll_shared.wire.documents import RegressionEntry
+from hushpoll_shared.wire.regression_documents import RegressionEntry
 
 
 @click.command()

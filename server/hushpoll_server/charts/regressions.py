@@ -17,7 +17,7 @@ from hushpoll_server.charts.rows import Specification
 from hushpoll_server.charts.specifications import MEASURED, MOST_ROWS, Chart, as_too_noisy, base
 from hushpoll_shared.qualifying.verdict import TOO_NOISY
 from hushpoll_shared.spelling.text import isolated
-from hushpoll_shared.wire.documents import CoefficientDocument, RegressionDocument, Slope
+from hushpoll_shared.wire.regression_documents import CoefficientDocument, RegressionDocument, Slope
 
 WIDTH: Final = 296
 STEP: Final = 44

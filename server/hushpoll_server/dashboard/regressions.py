@@ -33,7 +33,11 @@ from hushpoll_shared.qualifying.verdict import TOO_NOISY
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.wire.documents import RegressionDocument, RegressionEntry, RegressionSummary
+from hushpoll_shared.wire.regression_documents import (
+    RegressionDocument,
+    RegressionEntry,
+    RegressionSummary,
+)
 
 MOST_REFERENCES: Final = 30
 """Answers of a question that has a field to choose the one that others are compared with."""

@@ -162,90 +162,12 @@ class AuditEntry(TypedDict):
     audit: NotRequired[AuditSummary | None]
 
 
-class RegressionSummary(TypedDict):
-    """What a list says of a regression; the result of its job says all."""
-
-    n: int
-    confidence: float
-    released_at: NotRequired[str | None]
-    formula: str
-    family: str
-    outcome: str
-    predictors: list[str]
-    verdict: str
-    converged: bool
-    sentences: list[str]
-    smallest_group: NotRequired[int | None]
-
-
-class RegressionEntry(TypedDict):
-    """A regression, with what it found once it is done."""
-
-    job: JobDocument
-    regression: NotRequired[RegressionSummary | None]
-
-
 class VerdictDocument(TypedDict):
     """What a result can tell, and which of its parts cannot be told."""
 
     says: str
     sentence: str
     too_noisy: list[str]
-
-
-class ComparedCategory(TypedDict):
-    """What a slope compares of one predictor; without a category, one more of a number."""
-
-    predictor: str
-    category: str | None
-    reference: str | None
-
-
-class CoefficientDocument(TypedDict):
-    """A coefficient of a regression; one that compares nothing is no slope."""
-
-    name: str
-    category: str | None
-    compares: NotRequired[list[ComparedCategory]]
-    estimate: float | None
-    lower: float | None
-    upper: float | None
-    simultaneous_lower: float | None
-    simultaneous_upper: float | None
-
-
-class Slope(CoefficientDocument):
-    """A slope, and what it compares in words."""
-
-    label: str
-
-
-class RegressionOutcome(TypedDict):
-    """The attribute that a regression explains; a number has no categories."""
-
-    name: str
-    categories: list[str]
-
-
-class Convergence(TypedDict):
-    """Whether the maximum is shown to be reached."""
-
-    converged: bool
-
-
-class RegressionDocument(TypedDict):
-    """A regression, as far as pages read it."""
-
-    n: int
-    confidence: float
-    formula: str
-    family: str
-    outcome: RegressionOutcome
-    coefficients: list[CoefficientDocument]
-    verdict: VerdictDocument
-    sentences: list[str]
-    convergence: Convergence
-    smallest_group: NotRequired[int | None]
 
 
 class SurveySummary(TypedDict):

@@ -14,7 +14,7 @@ from hushpoll_server.http.models import (
     surveys,
 )
 from hushpoll_server.http.models.administration import tokens
-from hushpoll_shared.wire import documents
+from hushpoll_shared.wire import documents, regression_documents
 
 PAIRS: list[tuple[type, type[BaseModel]]] = [
     (documents.AuditEntry, audits.AuditEntry),
@@ -43,8 +43,8 @@ PAIRS: list[tuple[type, type[BaseModel]]] = [
     (documents.PublishedDocument, surveys.PublishAnswer),
     (documents.QuestionPrecision, drafts.QuestionPrecision),
     (documents.RefusedDay, results.RefusedDay),
-    (documents.RegressionEntry, regressions.RegressionEntry),
-    (documents.RegressionSummary, regressions.RegressionSummary),
+    (regression_documents.RegressionEntry, regressions.RegressionEntry),
+    (regression_documents.RegressionSummary, regressions.RegressionSummary),
     (documents.RotatedToken, tokens.RotateAnswer),
     (documents.SurveySummary, surveys.SurveySummary),
     (documents.TokenSummary, tokens.TokenSummary),

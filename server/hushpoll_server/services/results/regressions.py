@@ -12,11 +12,11 @@ from typing import Final
 from hushpoll_analysis.records.hidden_groups import ClearGroups
 from hushpoll_server.services.results.kept_results import KeptResults
 from hushpoll_server.store.jobs import JobRow
-from hushpoll_shared.wire.documents import (
+from hushpoll_shared.wire.documents import ReleaseTimes
+from hushpoll_shared.wire.regression_documents import (
     RegressionDocument,
     RegressionEntry,
     RegressionSummary,
-    ReleaseTimes,
 )
 
 KIND: Final = "regress"

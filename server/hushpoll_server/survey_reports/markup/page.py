@@ -54,7 +54,7 @@ from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.option_texts import question_names
 from hushpoll_shared.tables.top_rows import top_rows
-from hushpoll_shared.wire.documents import RegressionDocument
+from hushpoll_shared.wire.regression_documents import RegressionDocument
 
 Picture = Callable[[str], Markup] | None
 """Of a figure, given the id of what says what it shows; None where there is none."""
