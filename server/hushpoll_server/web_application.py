@@ -16,6 +16,7 @@ from hushpoll_server.answering import DASHBOARD_PATH, SECURITY, STRICT_TRANSPORT
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.dashboard import frame, views
 from hushpoll_server.http import device_operations, endpoint
+from hushpoll_server.http.endpoint import Operation
 from hushpoll_server.http.models.common import ProblemModel
 from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
 from hushpoll_server.http.resources import (
@@ -33,7 +34,7 @@ from hushpoll_server.http.resources import (
     weighting,
 )
 from hushpoll_server.http.resources.administration import operations, tokens, users
-from hushpoll_server.http.routes import Operation, describe
+from hushpoll_server.http.routes import describe
 from hushpoll_server.logs import get_logger
 from hushpoll_server.pages import api_reference, public_results, survey
 from hushpoll_server.prefix import placed

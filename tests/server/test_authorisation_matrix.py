@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from hushpoll_server.http.routes import Operation
+from hushpoll_server.http.endpoint import Operation
 from hushpoll_server.ingest.routes import ROUTES as DEVICE_ROUTES
 from hushpoll_server.ingest.routes import match
 from hushpoll_server.services.surveys.access import SCOPES
