@@ -16,8 +16,9 @@ from hushpoll_server.answering import DASHBOARD_PATH, SECURITY, STRICT_TRANSPORT
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.dashboard import frame, views
 from hushpoll_server.http import device_operations, endpoint
+from hushpoll_server.http.endpoint import Operation
 from hushpoll_server.http.models.common import ProblemModel
-from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, describe, document
+from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
 from hushpoll_server.http.resources import (
     analysis,
     drafts,
@@ -33,6 +34,7 @@ from hushpoll_server.http.resources import (
     weighting,
 )
 from hushpoll_server.http.resources.administration import operations, tokens, users
+from hushpoll_server.http.routes import describe
 from hushpoll_server.logs import get_logger
 from hushpoll_server.pages import api_reference, public_results, survey
 from hushpoll_server.prefix import placed
@@ -59,6 +61,10 @@ BLUEPRINTS: Final = (
     kept_results.regressions,
     survey_reports.api,
 )
+OPERATIONS: Final[tuple[Operation, ...]] = tuple(
+    operation for blueprint in BLUEPRINTS for operation in blueprint.operations
+)
+"""Every operation of the API but those of devices, as its route declares it."""
 METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 NO_ROUTE: Final = "none"
 

@@ -1,12 +1,15 @@
 """Every route times every role.
 
-The routes are those of the application's map: one that is added fails here until the table says who
-may do what. ``scope`` is the scope that a route asks for; None where it is public. ``done`` is the
-status that an authorised request gets, with the arguments given here.
+The routes are those of the application's map. Rows of the API are made from the declarations of
+its operations; whether these ask for the right scope, `SCOPES_BY_HAND` says. One that is added
+fails here until it stands there, unless it is a GET of scope `read`; a page fails until it has a
+row. ``scope`` is the scope that a route asks for; None where it is public. ``done`` is the status
+that an authorised request gets, with the arguments given here.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,22 +17,122 @@ from typing import Any
 
 import pytest
 
+from hushpoll_server.http.endpoint import Operation
 from hushpoll_server.ingest.routes import ROUTES as DEVICE_ROUTES
 from hushpoll_server.ingest.routes import match
 from hushpoll_server.services.surveys.access import SCOPES
+from hushpoll_server.web_application import OPERATIONS
 from hushpoll_shared.querying.registry import all_queries
 from hushpoll_shared.wire import reports as wire
 from sample_survey import REPORTS, VERSION, bearer
 
 METRICS_TOKEN = "m" * 24
-NO_TOKEN = "/api/v1/tokens/0123456789abcdef"
-NO_USER = "/api/v1/users/nobody"
-NO_JOB = "/api/v1/jobs/" + "0" * 32
-NO_MODEL = "/api/v1/models/" + "0" * 32
-NO_AUDIT = "/api/v1/audits/" + "0" * 32
-NO_REGRESSION = "/api/v1/regressions/" + "0" * 32
-NO_DRAFT = "/api/v1/drafts/" + "0" * 16
-NOT_A_DRAFT: dict[str, Any] = {"json": {"x": 1}}
+# What stands in the places of a path: a survey's version, and ids of nothing that is there.
+PLACES = {
+    "name": "work",
+    "int:version": "1",
+    "survey": "work",
+    "user": "nobody",
+    "token_id": "0123456789abcdef",
+    "draft_id": "0" * 16,
+    **dict.fromkeys(("job_id", "model_id", "audit_id", "regression_id"), "0" * 32),
+}
+HERE = {"name", "int:version"}
+# Who may do what, said once more and by hand: what changes something, or lets somebody in.
+SCOPES_BY_HAND = {
+    "": ["surveys.list_surveys"],
+    "admin": [
+        "analysis.delete_records",
+        "operations.operations",
+        "tokens.issue_token",
+        "tokens.list_tokens",
+        "tokens.revoke_token",
+        "tokens.rotate_token",
+        "users.add_user",
+        "users.give_role",
+        "users.list_actions",
+        "users.list_users",
+        "users.remove_user",
+        "users.set_password",
+        "users.take_role",
+    ],
+    "publish": [
+        "drafts.add_draft",
+        "drafts.add_image",
+        "drafts.delete_draft",
+        "drafts.draft_version",
+        "drafts.import_draft",
+        "drafts.list_drafts",
+        "drafts.plan_draft",
+        "drafts.publish_draft",
+        "drafts.replace_draft",
+        "drafts.show_draft",
+        "drafts.validate_draft",
+        "jobs.invite",
+        "jobs.remind",
+        "jobs.seal",
+        "origins.list_origins",
+        "origins.replace_origins",
+        # on a closed survey a token needs `read` as well: tests/server/http/test_survey_reports.py
+        "survey_reports.publish_results",
+        "survey_reports.take_results_back",
+        "surveys.close",
+        "surveys.publish",
+        "tokens.issue_invitations",
+        "tokens.issue_respondent_tokens",
+        "tokens.preview_mails",
+    ],
+    "train": [
+        "audits.delete_audit",
+        "jobs.fairness",
+        "jobs.train",
+        "jobs.tune",
+        "models.delete_model",
+    ],
+    # and all that is looked at by GET
+    "read": [
+        "jobs.dependencies",
+        "jobs.export",
+        "jobs.regress",
+        "jobs.report",
+        "jobs.shape",
+        "jobs.table",
+        "jobs.weight",
+        "plans.plan",
+        "regressions.delete_regression",
+        "relations.weighted_shares",
+    ],
+    # each that may ask for a job may cancel its own: see below
+    "read train publish": ["jobs.cancel"],
+}
+BYTES: dict[str, Any] = {"data": b"%PDF-", "content_type": "application/octet-stream"}
+# Where the answer to an authorised request does not follow from its method and path: its status,
+# the request, and what stands in the path.
+UNLIKE_OTHERS: dict[str, tuple[int, dict[str, Any], dict[str, str]]] = {
+    "analysis.delete_records": (409, {}, {}),
+    "drafts.add_image": (422, BYTES, {}),
+    "drafts.draft_version": (201, {}, {}),
+    "drafts.import_draft": (422, BYTES, {}),
+    "drafts.publish_draft": (404, {}, {}),
+    "jobs.cancel": (404, {}, {}),
+    # what is sent, and to whom: tests/server/test_mailing.py
+    "jobs.invite": (422, {"json": {"people": [{"address": "a@example.org"}]}}, {}),
+    "jobs.remind": (422, {"json": {}}, {}),
+    "jobs.seal": (202, {}, {}),
+    "origins.replace_origins": (200, {"json": {"origins": []}}, {}),
+    "survey_reports.publish_results": (409, {}, {}),
+    "surveys.close": (200, {}, {"name": "ending"}),
+    # of a survey that takes none: tests/server/test_invitations.py issues some
+    "tokens.issue_invitations": (422, {"json": {"count": 1}}, {}),
+    "tokens.issue_respondent_tokens": (201, {"json": {"count": 1}}, {"name": "panel"}),
+    "tokens.rotate_token": (404, {}, {}),
+    # a query that needs parameters refuses a request without them, once it is authorised
+    **{
+        f"queries.{query.name.replace('-', '_')}": (422, {}, {})
+        for query in all_queries().values()
+        if any(one.required for one in query.parameters())
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -50,13 +153,28 @@ class Route:
         return (self.scope,) if isinstance(self.scope, str) else self.scope or ()
 
 
+def declared(operation: Operation) -> Route:
+    """A row of the table: an operation as its route declares it, and a request for it."""
+    places = re.findall(r"<([\w:]+)>", operation.rule)
+    if operation.method in ("POST", "PUT"):
+        done, options = 422, {"json": {"x": 1}}
+    else:
+        done = 200 if operation.method == "GET" and HERE.issuperset(places) else 404
+        options = {}
+    done, options, others = UNLIKE_OTHERS.get(operation.name, (done, options, {}))
+    path = re.sub(r"<([\w:]+)>", lambda found: (PLACES | others)[found[1]], operation.rule)
+    scope = operation.scopes or None
+    return Route(
+        operation.name, operation.method, path, scope, done, options, optional=scope is None
+    )
+
+
 ROUTES = [
     # respondents and everybody
     Route("surveys.fetch_survey", "GET", "/api/v1/surveys/work", None, 200),
     Route("surveys.fetch_version", "GET", VERSION, None, 200),
     # Any client that has the secret of a report; no token is looked at.
     Route("reports.withdraw", "POST", "/api/v1/surveys/work/withdrawals", None, 422, {"json": {}}),
-    Route("surveys.list_surveys", "GET", "/api/v1/surveys", None, 200, optional=True),
     # an invitation is looked at, and no analyst's token: the survey takes none
     Route("reports.redeem", "POST", "/api/v1/surveys/work/redemptions", None, 422, {"json": {}}),
     Route("openapi", "GET", "/api/v1/openapi.json", None, 200),
@@ -169,118 +287,9 @@ ROUTES = [
         "reports.submit", "POST", REPORTS, "submit", 422,
         {"data": b"HUSH", "content_type": wire.REPORTS_MEDIA_TYPE},
     ),
-    # publishers
-    Route("surveys.publish", "POST", "/api/v1/surveys", "publish", 422, {"json": {}}),
-    Route("surveys.close", "POST", "/api/v1/surveys/ending/versions/1/close", "publish", 200),
-    Route("origins.list_origins", "GET", "/api/v1/surveys/work/origins", "publish", 200),
-    Route(
-        "origins.replace_origins", "PUT", "/api/v1/surveys/work/origins", "publish", 200,
-        {"json": {"origins": []}},
-    ),
-    Route(
-        "tokens.issue_respondent_tokens", "POST", "/api/v1/surveys/panel/tokens", "publish", 201,
-        {"json": {"count": 1}},
-    ),
-    # of a survey that takes none: tests/server/test_invitations.py issues some
-    Route(
-        "tokens.issue_invitations", "POST", f"{VERSION}/invitations", "publish", 422,
-        {"json": {"count": 1}},
-    ),
-    Route(
-        "tokens.preview_mails", "POST", f"{VERSION}/mail-previews", "publish", 422, {"json": {}}
-    ),
-    # on a closed survey a token needs `read` as well: tests/server/http/test_survey_reports.py
-    Route("survey_reports.publish_results", "POST", f"{VERSION}/public-results", "publish", 409),
-    Route(
-        "survey_reports.take_results_back", "DELETE", f"{VERSION}/public-results", "publish", 404
-    ),
-    Route("survey_reports.list_public_results", "GET", f"{VERSION}/public-results", "read", 200),
-    Route("jobs.seal", "POST", f"{VERSION}/jobs/seal", "publish", 202),
-    Route("drafts.validate_draft", "POST", "/api/v1/drafts/validate", "publish", 422, NOT_A_DRAFT),
-    Route("drafts.plan_draft", "POST", "/api/v1/drafts/plan", "publish", 422, NOT_A_DRAFT),
-    Route(
-        "drafts.import_draft", "POST", "/api/v1/drafts/import", "publish", 422,
-        {"data": b"%PDF-", "content_type": "application/octet-stream"},
-    ),
-    Route("drafts.list_drafts", "GET", "/api/v1/drafts", "publish", 200),
-    Route("drafts.add_draft", "POST", "/api/v1/drafts", "publish", 422, NOT_A_DRAFT),
-    Route(
-        "drafts.add_image", "POST", "/api/v1/images", "publish", 422,
-        {"data": b"%PDF-", "content_type": "application/octet-stream"},
-    ),
-    Route("drafts.draft_version", "POST", f"{VERSION}/draft", "publish", 201),
-    Route("drafts.show_draft", "GET", NO_DRAFT, "publish", 404),
-    Route("drafts.replace_draft", "PUT", NO_DRAFT, "publish", 422, NOT_A_DRAFT),
-    Route("drafts.delete_draft", "DELETE", NO_DRAFT, "publish", 404),
-    Route("drafts.publish_draft", "POST", f"{NO_DRAFT}/publish", "publish", 404),
-    # analysts
-    Route("plans.plan", "POST", "/api/v1/plans", "read", 422, {"json": {"x": 1}}),
-    # a query that needs parameters refuses a request without them, once it is authorised
-    *(
-        Route(
-            f"queries.{query.name.replace('-', '_')}", "GET", f"{VERSION}/{query.name}", "read",
-            422 if any(one.required for one in query.parameters()) else 200,
-        )
-        for query in all_queries().values()
-    ),
-    Route("queries.tidy_results", "GET", f"{VERSION}/tidy-results", "read", 200),
-    Route(
-        "relations.weighted_shares", "POST", f"{VERSION}/weighted-shares", "read", 422, {"json": {}}
-    ),
-    Route("survey_reports.report", "GET", f"{VERSION}/report", "read", 200),
-    Route("analysis.records", "GET", f"{VERSION}/records", "read", 200),
-    Route("analysis.counts", "GET", f"{VERSION}/counts", "read", 200),
-    # what is sent, and to whom: tests/server/test_mailing.py
-    Route(
-        "jobs.invite", "POST", f"{VERSION}/jobs/invite", "publish", 422,
-        {"json": {"people": [{"address": "a@example.org"}]}},
-    ),
-    Route("jobs.remind", "POST", f"{VERSION}/jobs/remind", "publish", 422, {"json": {}}),
-    Route("jobs.regress", "POST", f"{VERSION}/jobs/regress", "read", 422, {"json": {"x": 1}}),
-    Route("jobs.weight", "POST", f"{VERSION}/jobs/weight", "read", 422, {"json": {"x": 1}}),
-    Route(
-        "jobs.dependencies", "POST", f"{VERSION}/jobs/dependencies", "read", 422,
-        {"json": {"x": 1}},
-    ),
-    Route("jobs.export", "POST", f"{VERSION}/jobs/export", "read", 422, {"json": {"x": 1}}),
-    Route("jobs.train", "POST", f"{VERSION}/jobs/train", "train", 422, {"json": {"x": 1}}),
-    Route("jobs.tune", "POST", f"{VERSION}/jobs/tune", "train", 422, {"json": {"x": 1}}),
-    Route("models.list_models", "GET", f"{VERSION}/models", "read", 200),
-    Route("models.learners", "GET", f"{VERSION}/learners", "read", 200),
-    Route("models.show_model", "GET", NO_MODEL, "read", 404),
-    Route("models.model_file", "GET", f"{NO_MODEL}/file", "read", 404),
-    Route("models.delete_model", "DELETE", NO_MODEL, "train", 404),
-    Route("audits.list_audits", "GET", f"{VERSION}/audits", "read", 200),
-    Route("audits.delete_audit", "DELETE", NO_AUDIT, "train", 404),
-    Route("regressions.list_regressions", "GET", f"{VERSION}/regressions", "read", 200),
-    Route("regressions.delete_regression", "DELETE", NO_REGRESSION, "read", 404),
-    Route("jobs.fairness", "POST", f"{VERSION}/jobs/fairness", "train", 422, {"json": {"x": 1}}),
-    Route("jobs.shape", "POST", f"{VERSION}/jobs/shape", "read", 422, {"json": {"x": 1}}),
-    Route("jobs.report", "POST", f"{VERSION}/jobs/report", "read", 422, {"json": {"x": 1}}),
-    Route("jobs.table", "POST", f"{VERSION}/jobs/table", "read", 422, {"json": {"x": 1}}),
-    Route("analysis.codebook_of_version", "GET", f"{VERSION}/codebook", "read", 200),
-    Route("analysis.overview", "GET", f"{VERSION}/overview", "read", 200),
-    Route("jobs.list_jobs", "GET", "/api/v1/jobs", "read", 200),
-    Route("jobs.show", "GET", NO_JOB, "read", 404),
-    # each that may ask for a job may cancel its own: see below
-    Route("jobs.cancel", "POST", f"{NO_JOB}/cancel", ("read", "train", "publish"), 404),
-    Route("jobs.result", "GET", f"{NO_JOB}/result", "read", 404),
-    # administrators
-    Route("analysis.delete_records", "DELETE", f"{VERSION}/records", "admin", 409),
-    Route("tokens.issue_token", "POST", "/api/v1/tokens", "admin", 422, {"json": {}}),
-    Route("tokens.list_tokens", "GET", "/api/v1/tokens", "admin", 200),
-    Route("tokens.revoke_token", "DELETE", NO_TOKEN, "admin", 404),
-    Route("tokens.rotate_token", "POST", f"{NO_TOKEN}/rotate", "admin", 404),
-    Route("operations.operations", "GET", "/api/v1/operations", "admin", 200),
-    Route("users.list_users", "GET", "/api/v1/users", "admin", 200),
-    Route("users.add_user", "POST", "/api/v1/users", "admin", 422, {"json": {}}),
-    Route("users.remove_user", "DELETE", NO_USER, "admin", 404),
-    Route("users.set_password", "PUT", f"{NO_USER}/password", "admin", 422, {"json": {}}),
-    Route("users.give_role", "PUT", f"{NO_USER}/roles/work", "admin", 422, {"json": {}}),
-    Route("users.take_role", "DELETE", f"{NO_USER}/roles/work", "admin", 404),
-    Route("users.list_actions", "GET", "/api/v1/actions", "admin", 200),
     # what reads metrics has a token of its own, in the settings
     Route("metrics.read", "GET", "/metrics", "metrics", 200),
+    *map(declared, OPERATIONS),
 ]  # fmt: skip
 
 
@@ -384,6 +393,14 @@ def test_each_route_answers_each_role_as_the_table_says(asked, route):
         if answer.status_code == 403 and not route.endpoint.startswith("dashboard."):
             assert (answer.json["code"], answer.json["scope"]) == ("forbidden", route.scopes[0])
     assert found == {role: expected(route, role) for role in tokens}
+
+
+def test_each_operation_of_the_api_asks_for_the_scope_that_is_listed_here():
+    by_hand = {name: scopes for scopes, names in SCOPES_BY_HAND.items() for name in names}
+    assert {one.name for one in OPERATIONS} >= set(by_hand), "there is no such operation any more"
+    for operation in OPERATIONS:
+        unlisted = "read" if operation.method == "GET" else "list it in SCOPES_BY_HAND"
+        assert " ".join(operation.scopes) == by_hand.get(operation.name, unlisted), operation.name
 
 
 def test_the_table_has_every_route_and_no_other(site):

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Final, get_args, get_type_hints
+from typing import Any, Final, Protocol, get_args, get_type_hints
 
 from flask import Flask, Response, current_app, g, request
 from pydantic import BaseModel, ValidationError
@@ -22,6 +23,7 @@ from hushpoll_server.body_size import BodySize
 from hushpoll_server.compression import TooLarge, expand
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.wording import WANTED, words_of
+from hushpoll_server.services.people.actions import LOOKED
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
@@ -56,45 +58,108 @@ def services() -> Services:
     return present
 
 
-def endpoint(*scopes: str, every_survey: bool = False) -> Callable[[View], View]:
-    """Return a decorator that checks a request before its view.
+@dataclass(frozen=True)
+class Operation:
+    """An operation of the API, as its route declares it.
 
     Parameters
     ----------
-    *scopes : str
-        Scopes of which the request's bearer token needs one, the first of them if it is asked for
-        one; none for a public view. Where the path names a survey, the token must be for it.
-    every_survey : bool
-        Whether a token that is for some surveys alone is refused.
+    name : str
+        Of its blueprint and its view.
+    method, rule : str
+        Of its requests.
+    scopes : tuple of str
+        Of which the request's bearer token needs one, the first of them if it is asked for one;
+        none for a public view. Where the path names a survey, the token must be for it; `admin`
+        without a survey in the path is refused to a token that is for some surveys alone.
+    act : str or None
+        The code in the action log of what it does: one of ``act_words.ACT_WORDS``, or their common
+        beginning.
     """
 
-    def decorate(view: View) -> View:
-        hints = get_type_hints(view)
+    name: str
+    method: str
+    rule: str
+    scopes: tuple[str, ...]
+    act: str | None
 
-        @wraps(view)
-        def checked(**path: Any) -> Response:
-            if scopes:
-                grant = services().access.require(request.headers.get("Authorization"), *scopes)
-                if every_survey or "name" in path:
-                    grant.require_survey(path.get("name"))
-                g.grant = grant
-            arguments: dict[str, Any] = {}
-            try:
-                if "path" in hints:
-                    arguments["path"] = hints["path"].model_validate(path)
-                if "query" in hints:
-                    arguments["query"] = hints["query"].model_validate(request.args.to_dict())
-                if "body" in hints:
-                    arguments["body"] = read_model(hints["body"])
-            except ValidationError as error:
-                return invalid_answer(error)
-            return view(**arguments)
 
-        # The mark by which flask-openapi3 leaves validation to the view.
-        checked.__delay_validate_request__ = True  # type: ignore[attr-defined]  # its protocol
-        return checked
+class OfVersion(Protocol):
+    """What is of a survey's version."""
 
-    return decorate
+    @property
+    def name(self) -> str:
+        """The survey's name."""
+
+    @property
+    def version(self) -> int:
+        """The version's number."""
+
+
+def checked(operation: Operation, view: View) -> View:
+    """Return a view that checks a request's token and form before it answers."""
+    hints = get_type_hints(view)
+
+    @wraps(view)
+    def answer(**path: Any) -> Response:
+        g.operation = operation
+        if operation.scopes:
+            header = request.headers.get("Authorization")
+            grant = services().access.require(header, *operation.scopes)
+            if "admin" in operation.scopes or "name" in path:
+                grant.require_survey(path.get("name"))
+            g.grant = grant
+        arguments: dict[str, Any] = {}
+        try:
+            if "path" in hints:
+                arguments["path"] = hints["path"].model_validate(path)
+            if "query" in hints:
+                arguments["query"] = hints["query"].model_validate(request.args.to_dict())
+            if "body" in hints:
+                arguments["body"] = read_model(hints["body"])
+        except ValidationError as error:
+            return invalid_answer(error)
+        return view(**arguments)
+
+    # The mark by which flask-openapi3 leaves validation to the view.
+    answer.__delay_validate_request__ = True  # type: ignore[attr-defined]  # its protocol
+    return answer
+
+
+def log_act(
+    row: OfVersion | None = None,
+    *,
+    survey: str | None = None,
+    subject: str | None = None,
+    kind: str | None = None,
+) -> None:
+    """Write the operation's act into the action log.
+
+    Parameters
+    ----------
+    row : OfVersion, optional
+        The version that it is about.
+    survey : str, optional
+        The survey, of an act that is about no version.
+    subject : str, optional
+        As :meth:`~hushpoll_server.services.people.actions.Actions.record` takes it.
+    kind : str, optional
+        The end of the act's code, where the declaration has its beginning.
+    """
+    operation: Operation = g.operation
+    actions, actor, act = services().actions, current_grant().actor, operation.act
+    if act is None:
+        raise LookupError(f"{operation.name} declares no act")
+    if row is not None:
+        survey, version = row.name, row.version
+        if act.startswith(LOOKED):
+            view = act.removeprefix(LOOKED)
+            actions.looked(actor, view, survey, version, subject)
+            return
+    else:
+        version = None
+    act = act if kind is None else f"{act}-{kind}"
+    actions.record(actor, act, survey=survey, version=version, subject=subject)
 
 
 def current_grant() -> Grant:

@@ -1,16 +1,13 @@
-"""The OpenAPI document: when it is made, and what in it does not follow from annotations."""
+"""The OpenAPI document: what in it does not follow from annotations and declarations."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Iterable
 from typing import Any
 
-from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.info import Info
-from flask_openapi3.openapi import OpenAPI
 
+from hushpoll_server.answering import JSON_MEDIA_TYPE
 from hushpoll_server.http.tables import table_contents
 from hushpoll_shared.wire.problems import PROBLEM_MEDIA_TYPE, PROBLEMS
 
@@ -21,50 +18,8 @@ INFO = Info(
     version=VERSION,
     description="Collects survey answers under local differential privacy.",
 )
+BINARY = {"type": "string", "format": "binary"}
 SECURITY_SCHEMES: dict[str, Any] = {"bearer": {"type": "http", "scheme": "bearer"}}
-BEARER: list[dict[str, list[Any]]] = [{"bearer": []}]
-
-
-class Routes(APIBlueprint):
-    """Routes whose part of the document is made when it is asked for, and not at each start.
-
-    A third of the time in which a web process loads went into schemas that few of them ever show.
-    """
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._undescribed: list[Callable[[], object]] = []
-
-    def _collect_openapi_info(self, rule: str, func: Callable[..., Any], **described: Any) -> Any:
-        collect = super()._collect_openapi_info
-        self._undescribed.append(partial(collect, rule, func, **described))
-        # What a request needs of it: the types of the view's parameters.
-        return collect(rule, func, doc_ui=False)
-
-    def describe(self) -> None:
-        """Make the routes' part of the document, once."""
-        collecting, self._undescribed = self._undescribed, []
-        for collect in collecting:
-            collect()
-
-
-_DESCRIBING = threading.Lock()
-
-
-def describe(app: OpenAPI, blueprints: Sequence[Routes]) -> None:
-    """Give an application the document of its routes, at the first question for it."""
-    with _DESCRIBING:
-        if app.spec_json:
-            return
-        for blueprint in blueprints:
-            blueprint.describe()
-            app.paths.update(blueprint.paths)
-            app.components_schemas.update(blueprint.components_schemas)
-            for tag in blueprint.tags:
-                if tag.name not in app.tag_names:
-                    app.tags.append(tag)
-                    app.tag_names.append(tag.name)
-        _ = app.api_doc  # makes it, and keeps it
 
 
 def problems(*statuses: int) -> dict[str | int, Any]:
@@ -131,4 +86,13 @@ def body_of(content: dict[str, dict[str, Any]]) -> dict[str, Any]:
             "required": True,
             "content": {media_type: {"schema": schema} for media_type, schema in content.items()},
         }
+    }
+
+
+def file_of(description: str, media_types: Iterable[str]) -> dict[str, Any]:
+    """Return the answer of a view that gives a file, in one of some media types."""
+    schemas = {one: {"type": "object"} if one == JSON_MEDIA_TYPE else BINARY for one in media_types}
+    return {
+        "description": description,
+        "content": {media_type: {"schema": schema} for media_type, schema in schemas.items()},
     }

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from flask import Response
-from flask_openapi3.models.tag import Tag
 
-from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
+from hushpoll_server.http.endpoint import json_answer, log_act, services
 from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.results import (
     CodebookQuery,
@@ -13,38 +12,28 @@ from hushpoll_server.http.models.results import (
     DeletionAnswer,
     OverviewAnswer,
 )
-from hushpoll_server.http.openapi import BEARER, Routes, problems
+from hushpoll_server.http.openapi import file_of
+from hushpoll_server.http.routes import VERSION, Routes
 from hushpoll_server.jobs.parameters import ExportParameters
 from hushpoll_server.services.results.exports import MEDIA_TYPES, Export
 from hushpoll_server.services.surveys.surveys import timestamp
 from hushpoll_server.survey_reports.sheets.codebook import MEDIA_TYPES as CODEBOOKS
 from hushpoll_server.survey_reports.sheets.codebook import codebook, codebook_file
 from hushpoll_shared.wire.documents import CountsDocument
-from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 
-api = Routes(
-    "analysis",
-    __name__,
-    url_prefix="/api/v1/surveys/<name>/versions/<int:version>",
-    abp_tags=[Tag(name="analysis")],
-    abp_security=BEARER,
-)
+api = Routes("analysis", VERSION)
 
 
-@api.get(
+@api.operation(
+    "GET",
     "/records",
-    responses={
-        200: {
-            "description": "A file of records.",
-            "content": {
-                media_type: {"schema": {"type": "string", "format": "binary"}}
-                for media_type in MEDIA_TYPES.values()
-            },
-        },
-        **problems(401, 403, 404, 409, 410, 422, 503),
-    },
+    file_of("A file of records.", MEDIA_TYPES.values()),
+    409,
+    410,
+    503,
+    scope="read",
+    act="exported",
 )
-@endpoint("read")
 def records(path: VersionPath, query: ExportParameters) -> Response:
     """Export every record of the last release, shuffled and without ids.
 
@@ -54,21 +43,11 @@ def records(path: VersionPath, query: ExportParameters) -> Response:
     parts = services()
     row = parts.surveys.version(path.name, path.version)
     export = parts.exports.export(row, **query.model_dump())
-    parts.actions.record(
-        current_grant().actor,
-        "exported",
-        survey=row.name,
-        version=row.version,
-        subject=f"{query.format} {query.content}",
-    )
+    log_act(row, subject=f"{query.format} {query.content}")
     return file_answer(export)
 
 
-@api.delete(
-    "/records",
-    responses={200: DeletionAnswer, **problems(401, 403, 404, 409)},
-)
-@endpoint("admin")
+@api.operation("DELETE", "/records", DeletionAnswer, 409, scope="admin", act="deleted-records")
 def delete_records(path: VersionPath) -> Response:
     """Delete the records of a version that takes no more reports, for good.
 
@@ -77,9 +56,7 @@ def delete_records(path: VersionPath) -> Response:
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
-    actor = current_grant().actor
-    # Before the deletion, so that none is without its line.
-    parts.actions.record(actor, "deleted-records", survey=row.name, version=row.version)
+    log_act(row)  # before the deletion, so that none is without its line
     deletion = parts.retention.delete(row)
     return json_answer(
         DeletionAnswer(
@@ -91,8 +68,7 @@ def delete_records(path: VersionPath) -> Response:
     )
 
 
-@api.get("/counts", responses={200: CountsAnswer, **problems(401, 403, 404)})
-@endpoint("read")
+@api.operation("GET", "/counts", CountsAnswer, scope="read", act="looked-at-counts")
 def counts(path: VersionPath) -> Response:
     """Count the version's reports: stored, waiting to be sealed, sealed, and refused by reason.
 
@@ -104,7 +80,7 @@ def counts(path: VersionPath) -> Response:
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
-    parts.actions.looked(current_grant().actor, "counts", row.name, row.version)
+    log_act(row)
     counts: CountsDocument = {
         "survey": row.name,
         "version": row.version,
@@ -116,24 +92,13 @@ def counts(path: VersionPath) -> Response:
     return json_answer(answer, nulls=True)
 
 
-@api.get(
+@api.operation(
+    "GET",
     "/codebook",
-    responses={
-        200: {
-            "description": "The codebook.",
-            "content": {
-                media_type: {
-                    "schema": {"type": "object"}
-                    if media_type == JSON_MEDIA_TYPE
-                    else {"type": "string", "format": "binary"}
-                }
-                for media_type in CODEBOOKS.values()
-            },
-        },
-        **problems(401, 403, 404, 422),
-    },
+    file_of("The codebook.", CODEBOOKS.values()),
+    scope="read",
+    act="looked-at-codebook",
 )
-@endpoint("read")
 def codebook_of_version(path: VersionPath, query: CodebookQuery) -> Response:
     """Give every question in every language: block, protocol, law, how to de-bias, shares.
 
@@ -141,7 +106,7 @@ def codebook_of_version(path: VersionPath, query: CodebookQuery) -> Response:
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
-    parts.actions.looked(current_grant().actor, "codebook", row.name, row.version)
+    log_act(row)
     shares = parts.analysis.shares(row, may_export=True)
     document = codebook(parts.surveys.published(row), shares)
     answer = Response(codebook_file(document, query.format), mimetype=CODEBOOKS[query.format])
@@ -151,13 +116,12 @@ def codebook_of_version(path: VersionPath, query: CodebookQuery) -> Response:
     return answer
 
 
-@api.get("/overview", responses={200: OverviewAnswer, **problems(401, 403, 404)})
-@endpoint("read")
+@api.operation("GET", "/overview", OverviewAnswer, scope="read", act="looked-at-overview")
 def overview(path: VersionPath) -> Response:
     """Show a version at a glance: questions, guarantee, state, counts, warnings, tokens left."""
     parts = services()
     row = parts.surveys.version(path.name, path.version)
-    parts.actions.looked(current_grant().actor, "overview", row.name, row.version)
+    log_act(row)
     return json_answer(OverviewAnswer.model_validate(parts.overviews.overview(row)), nulls=True)
 
 

@@ -7,15 +7,14 @@ editors do not overwrite each other.
 from __future__ import annotations
 
 from flask import Response, request
-from flask_openapi3.models.tag import Tag
 
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import (
     BYTES_MEDIA_TYPE,
     current_grant,
-    endpoint,
     json_answer,
+    log_act,
     not_modified,
     raw_body,
     services,
@@ -35,7 +34,8 @@ from hushpoll_server.http.models.drafts import (
     ValidationAnswer,
 )
 from hushpoll_server.http.models.surveys import PublishAnswer, PublishQuery, PublishWarning
-from hushpoll_server.http.openapi import BEARER, Routes, problems
+from hushpoll_server.http.openapi import BINARY, body_of
+from hushpoll_server.http.routes import VERSION, Routes
 from hushpoll_server.services.surveys.drafts import Draft
 from hushpoll_server.services.surveys.launch import launch_plan
 from hushpoll_server.services.surveys.plans import require_few_categories
@@ -46,9 +46,7 @@ from hushpoll_shared.importing.formats import import_bytes
 from hushpoll_shared.importing.workbook import MOST_BYTES
 from hushpoll_shared.survey.presentation import IMAGE_BYTES
 
-api = Routes(
-    "drafts", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="drafts")], abp_security=BEARER
-)
+api = Routes("drafts")
 IF_MATCH: dict[str, object] = {
     "parameters": [
         {
@@ -60,22 +58,10 @@ IF_MATCH: dict[str, object] = {
         }
     ]
 }
-PICTURE: dict[str, object] = {
-    "requestBody": {
-        "required": True,
-        "content": {BYTES_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
-    }
-}
-QUESTIONNAIRE: dict[str, object] = {
-    "requestBody": {
-        "required": True,
-        "content": {BYTES_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
-    }
-}
+BYTES = body_of({BYTES_MEDIA_TYPE: BINARY})
 
 
-@api.post("/drafts/validate", responses={200: ValidationAnswer, **problems(503)})
-@endpoint("publish")
+@api.operation("POST", "/drafts/validate", ValidationAnswer, 503, scope="publish")
 def validate_draft(body: DraftBody) -> Response:
     """Say all for which a manifest would be refused, and what publishing would warn of.
 
@@ -102,8 +88,7 @@ def validate_draft(body: DraftBody) -> Response:
         )
 
 
-@api.post("/drafts/plan", responses={200: LaunchAnswer, **problems(503)})
-@endpoint("publish")
+@api.operation("POST", "/drafts/plan", LaunchAnswer, 503, scope="publish")
 def plan_draft(body: LaunchBody) -> Response:
     """Say how precise each question and an audit will be, for an expected number of respondents.
 
@@ -121,8 +106,7 @@ def plan_draft(body: LaunchBody) -> Response:
     return json_answer(LaunchAnswer.model_validate(answer), nulls=True)
 
 
-@api.get("/drafts", responses={200: DraftList})
-@endpoint("publish")
+@api.operation("GET", "/drafts", DraftList, scope="publish")
 def list_drafts() -> Response:
     """List the drafts of the surveys that the token is for."""
     grant = current_grant()
@@ -131,8 +115,7 @@ def list_drafts() -> Response:
     return json_answer(DraftList.model_validate({"drafts": rows}))
 
 
-@api.post("/drafts", responses={201: DraftAnswer})
-@endpoint("publish")
+@api.operation("POST", "/drafts", DraftAnswer, scope="publish", status=201, act="began-draft")
 def add_draft(body: DraftBody) -> Response:
     """Keep a manifest as a draft, under an id of its own."""
     parts, grant = services(), current_grant()
@@ -140,12 +123,16 @@ def add_draft(body: DraftBody) -> Response:
     return _began(parts.drafts.add(body.manifest, actor=grant.actor))
 
 
-@api.post(
+@api.operation(
+    "POST",
     "/drafts/import",
-    responses={201: ImportAnswer, **problems(503)},
-    openapi_extensions=QUESTIONNAIRE,
+    ImportAnswer,
+    503,
+    scope="publish",
+    status=201,
+    openapi_extensions=BYTES,
+    act="began-draft",
 )
-@endpoint("publish")
 def import_draft(query: ImportQuery) -> Response:
     """Keep a questionnaire of another tool as a draft, and report on each of its questions.
 
@@ -158,13 +145,21 @@ def import_draft(query: ImportQuery) -> Response:
         imported = import_bytes(body, name=query.file, survey=query.survey)
     grant.require_survey(named(imported.manifest))
     draft = parts.drafts.add(imported.manifest, actor=grant.actor)
-    _record("began-draft", draft)
+    _log(draft)
     answer = {"draft": parts.drafts.describe(draft), "report": imported.report()}
     return json_answer(ImportAnswer.model_validate(answer), 201, headers=_place(draft))
 
 
-@api.post("/images", responses={201: ImageAnswer, **problems(503)}, openapi_extensions=PICTURE)
-@endpoint("publish")
+@api.operation(
+    "POST",
+    "/images",
+    ImageAnswer,
+    503,
+    scope="publish",
+    status=201,
+    openapi_extensions=BYTES,
+    act="added-image",
+)
 def add_image(query: ImportQuery) -> Response:
     """Keep an image for the pages of surveys, which everybody may load; a draft names its hash.
 
@@ -173,7 +168,7 @@ def add_image(query: ImportQuery) -> Response:
     parts, grant = services(), current_grant()
     body = raw_body(min(IMAGE_BYTES, parts.settings.max_body_bytes))
     digest, picture = parts.images.add(body, actor=grant.actor, name=query.file)
-    parts.actions.record(grant.actor, "added-image")
+    log_act()
     answer = ImageAnswer(
         image=digest,
         media_type=picture.media_type,
@@ -184,11 +179,9 @@ def add_image(query: ImportQuery) -> Response:
     return json_answer(answer, 201)
 
 
-@api.post(
-    "/surveys/<name>/versions/<int:version>/draft",
-    responses={201: DraftAnswer, **problems(401, 403, 404, 422)},
+@api.operation(
+    "POST", f"{VERSION}/draft", DraftAnswer, scope="publish", status=201, act="began-draft"
 )
-@endpoint("publish")
 def draft_version(path: VersionPath) -> Response:
     """Keep the questions and terms of a published version as a draft of the survey's next one."""
     parts = services()
@@ -196,20 +189,23 @@ def draft_version(path: VersionPath) -> Response:
     return _began(parts.drafts.of_version(published, actor=current_grant().actor))
 
 
-@api.get("/drafts/<draft_id>", responses={200: DraftAnswer, 304: None, **problems(404)})
-@endpoint("publish")
+@api.operation("GET", "/drafts/<draft_id>", DraftAnswer, scope="publish", also={304: None})
 def show_draft(path: DraftPath) -> Response:
     """Return a draft; its ETag is for a later change."""
     draft = _covered(path)
     return not_modified(str(draft.row.revision)) or _answer(draft)
 
 
-@api.put(
+@api.operation(
+    "PUT",
     "/drafts/<draft_id>",
-    responses={200: DraftAnswer, **problems(404, 412, 428)},
+    DraftAnswer,
+    412,
+    428,
+    scope="publish",
     openapi_extensions=IF_MATCH,
+    act="changed-draft",
 )
-@endpoint("publish")
 def replace_draft(path: DraftPath, body: DraftBody) -> Response:
     """Put another manifest into a draft, if nobody has changed it since it was read."""
     parts, grant = services(), current_grant()
@@ -217,31 +213,42 @@ def replace_draft(path: DraftPath, body: DraftBody) -> Response:
     revision = _revision(draft)
     grant.require_survey(named(body.manifest))
     changed = parts.drafts.replace(draft, body.manifest, actor=grant.actor, revision=revision)
-    _record("changed-draft", changed)
+    _log(changed)
     return _answer(changed)
 
 
-@api.delete(
+@api.operation(
+    "DELETE",
     "/drafts/<draft_id>",
-    responses={204: None, **problems(404, 412)},
+    None,
+    412,
+    scope="publish",
     openapi_extensions=IF_MATCH,
+    act="deleted-draft",
 )
-@endpoint("publish")
 def delete_draft(path: DraftPath) -> Response:
     """Delete a draft; with If-Match only if nobody has changed it since it was read."""
     draft = _covered(path)
     named_state = "If-Match" in request.headers
     services().drafts.remove(draft, revision=_revision(draft) if named_state else None)
-    _record("deleted-draft", draft)
+    _log(draft)
     return Response(status=204)
 
 
-@api.post(
+@api.operation(
+    "POST",
     "/drafts/<draft_id>/publish",
-    responses={201: PublishAnswer, 200: PublishAnswer, **problems(404, 409, 412, 422, 428, 503)},
+    PublishAnswer,
+    409,
+    412,
+    428,
+    503,
+    scope="publish",
+    status=201,
+    also={200: PublishAnswer},
     openapi_extensions=IF_MATCH,
+    act="published",
 )
-@endpoint("publish")
 def publish_draft(path: DraftPath, query: PublishQuery) -> Response:
     """Publish a draft as it was read, and delete it; refused as publishing its manifest is."""
     parts = services()
@@ -251,9 +258,7 @@ def publish_draft(path: DraftPath, query: PublishQuery) -> Response:
         publication = parts.drafts.publish(draft, revision=revision, allow_weak=query.allow_weak)
         row = publication.row
         if publication.created:
-            parts.actions.record(
-                current_grant().actor, "published", survey=row.name, version=row.version
-            )
+            log_act(row)
         answer = PublishAnswer(
             survey=row.name,
             version=row.version,
@@ -295,7 +300,7 @@ def _revision(draft: Draft) -> int | None:
 
 
 def _began(draft: Draft) -> Response:
-    _record("began-draft", draft)
+    _log(draft)
     return _answer(draft, 201, _place(draft))
 
 
@@ -303,10 +308,8 @@ def _place(draft: Draft) -> dict[str, str]:
     return {"Location": f"{request.script_root}/api/v1/drafts/{draft.row.id}"}
 
 
-def _record(act: str, draft: Draft) -> None:
-    services().actions.record(
-        current_grant().actor, act, survey=draft.row.survey, subject=draft.row.id
-    )
+def _log(draft: Draft) -> None:
+    log_act(survey=draft.row.survey, subject=draft.row.id)
 
 
 def _answer(draft: Draft, status: int = 200, headers: dict[str, str] | None = None) -> Response:

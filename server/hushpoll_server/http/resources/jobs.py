@@ -10,13 +10,13 @@ import json
 from collections.abc import Mapping
 
 from flask import Response, request
-from flask_openapi3.models.tag import Tag
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
+from hushpoll_server.http.endpoint import current_grant, json_answer, log_act, services
 from hushpoll_server.http.models.common import TableQuery, VersionPath
 from hushpoll_server.http.models.jobs import JobAnswer, JobList, JobPath, JobQuery
-from hushpoll_server.http.openapi import BEARER, Routes, problems
+from hushpoll_server.http.openapi import file_of
+from hushpoll_server.http.routes import VERSION, Routes
 from hushpoll_server.http.tables import table_file
 from hushpoll_server.jobs.kinds import KINDS, JobKind
 from hushpoll_server.jobs.parameters import Parameters
@@ -25,9 +25,7 @@ from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
 from hushpoll_shared.wire.job_kinds import JOB_KINDS
 
-api = Routes(
-    "jobs", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="jobs")], abp_security=BEARER
-)
+api = Routes("jobs")
 
 
 def _add_route(kind: JobKind) -> None:
@@ -43,22 +41,22 @@ def _add_route(kind: JobKind) -> None:
     # The name of the operation, its text and its body in the document.
     ask.__name__, ask.__doc__ = kind.name, inspect.getdoc(kind.work)
     ask.__annotations__["body"] = kind.parameters
-    route = api.post(
-        f"/surveys/<name>/versions/<int:version>/jobs/{kind.name}",
-        responses={
-            202: JobAnswer,
-            **problems(400, 401, 403, 404, 409, 410, 413, 415, 422, 429, 501),
-        },
-    )
-    route(endpoint(kind.scope)(ask))
+    api.operation(
+        "POST",
+        f"{VERSION}/jobs/{kind.name}",
+        JobAnswer,
+        *(409, 410, 501),
+        scope=kind.scope,
+        status=202,
+        act=f"asked-for-{kind.name}",
+    )(ask)
 
 
 for _kind in KINDS.values():
     _add_route(_kind)
 
 
-@api.get("/jobs", responses={200: JobList, **problems(401, 403, 422)})
-@endpoint("read")
+@api.operation("GET", "/jobs", JobList, scope="read")
 def list_jobs(query: JobQuery) -> Response:
     """List the newest 200 jobs of the surveys that the token is for, the newest first."""
     jobs = services().jobs
@@ -69,15 +67,19 @@ def list_jobs(query: JobQuery) -> Response:
     return json_answer(JobList(jobs=answers))
 
 
-@api.get("/jobs/<job_id>", responses={200: JobAnswer, **problems(401, 403, 404, 422)})
-@endpoint("read")
+@api.operation("GET", "/jobs/<job_id>", JobAnswer, scope="read")
 def show(path: JobPath) -> Response:
     """Look at a job."""
     return _answer(_covered(path))
 
 
-@api.post("/jobs/<job_id>/cancel", responses={200: JobAnswer, **problems(401, 403, 404, 422)})
-@endpoint("read", "train", "publish")
+@api.operation(
+    "POST",
+    "/jobs/<job_id>/cancel",
+    JobAnswer,
+    scope=("read", "train", "publish"),
+    act="cancelled-job",
+)
 def cancel(path: JobPath) -> Response:
     """End a job that waits or runs; one that has ended stays as it is.
 
@@ -87,19 +89,17 @@ def cancel(path: JobPath) -> Response:
     return _answer(services().jobs.cancel(_covered(path), current_grant()))
 
 
-@api.get(
+@api.operation(
+    "GET",
     "/jobs/<job_id>/result",
-    responses={
-        200: {
-            "description": "The file that the job made.",
-            "content": {
-                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
-            },
-        },
-        **problems(401, 403, 404, 409, 410, 422, 501, 503),
-    },
+    file_of("The file that the job made.", ["application/octet-stream"]),
+    409,
+    410,
+    501,
+    503,
+    scope="read",
+    act="fetched",
 )
-@endpoint("read")
 def result(path: JobPath, query: TableQuery) -> Response:
     """Fetch what a job made; refused until it is done.
 
@@ -117,13 +117,7 @@ def result(path: JobPath, query: TableQuery) -> Response:
             field="format",
         )
     blocks = parts.jobs.result(job)
-    parts.actions.record(
-        current_grant().actor,
-        f"fetched-{job.kind}",
-        survey=row.name,
-        version=row.version,
-        subject=job.id,
-    )
+    log_act(row, subject=job.id, kind=job.kind)
     if statistic is not None and form is not None and form in TABLE_FORMATS:
         table = table_of(statistic, json.loads(b"".join(blocks)))
         name = f"{row.name}-{row.version}-{job.kind}"

@@ -9,29 +9,18 @@ from collections.abc import Callable
 from typing import Any
 
 from flask import Response
-from flask_openapi3.models.tag import Tag
 
-from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
+from hushpoll_server.http.endpoint import current_grant, json_answer, services
 from hushpoll_server.http.models.audits import AuditList, AuditPath
 from hushpoll_server.http.models.common import Answer, Strict, VersionPath
 from hushpoll_server.http.models.regressions import RegressionList, RegressionPath
-from hushpoll_server.http.openapi import BEARER, Routes, problems
+from hushpoll_server.http.routes import VERSION, Routes
+from hushpoll_server.services.people.actions import LOOKED
 from hushpoll_server.services.results.audits import Audits
 from hushpoll_server.services.results.kept_results import KeptResults
 from hushpoll_server.services.results.regressions import Regressions
 from hushpoll_server.services.services import Services
 from hushpoll_shared.wire.job_kinds import JOB_KINDS
-
-
-def routes_of(noun: str) -> Routes:
-    """Return a blueprint for the routes of a kind of kept result."""
-    return Routes(
-        f"{noun}s",
-        __name__,
-        url_prefix="/api/v1",
-        abp_tags=[Tag(name=f"{noun}s")],
-        abp_security=BEARER,
-    )
 
 
 def add_routes(
@@ -77,16 +66,20 @@ def add_routes(
     list_all.__name__, list_all.__doc__ = f"list_{noun}s", list_text
     delete.__name__, delete.__doc__ = f"delete_{noun}", delete_text
     delete.__annotations__["path"] = path
-    api.get(
-        f"/surveys/<name>/versions/<int:version>/{noun}s",
-        responses={200: answer, **problems(401, 403, 404, 422)},
-    )(endpoint("read")(list_all))
-    api.delete(
-        f"/{noun}s/<{id_field}>", responses={204: None, **problems(401, 403, 404, 409, 422)}
-    )(endpoint(JOB_KINDS[kind.kind].scope)(delete))
+    api.operation("GET", f"{VERSION}/{noun}s", answer, scope="read", act=f"{LOOKED}{noun}s")(
+        list_all
+    )
+    api.operation(
+        "DELETE",
+        f"/{noun}s/<{id_field}>",
+        None,
+        409,
+        scope=JOB_KINDS[kind.kind].scope,
+        act=f"deleted-{noun}",
+    )(delete)
 
 
-audits = routes_of("audit")
+audits = Routes("audits")
 add_routes(
     audits,
     Audits,
@@ -104,7 +97,7 @@ add_routes(
     ),
 )
 
-regressions = routes_of("regression")
+regressions = Routes("regressions")
 add_routes(
     regressions,
     Regressions,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Response
 
-from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
+from hushpoll_server.http.endpoint import current_grant, json_answer, log_act, services
 from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.models import (
     LearnerList,
@@ -12,14 +12,13 @@ from hushpoll_server.http.models.models import (
     ModelPath,
     RunList,
 )
-from hushpoll_server.http.openapi import problems
-from hushpoll_server.http.resources.kept_results import add_routes, routes_of
+from hushpoll_server.http.openapi import file_of
+from hushpoll_server.http.resources.kept_results import add_routes
+from hushpoll_server.http.routes import VERSION, Routes
 from hushpoll_server.jobs.learners import learners as learners_of
 from hushpoll_server.services.results.models import Models
 
-api = routes_of("model")
-VERSION = "/surveys/<name>/versions/<int:version>"
-
+api = Routes("models")
 
 add_routes(
     api,
@@ -38,8 +37,7 @@ add_routes(
 )
 
 
-@api.get(f"{VERSION}/learners", responses={200: LearnerList, **problems(401, 403, 404, 422, 501)})
-@endpoint("read")
+@api.operation("GET", f"{VERSION}/learners", LearnerList, 501, scope="read")
 def learners(path: VersionPath) -> Response:
     """List the learners, which of them may run on the version's records here, and why not others.
 
@@ -50,42 +48,33 @@ def learners(path: VersionPath) -> Response:
     return json_answer(LearnerList.model_validate(learners_of(parts, row)))
 
 
-@api.get(
-    "/models/<model_id>", responses={200: ModelAnswer, **problems(401, 403, 404, 409, 422, 501)}
+@api.operation(
+    "GET", "/models/<model_id>", ModelAnswer, 409, 501, scope="read", act="looked-at-models"
 )
-@endpoint("read")
 def show_model(path: ModelPath) -> Response:
     """Read a model's card."""
     parts = services()
     job, row = parts.models.covered(path.model_id, current_grant())
     answer = ModelAnswer(id=job.id, card=parts.models.card(job))
-    parts.actions.looked(current_grant().actor, "models", row.name, row.version)
+    log_act(row)
     return json_answer(answer, nulls=True)
 
 
-@api.get(
+@api.operation(
+    "GET",
     "/models/<model_id>/file",
-    responses={
-        200: {
-            "description": "What `hushpoll train --out` writes, as a ZIP.",
-            "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
-        },
-        **problems(401, 403, 404, 409, 422, 501),
-    },
+    file_of("What `hushpoll train --out` writes, as a ZIP.", ["application/zip"]),
+    409,
+    501,
+    scope="read",
+    act="fetched-train",
 )
-@endpoint("read")
 def model_file(path: ModelPath) -> Response:
     """Fetch a model as a ZIP: unzip it, and `hushpoll predict` reads the folder."""
     parts = services()
     job, row = parts.models.covered(path.model_id, current_grant())
     answer = Response(parts.jobs.result(job), mimetype=job.media_type)
-    parts.actions.record(
-        current_grant().actor,
-        "fetched-train",
-        survey=row.name,
-        version=row.version,
-        subject=job.id,
-    )
+    log_act(row, subject=job.id)
     answer.headers["Content-Length"] = str(job.size)
     answer.headers["Content-Disposition"] = f'attachment; filename="{job.file_name}"'
     answer.headers["Cache-Control"] = "no-store"

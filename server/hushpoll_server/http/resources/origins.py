@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from flask import Response
-from flask_openapi3.models.tag import Tag
 
-from hushpoll_server.http.endpoint import endpoint, json_answer, services
+from hushpoll_server.http.endpoint import json_answer, services
 from hushpoll_server.http.models.common import SurveyPath
 from hushpoll_server.http.models.surveys import OriginsAnswer, OriginsBody
-from hushpoll_server.http.openapi import BEARER, Routes, problems
+from hushpoll_server.http.routes import Routes
 
-api = Routes("origins", __name__, url_prefix="/api/v1/surveys", abp_tags=[Tag(name="surveys")])
+api = Routes("origins", "/surveys", tag="surveys")
 
 
-@api.get(
-    "/<name>/origins",
-    responses={200: OriginsAnswer, **problems(401, 403, 404)},
-    security=BEARER,
-)
-@endpoint("publish")
+@api.operation("GET", "/<name>/origins", OriginsAnswer, scope="publish")
 def list_origins(path: SurveyPath) -> Response:
     """List the web origins whose pages may answer the survey."""
     parts = services()
@@ -26,12 +20,7 @@ def list_origins(path: SurveyPath) -> Response:
     return json_answer(OriginsAnswer(survey=row.name, origins=parts.origins.named(row.name)))
 
 
-@api.put(
-    "/<name>/origins",
-    responses={200: OriginsAnswer, **problems(400, 401, 403, 404, 413, 415, 422)},
-    security=BEARER,
-)
-@endpoint("publish")
+@api.operation("PUT", "/<name>/origins", OriginsAnswer, scope="publish", act="replaced-origins")
 def replace_origins(path: SurveyPath, body: OriginsBody) -> Response:
     """Let pages of these web origins, and of no others, answer the survey, in all its versions.
 

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from flask import Response
-from flask_openapi3.models.tag import Tag
 
-from hushpoll_server.http.endpoint import endpoint, services
+from hushpoll_server.http.endpoint import services
 from hushpoll_server.http.models.common import TableQuery
 from hushpoll_server.http.models.plans import PlanAnswer, PlanBody
-from hushpoll_server.http.openapi import BEARER, Routes, problems
+from hushpoll_server.http.routes import Routes
 from hushpoll_server.http.tables import answer_in_form
 from hushpoll_shared.tables.plans import verdicts_table
 
-api = Routes(
-    "plans",
-    __name__,
-    url_prefix="/api/v1/plans",
-    abp_tags=[Tag(name="plans")],
-    abp_security=BEARER,
-)
+api = Routes("plans", "/plans")
 
 
-@api.post("", responses={200: PlanAnswer, **problems(400, 401, 403, 413, 415, 422, 503)})
-@endpoint("read")
+@api.operation("POST", "", PlanAnswer, 503, scope="read")
 def plan(body: PlanBody, query: TableQuery) -> Response:
     """Say whether a draft could answer what is wanted, and with which n or epsilon it could.
 

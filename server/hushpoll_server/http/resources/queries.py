@@ -5,33 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from flask import Response
-from flask_openapi3.models.tag import Tag
 
 from hushpoll_analysis.results import RESULTS
-from hushpoll_server.http.endpoint import current_grant, endpoint, services
+from hushpoll_server.http.endpoint import current_grant, log_act, services
 from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.tidy import TidyAnswer, TidyQuery
-from hushpoll_server.http.openapi import BEARER, Routes, problems
+from hushpoll_server.http.routes import VERSION, Routes
 from hushpoll_server.http.schemas import answer_of, parameters_of
 from hushpoll_server.http.tables import answer_in_form, result_answer
+from hushpoll_server.services.people.actions import LOOKED
 from hushpoll_shared.qualifying.domains import where_words
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.tidying.results import tidy_table
 
-api = Routes(
-    "queries",
-    __name__,
-    url_prefix="/api/v1/surveys/<name>/versions/<int:version>",
-    abp_tags=[Tag(name="analysis")],
-    abp_security=BEARER,
-)
+api = Routes("queries", VERSION, tag="analysis")
 SCOPE = "read"
 """Of every query's route."""
-REFUSALS = problems(401, 403, 404, 409, 410, 422, 503)
+REFUSALS = (409, 410, 503)
 
 
-@api.get("/tidy-results", responses={200: TidyAnswer, **REFUSALS})
-@endpoint(SCOPE)
+@api.operation(
+    "GET", "/tidy-results", TidyAnswer, *REFUSALS, scope=SCOPE, act="looked-at-tidy-results"
+)
 def tidy_results(path: VersionPath, query: TidyQuery) -> Response:
     """Show the results of several queries as one table, a row an estimate.
 
@@ -48,7 +43,7 @@ def tidy_results(path: VersionPath, query: TidyQuery) -> Response:
         lambda survey, _: grant.require_survey(survey),
         may_export=lambda *_: True,
     )
-    parts.actions.looked(grant.actor, "tidy-results", row.name, row.version)
+    log_act(row)
     return answer_in_form(
         TidyAnswer.model_validate(found.to_dict()),
         tidy_table,
@@ -72,7 +67,7 @@ def _add_route(kind: type[Query[Any]]) -> None:
         result = parts.analysis.result(row, asked, before, may_export=True)
         domain = None if asked.where is None else where_words(asked.where)
         for seen in filter(None, (before, row)):
-            parts.actions.looked(current_grant().actor, kind.name, seen.name, seen.version, domain)
+            log_act(seen, subject=domain)
         return result_answer(
             result, kind.file_name, form=query.format, published=parts.surveys.published(row)
         )
@@ -80,11 +75,15 @@ def _add_route(kind: type[Query[Any]]) -> None:
     name = kind.name.replace("-", "_")
     ask.__name__, ask.__doc__ = name, kind.__doc__
     ask.__annotations__ = {"path": VersionPath, "query": parameters, "return": Response}
-    api.get(
+    api.operation(
+        "GET",
         f"/{kind.name}",
+        answer_of(kind),
+        *REFUSALS,
+        scope=SCOPE,
+        act=f"{LOOKED}{kind.name}",
         operation_id=f"{kind.family}_{name}_{name}_get",
-        responses={200: answer_of(kind), **REFUSALS},
-    )(endpoint(SCOPE)(ask))
+    )(ask)
 
 
 for _kind in RESULTS:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from flask import Response, request
-from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
+from hushpoll_server.http.endpoint import current_grant, json_answer, log_act, services
 from hushpoll_server.http.models.common import VersionPath
 from hushpoll_server.http.models.survey_reports import (
     PublicationChoices,
@@ -15,32 +14,24 @@ from hushpoll_server.http.models.survey_reports import (
     PublishedResultsAnswer,
     ReportQuery,
 )
-from hushpoll_server.http.openapi import BEARER, Routes, problems
+from hushpoll_server.http.openapi import file_of
+from hushpoll_server.http.routes import VERSION, Routes
 from hushpoll_server.survey_reports.files.report import FORMS
 
-api = Routes(
-    "survey_reports",
-    __name__,
-    url_prefix="/api/v1/surveys/<name>/versions/<int:version>",
-    abp_tags=[Tag(name="analysis")],
-    abp_security=BEARER,
-)
+api = Routes("survey_reports", VERSION, tag="analysis")
 
 
-@api.get(
+@api.operation(
+    "GET",
     "/report",
-    responses={
-        200: {
-            "description": "A report as one file.",
-            "content": {
-                form.media_type: {"schema": {"type": "string", "format": "binary"}}
-                for form in FORMS.values()
-            },
-        },
-        **problems(401, 403, 404, 409, 410, 422, 501, 503),
-    },
+    file_of("A report as one file.", [form.media_type for form in FORMS.values()]),
+    409,
+    410,
+    501,
+    503,
+    scope="read",
+    act="looked-at-report",
 )
-@endpoint("read")
 def report(path: VersionPath, query: ReportQuery) -> Response:
     """Make a report of the last release: methods, guarantee, estimates, fairness, limits.
 
@@ -51,21 +42,24 @@ def report(path: VersionPath, query: ReportQuery) -> Response:
     row = parts.surveys.version(path.name, path.version)
     choices = parts.survey_reports.choices(row, may_export=True, **query.asked())
     file = parts.survey_reports.file(row, choices, query.format, may_export=True)
-    parts.actions.looked(current_grant().actor, "report", row.name, row.version)
+    log_act(row)
     answer = Response(file.body, mimetype=file.media_type)
     answer.headers["Content-Disposition"] = f'attachment; filename="{file.name}"'
     answer.headers["Cache-Control"] = "no-store"
     return answer
 
 
-@api.post(
+@api.operation(
+    "POST",
     "/public-results",
-    responses={
-        201: PublishedResultsAnswer,
-        **problems(400, 401, 403, 404, 409, 410, 413, 415, 422, 503),
-    },
+    PublishedResultsAnswer,
+    409,
+    410,
+    503,
+    scope="publish",
+    status=201,
+    act="published-results",
 )
-@endpoint("publish")
 def publish_results(path: VersionPath, body: PublicationChoices) -> Response:
     """Publish chosen results of a version, for everybody and without sign-in.
 
@@ -90,9 +84,7 @@ def publish_results(path: VersionPath, body: PublicationChoices) -> Response:
     publication = parts.public_results.publish(
         row, choices, actor=current_grant().actor, so_far=body.so_far
     )
-    parts.actions.record(
-        current_grant().actor, "published-results", survey=row.name, version=row.version
-    )
+    log_act(row)
     return json_answer(
         PublishedResultsAnswer.model_validate(publication),
         201,
@@ -101,8 +93,7 @@ def publish_results(path: VersionPath, body: PublicationChoices) -> Response:
     )
 
 
-@api.get("/public-results", responses={200: PublicResultsList, **problems(401, 403, 404, 422)})
-@endpoint("read")
+@api.operation("GET", "/public-results", PublicResultsList, scope="read")
 def list_public_results(path: VersionPath) -> Response:
     """List the publications of a version, also those that were taken back."""
     parts = services()
@@ -114,16 +105,13 @@ def list_public_results(path: VersionPath) -> Response:
     return json_answer(PublicResultsList(publications=publications), nulls=True)
 
 
-@api.delete("/public-results", responses={204: None, **problems(401, 403, 404, 422)})
-@endpoint("publish")
+@api.operation("DELETE", "/public-results", None, scope="publish", act="took-results-back")
 def take_results_back(path: VersionPath) -> Response:
     """Take published results back: their address answers 410, and their files are deleted."""
     parts = services()
     row = parts.surveys.version(path.name, path.version)
     parts.public_results.take_back(row)
-    parts.actions.record(
-        current_grant().actor, "took-results-back", survey=row.name, version=row.version
-    )
+    log_act(row)
     answer = Response(status=204)
     answer.headers["Cache-Control"] = "no-store"
     return answer

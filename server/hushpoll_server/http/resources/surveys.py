@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from flask import Response, request
-from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import (
     current_grant,
-    endpoint,
     json_answer,
     json_body,
+    log_act,
     parse_body,
     services,
 )
@@ -24,14 +23,14 @@ from hushpoll_server.http.models.surveys import (
     SurveyList,
     SurveySummary,
 )
-from hushpoll_server.http.openapi import BEARER, Routes, body_of, problems
+from hushpoll_server.http.openapi import body_of
+from hushpoll_server.http.routes import Routes
 from hushpoll_server.services.surveys.surveys import timestamp
 
-api = Routes("surveys", __name__, url_prefix="/api/v1/surveys", abp_tags=[Tag(name="surveys")])
+api = Routes("surveys", "/surveys")
 
 
-@api.get("", responses={200: SurveyList, **problems(401)})
-@endpoint()
+@api.operation("GET", "", SurveyList, 401)
 def list_surveys() -> Response:
     """List every survey version.
 
@@ -57,17 +56,18 @@ def list_surveys() -> Response:
     return json_answer(SurveyList(surveys=surveys))
 
 
-@api.post(
+@api.operation(
+    "POST",
     "",
-    responses={
-        201: PublishAnswer,
-        200: PublishAnswer,
-        **problems(400, 401, 403, 409, 413, 415, 422, 503),
-    },
-    security=BEARER,
+    PublishAnswer,
+    409,
+    503,
+    scope="publish",
+    status=201,
+    also={200: PublishAnswer},
     openapi_extensions=body_of({"application/json": {"type": "object"}}),
+    act="published",
 )
-@endpoint("publish")
 def publish(query: PublishQuery) -> Response:
     """Publish a survey version.
 
@@ -87,7 +87,7 @@ def publish(query: PublishQuery) -> Response:
         publication = parts.surveys.publish(draft, allow_weak=query.allow_weak)
         row, published = publication.row, publication.published
         if publication.created:
-            parts.actions.record(grant.actor, "published", survey=row.name, version=row.version)
+            log_act(row)
         answer = PublishAnswer(
             survey=row.name,
             version=row.version,
@@ -99,12 +99,9 @@ def publish(query: PublishQuery) -> Response:
         return json_answer(answer, 201 if publication.created else 200, {"Location": location})
 
 
-@api.post(
-    "/<name>/versions/<int:version>/close",
-    responses={200: CloseAnswer, **problems(401, 403, 404, 422)},
-    security=BEARER,
+@api.operation(
+    "POST", "/<name>/versions/<int:version>/close", CloseAnswer, scope="publish", act="closed"
 )
-@endpoint("publish")
 def close(path: VersionPath, body: CloseBody) -> Response:
     """Close a survey version.
 
@@ -116,7 +113,7 @@ def close(path: VersionPath, body: CloseBody) -> Response:
         parts.surveys.version(path.name, path.version), grace_seconds=body.grace_seconds
     )
     parts.sealing.after_closing(row)
-    parts.actions.record(current_grant().actor, "closed", survey=row.name, version=row.version)
+    log_act(row)
     if row.closed_at is None or row.accepts_until is None:
         raise Refused("internal", "the version was not closed")
     return json_answer(

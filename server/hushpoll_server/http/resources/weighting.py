@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 from flask import Response
-from flask_openapi3.models.tag import Tag
 
 from hushpoll_analysis.survey_design.design import SurveyDesign
-from hushpoll_server.http.endpoint import current_grant, endpoint, services
+from hushpoll_server.http.endpoint import log_act, services
 from hushpoll_server.http.models.common import TableQuery, VersionPath
 from hushpoll_server.http.models.weighting import WeightedSharesAnswer, WeightedSharesBody
-from hushpoll_server.http.openapi import BEARER, Routes, problems
+from hushpoll_server.http.routes import VERSION, Routes
 from hushpoll_server.http.tables import statistic_answer
 
-api = Routes(
-    "relations",
-    __name__,
-    url_prefix="/api/v1/surveys/<name>/versions/<int:version>",
-    abp_tags=[Tag(name="analysis")],
-    abp_security=BEARER,
-)
-
-REFUSALS = problems(401, 403, 404, 409, 410, 422, 503)
+api = Routes("relations", VERSION, tag="analysis")
 
 
-@api.post(
+@api.operation(
+    "POST",
     "/weighted-shares",
-    responses={
-        200: WeightedSharesAnswer,
-        **problems(400, 401, 403, 404, 409, 410, 413, 415, 422, 503),
-    },
+    WeightedSharesAnswer,
+    409,
+    410,
+    503,
+    scope="read",
+    act="looked-at-weighted-shares",
 )
-@endpoint("read")
 def weighted_shares(path: VersionPath, query: TableQuery, body: WeightedSharesBody) -> Response:
     """Estimate shares of the population by weights, strata and known margins.
 
@@ -43,7 +36,7 @@ def weighted_shares(path: VersionPath, query: TableQuery, body: WeightedSharesBo
     answer = parts.weighting.weighted_shares(
         row, body.attribute, design, confidence=body.confidence, may_export=True
     )
-    parts.actions.looked(current_grant().actor, "weighted-shares", row.name, row.version)
+    log_act(row)
     return statistic_answer(
         WeightedSharesAnswer.model_validate(answer),
         "weighted-shares",

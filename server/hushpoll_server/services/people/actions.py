@@ -16,6 +16,8 @@ from hushpoll_shared.spelling.clock import Clock
 
 log = get_logger(__name__)
 
+LOOKED: Final = "looked-at-"
+"""How the code of a look begins; the name of what was looked at follows."""
 LOOK_SECONDS: Final = 600
 MOST_LOOKS: Final = 10_000
 
@@ -77,7 +79,7 @@ class Actions:
                 self._looks.clear()
             self._looks[key] = now
         try:
-            self.record(actor, f"looked-at-{view}", survey=survey, version=version, subject=subject)
+            self.record(actor, f"{LOOKED}{view}", survey=survey, version=version, subject=subject)
         except Refused:
             log.error("look-not-recorded", survey=survey, view=view)
             with self._lock:

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from flask import Response
-from flask_openapi3.models.tag import Tag
 
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
+from hushpoll_server.http.endpoint import json_answer, log_act, services
 from hushpoll_server.http.models.administration.tokens import (
     InvitationsAnswer,
     MailPreviewAnswer,
@@ -26,21 +25,23 @@ from hushpoll_server.http.models.administration.tokens import (
     TokenSummary,
 )
 from hushpoll_server.http.models.common import SurveyPath, VersionPath
-from hushpoll_server.http.openapi import BEARER, Routes, problems
+from hushpoll_server.http.routes import VERSION, Routes
 from hushpoll_server.jobs.parameters import people_of
 from hushpoll_server.services.surveys.access import IssuedToken
 from hushpoll_server.services.surveys.surveys import timestamp
 from hushpoll_shared.wire.documents import NewToken
 
-api = Routes("tokens", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="tokens")])
+api = Routes("tokens")
 
 
-@api.post(
+@api.operation(
+    "POST",
     "/surveys/<name>/tokens",
-    responses={201: RespondentTokensAnswer, **problems(401, 403, 404, 422)},
-    security=BEARER,
+    RespondentTokensAnswer,
+    scope="publish",
+    status=201,
+    act="issued-respondent-tokens",
 )
-@endpoint("publish")
 def issue_respondent_tokens(path: SurveyPath, body: RespondentTokensBody) -> Response:
     """Issue single-use tokens for the respondents of a token survey.
 
@@ -58,21 +59,19 @@ def issue_respondent_tokens(path: SurveyPath, body: RespondentTokensBody) -> Res
         )
     _check_count(body.count)
     tokens = parts.access.issue_to_respondents(row, body.count)
-    parts.actions.record(
-        current_grant().actor,
-        "issued-respondent-tokens",
-        survey=row.name,
-        subject=str(body.count),
-    )
+    log_act(survey=row.name, subject=str(body.count))
     return json_answer(RespondentTokensAnswer(tokens=tokens), 201)
 
 
-@api.post(
-    "/surveys/<name>/versions/<int:version>/invitations",
-    responses={201: InvitationsAnswer, **problems(401, 403, 404, 410, 422)},
-    security=BEARER,
+@api.operation(
+    "POST",
+    f"{VERSION}/invitations",
+    InvitationsAnswer,
+    410,
+    scope="publish",
+    status=201,
+    act="issued-invitations",
 )
-@endpoint("publish")
 def issue_invitations(path: VersionPath, body: RespondentTokensBody) -> Response:
     """Issue invitations to a version with submission `invited`, one for each respondent.
 
@@ -83,22 +82,11 @@ def issue_invitations(path: VersionPath, body: RespondentTokensBody) -> Response
     parts.invitations.check_invited(row)
     _check_count(body.count)
     invitations = parts.invitations.issue(row, body.count)
-    parts.actions.record(
-        current_grant().actor,
-        "issued-invitations",
-        survey=row.name,
-        version=row.version,
-        subject=str(body.count),
-    )
+    log_act(row, subject=str(body.count))
     return json_answer(InvitationsAnswer(invitations=invitations), 201)
 
 
-@api.post(
-    "/surveys/<name>/versions/<int:version>/mail-previews",
-    responses={200: MailPreviewsAnswer, **problems(401, 403, 404, 422)},
-    security=BEARER,
-)
-@endpoint("publish")
+@api.operation("POST", f"{VERSION}/mail-previews", MailPreviewsAnswer, scope="publish")
 def preview_mails(path: VersionPath, body: MailPreviewsBody) -> Response:
     """Show the mails that invite or remind one person, in each language; nothing is sent.
 
@@ -112,24 +100,18 @@ def preview_mails(path: VersionPath, body: MailPreviewsBody) -> Response:
     return json_answer(MailPreviewsAnswer(mails=mails))
 
 
-@api.post(
-    "/tokens",
-    responses={201: TokenAnswer, **problems(401, 403, 422)},
-    security=BEARER,
-)
-@endpoint("admin", every_survey=True)
+@api.operation("POST", "/tokens", TokenAnswer, scope="admin", status=201, act="issued-token")
 def issue_token(body: TokenBody) -> Response:
     """Issue a bearer token with scopes out of submit, publish, read, train, admin."""
     parts = services()
     issued = parts.access.issue(
         body.scopes, label=body.label, expires_in=body.expires_in, surveys=body.surveys
     )
-    parts.actions.record(current_grant().actor, "issued-token", subject=issued.id)
+    log_act(subject=issued.id)
     return json_answer(TokenAnswer(**_issued(issued, body.scopes)), 201)
 
 
-@api.get("/tokens", responses={200: TokenList, **problems(401, 403)}, security=BEARER)
-@endpoint("admin", every_survey=True)
+@api.operation("GET", "/tokens", TokenList, scope="admin")
 def list_tokens() -> Response:
     """List every bearer token, the oldest first. The server has no secrets to show."""
     access = services().access
@@ -150,12 +132,14 @@ def list_tokens() -> Response:
     return json_answer(TokenList(tokens=tokens))
 
 
-@api.post(
+@api.operation(
+    "POST",
     "/tokens/<token_id>/rotate",
-    responses={201: RotateAnswer, **problems(400, 401, 403, 404, 415, 422)},
-    security=BEARER,
+    RotateAnswer,
+    scope="admin",
+    status=201,
+    act="rotated-token",
 )
-@endpoint("admin", every_survey=True)
 def rotate_token(path: TokenPath, body: RotateBody) -> Response:
     """Replace a bearer token by a new one with the same scopes and label.
 
@@ -167,7 +151,7 @@ def rotate_token(path: TokenPath, body: RotateBody) -> Response:
     )
     if rotation is None:
         raise _unknown()
-    services().actions.record(current_grant().actor, "rotated-token", subject=path.token_id)
+    log_act(subject=path.token_id)
     answer = RotateAnswer(
         **_issued(rotation.issued, rotation.scopes),
         replaces=path.token_id,
@@ -176,13 +160,12 @@ def rotate_token(path: TokenPath, body: RotateBody) -> Response:
     return json_answer(answer, 201)
 
 
-@api.delete("/tokens/<token_id>", responses={204: None, **problems(401, 403, 404)}, security=BEARER)
-@endpoint("admin", every_survey=True)
+@api.operation("DELETE", "/tokens/<token_id>", None, scope="admin", act="revoked-token")
 def revoke_token(path: TokenPath) -> Response:
     """Revoke a bearer token by its public id."""
     if not services().access.revoke(path.token_id):
         raise _unknown()
-    services().actions.record(current_grant().actor, "revoked-token", subject=path.token_id)
+    log_act(subject=path.token_id)
     return Response(status=204)
 
 

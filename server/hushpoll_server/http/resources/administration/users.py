@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from flask import Response
-from flask_openapi3.models.tag import Tag
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.endpoint import current_grant, endpoint, json_answer, services
+from hushpoll_server.http.endpoint import json_answer, log_act, services
 from hushpoll_server.http.models.administration.users import (
     ActionLine,
     ActionList,
@@ -20,26 +19,22 @@ from hushpoll_server.http.models.administration.users import (
     UserList,
     UserPath,
 )
-from hushpoll_server.http.openapi import BEARER, Routes, problems
+from hushpoll_server.http.routes import Routes
 from hushpoll_server.services.people.act_words import act_words
 from hushpoll_server.services.people.roles import check_published
 from hushpoll_server.services.people.users import Member
 from hushpoll_server.services.surveys.surveys import timestamp
 
-api = Routes("users", __name__, url_prefix="/api/v1", abp_tags=[Tag(name="users")])
-
-_CHANGES = problems(400, 401, 403, 404, 413, 415, 422)
+api = Routes("users")
 
 
-@api.get("/users", responses={200: UserList, **problems(401, 403)}, security=BEARER)
-@endpoint("admin", every_survey=True)
+@api.operation("GET", "/users", UserList, scope="admin")
 def list_users() -> Response:
     """List every user with the roles that they have."""
     return json_answer(UserList(users=[_answer(user) for user in services().users.all()]))
 
 
-@api.post("/users", responses={201: UserAnswer, **_CHANGES}, security=BEARER)
-@endpoint("admin", every_survey=True)
+@api.operation("POST", "/users", UserAnswer, 404, scope="admin", status=201, act="added-user")
 def add_user(body: UserBody) -> Response:
     """Add a user. The password is kept as an argon2id hash; a user of the provider has none."""
     parts = services()
@@ -52,65 +47,54 @@ def add_user(body: UserBody) -> Response:
             field="password",
         )
     user = parts.users.add(body.name, body.password, body.roles)
-    parts.actions.record(current_grant().actor, "added-user", subject=user.name)
+    log_act(subject=user.name)
     return json_answer(_answer(user), 201)
 
 
-@api.delete("/users/<user>", responses={204: None, **problems(401, 403, 404)}, security=BEARER)
-@endpoint("admin", every_survey=True)
+@api.operation("DELETE", "/users/<user>", None, scope="admin", act="removed-user")
 def remove_user(path: UserPath) -> Response:
     """Remove a user, and end every session of theirs."""
     parts = services()
     _require(path.user)
     parts.users.remove(path.user)
-    parts.actions.record(current_grant().actor, "removed-user", subject=path.user)
+    log_act(subject=path.user)
     return Response(status=204)
 
 
-@api.put("/users/<user>/password", responses={204: None, **_CHANGES}, security=BEARER)
-@endpoint("admin", every_survey=True)
+@api.operation("PUT", "/users/<user>/password", None, scope="admin", act="set-password")
 def set_password(path: UserPath, body: PasswordBody) -> Response:
     """Replace a user's password, and end every session of theirs."""
     parts = services()
     _require(path.user)
     parts.users.set_password(path.user, body.password)
-    parts.actions.record(current_grant().actor, "set-password", subject=path.user)
+    log_act(subject=path.user)
     return Response(status=204)
 
 
-@api.put("/users/<user>/roles/<survey>", responses={200: UserAnswer, **_CHANGES}, security=BEARER)
-@endpoint("admin", every_survey=True)
+@api.operation("PUT", "/users/<user>/roles/<survey>", UserAnswer, scope="admin", act="gave-role")
 def give_role(path: RolePath, body: RoleBody) -> Response:
     """Give a user a role in a survey, in place of the one that they have there."""
     parts = services()
     _require(path.user)
     _check_survey(path.survey)
     member = parts.users.set_role(path.user, path.survey, body.role)
-    parts.actions.record(
-        current_grant().actor, f"gave-role-{body.role}", survey=path.survey, subject=path.user
-    )
+    log_act(survey=path.survey, subject=path.user, kind=body.role)
     return json_answer(_answer(member))
 
 
-@api.delete(
-    "/users/<user>/roles/<survey>",
-    responses={200: UserAnswer, **problems(401, 403, 404)},
-    security=BEARER,
+@api.operation(
+    "DELETE", "/users/<user>/roles/<survey>", UserAnswer, scope="admin", act="gave-role-none"
 )
-@endpoint("admin", every_survey=True)
 def take_role(path: RolePath) -> Response:
     """Take away a user's role in a survey."""
     parts = services()
     _require(path.user)
     member = parts.users.set_role(path.user, path.survey, None)
-    parts.actions.record(
-        current_grant().actor, "gave-role-none", survey=path.survey, subject=path.user
-    )
+    log_act(survey=path.survey, subject=path.user)
     return json_answer(_answer(member))
 
 
-@api.get("/actions", responses={200: ActionList, **problems(401, 403, 422)}, security=BEARER)
-@endpoint("admin", every_survey=True)
+@api.operation("GET", "/actions", ActionList, scope="admin")
 def list_actions(query: ActionsQuery) -> Response:
     """List who looked at, exported, changed or deleted what; never what a respondent sent."""
     lines = services().actions.newest(query.limit, survey=query.survey)
