@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from longest_modules import LONGEST_MODULES
+
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("HUSHPOLL_DATA", ROOT.parent / "shared" / "data"))
 DATA_SKIP = "REAL DATA MISSING"
@@ -50,6 +52,12 @@ def data_dir() -> Path:
 def root() -> Path:
     """Folder of the repository."""
     return ROOT
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the modules that take longest first; all others stay in their order."""
+    places = {ROOT / "tests" / f"{name}.py": place for place, name in enumerate(LONGEST_MODULES)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 def pytest_collection_finish() -> None:

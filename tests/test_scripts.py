@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from longest_modules import LONGEST_MODULES
+
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted(path for path in (ROOT / "scripts").iterdir() if path.is_file())
 PACKAGES = ROOT / "scripts" / "packages"
@@ -150,6 +152,7 @@ def test_a_run_of_ci_takes_nothing_from_before(tmp_path):
         "HUSHPOLL_VENV": "/v", "HUSHPOLL_LOWEST_VENV": "/v", "HUSHPOLL_DPSGD_VENV": "/v",
         "HUSHPOLL_DATABASE_URL": "x", "HUSHPOLL_DATA": "/data", "PIP_CACHE_DIR": "/c",
         "XDG_CACHE_HOME": "/c", "npm_config_cache": "/c", "PIP_FIND_LINKS": "/w",
+        "UV_CACHE_DIR": "/c",
     }  # fmt: skip
     run = subprocess.run(
         [tmp_path / ".ci" / "run"], env={"PATH": os.environ["PATH"], **outside},
@@ -159,7 +162,7 @@ def test_a_run_of_ci_takes_nothing_from_before(tmp_path):
     assert {name for name in seen if name.startswith("HUSHPOLL")} == {"HUSHPOLL_DATA"}
     assert (seen["CI"], seen["PIP_FIND_LINKS"]) == ("true", "/w")
     caches = [
-        "PIP_CACHE_DIR", "npm_config_cache", "XDG_CACHE_HOME", "MPLCONFIGDIR",
+        "PIP_CACHE_DIR", "UV_CACHE_DIR", "npm_config_cache", "XDG_CACHE_HOME", "MPLCONFIGDIR",
         "PLAYWRIGHT_BROWSERS_PATH",
     ]  # fmt: skip
     for name in caches:
@@ -170,3 +173,111 @@ def test_a_run_of_ci_takes_nothing_from_before(tmp_path):
     assert [name for name in left if (tmp_path / name).exists()] == []
     assert (tmp_path / "secrets" / "x").exists()
     assert "build/" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+SOURCED = ("packages", "environment", "node")
+STEPS = ("test-lowest", "test-dpsgd", "test-js")
+PROGRAMS = ("ruff", "lint-imports", "mypy", "python")
+
+
+@pytest.fixture
+def steps(tmp_path):
+    """Run scripts/test on programs that say their name, and do what a test adds for one of them."""
+    scripts, tools = tmp_path / "scripts", tmp_path / "tools"
+    for folder in (scripts, tools):
+        folder.mkdir()
+    shutil.copy(ROOT / "scripts" / "test", scripts / "test")
+    for name in SOURCED:
+        (scripts / name).write_text("have() { :; }\n")
+
+    def run(**more):
+        for name in (*STEPS, *PROGRAMS):
+            program = (scripts if name in STEPS else tools) / name
+            rest = more.get(name.replace("-", "_"), "")
+            program.write_text(f'#!/usr/bin/env bash\necho "{name} $*"\n{rest}\n')
+            program.chmod(0o755)
+        environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "TMPDIR": tmp_path}
+        done = bash(f"{scripts}/test; echo it is well", env=environment)
+        assert not list(tmp_path.glob("tmp.*"))
+        return done
+
+    return run
+
+
+def test_all_steps_run_beside_each_other_and_what_each_says_is_shown(steps):
+    done = steps(python='echo "x passed at last" >>"$RUN_AGAIN_NOTES"')
+    assert done.returncode == 0, done.stderr
+    for name in (*STEPS, *PROGRAMS):
+        assert f"{name} " in done.stdout
+    order = [done.stdout.index(f"{name} ") for name in ("mypy", "test-js")]
+    assert order == sorted(order)
+    assert "passed only when run again" in done.stdout
+    assert done.stdout.endswith("x passed at last\nit is well\n")
+
+
+@pytest.mark.parametrize("step", ["test_lowest", "test_dpsgd", "mypy", "test_js", "python"])
+def test_a_step_that_fails_ends_the_others_and_the_run(steps, tmp_path, step):
+    running, ended = tmp_path / "running", tmp_path / "ended"
+    waits = f"trap 'echo >{ended}; exit 1' INT; echo >{running}; while :; do sleep 0.1; done"
+    fails = f"until [ -e {running} ]; do sleep 0.1; done; echo told; exit 3"
+    other = "python" if step != "python" else "mypy"
+    done = steps(**{step: fails, other: waits})
+    assert (done.returncode != 0, "told\n" in done.stdout) == (True, True)
+    assert "it is well" not in done.stdout
+    assert ended.exists()
+
+
+def test_style_that_fails_ends_the_run_before_the_tests(steps):
+    done = steps(ruff="exit 1")
+    assert done.returncode == 1
+    assert "python" not in done.stdout
+
+
+def test_without_wheels_of_the_lowest_versions_the_run_goes_on(steps):
+    assert steps(test_lowest="exit 77").returncode == 0
+
+
+def test_arguments_are_of_a_part_of_the_tests(tmp_path, steps):
+    steps()
+    (tmp_path / "tools" / "pytest").write_text('#!/usr/bin/env bash\necho "pytest $*"\n')
+    (tmp_path / "tools" / "pytest").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}/tools:{os.environ['PATH']}"}
+    done = bash(f"{tmp_path}/scripts/test tests/protocols -k grr", env=environment, check=True)
+    assert done.stdout.endswith("pytest -m not slow tests/protocols -k grr\n")
+    assert "test-js" not in done.stdout
+
+
+def test_the_modules_that_are_run_first_are_there():
+    for name in LONGEST_MODULES:
+        assert (ROOT / "tests" / f"{name}.py").is_file(), name
+
+
+@pytest.mark.parametrize(
+    ("uv", "runs"),
+    [("exit 0", ["uv"]), ("exit 2", ["uv", "pip"]), (None, ["pip"])],
+    ids=["uv", "uv refuses", "no uv"],
+)
+def test_pip_installs_where_uv_does_not(tmp_path, uv, runs):
+    """Guards: a machine whose uv cannot reach the index, on which pip can."""
+    asked_of, venv = tmp_path / "asked", tmp_path / "bin"
+    venv.mkdir()
+    (tmp_path / "constraints.txt").write_text("a==1\nuv==2\n")
+    pip = (
+        f'case "$*" in *uv==2) exit {"1" if uv is None else "0"};; esac; echo "pip $*" >>{asked_of}'
+    )
+    (venv / "python").write_text(f"#!/usr/bin/env bash\n{pip}\n")
+    if uv is not None:
+        (venv / "uv").write_text(
+            f'#!/usr/bin/env bash\necho "uv $UV_DEFAULT_INDEX $*" >>{asked_of}\n{uv}\n'
+        )
+    for program in venv.iterdir():
+        program.chmod(0o755)
+    done = bash(
+        f"root={tmp_path}; source {ROOT}/scripts/install; install_into {tmp_path} --constraint x y",
+        env={**os.environ, "PIP_INDEX_URL": "index"}, check=True,
+    )  # fmt: skip
+    lines = asked_of.read_text().splitlines()
+    assert [line.split()[0] for line in lines] == runs
+    assert all(line.endswith("--constraint x y") for line in lines)
+    assert lines[0].startswith("uv index pip install") == (uv is not None)
+    assert ("pip does it" in done.stderr) == ("pip" in runs)
