@@ -18,9 +18,11 @@ from hushpoll_client.cli.options import (
 )
 from hushpoll_shared.cli.regression_options import regression_options
 from hushpoll_shared.cli.regression_text import regression_text
+from hushpoll_shared.cli.result_text import NO_QUESTIONS
 from hushpoll_shared.cli.table_out import save_table
 from hushpoll_shared.cli.terminal import emit_answer, usable, waiting
 from hushpoll_shared.reading.pairs import read_pair
+from hushpoll_shared.survey.option_texts import question_texts
 from hushpoll_shared.tables.regressions import regression_table
 from hushpoll_shared.wire.regression_documents import RegressionEntry
 
@@ -59,7 +61,8 @@ def survey(
         )
     if out is not None:
         usable(lambda: save_table(answer, lambda: regression_table(answer), out))
-    emit_answer(answer, regression_text, as_json=as_json)
+    questions = NO_QUESTIONS if as_json else question_texts(client.show(name, number))
+    emit_answer(answer, lambda found: regression_text(found, questions), as_json=as_json)
     if out is not None and not as_json:
         click.echo(f"\nThe table is in {out}.")
 

@@ -12,11 +12,13 @@ from hushpoll_analysis.cli.weight_options import weights_of_records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.regression_options import regression_options
 from hushpoll_shared.cli.regression_text import regression_text
+from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions
 from hushpoll_shared.cli.table_out import save_table
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.reading.pairs import read_pairs
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.option_texts import question_texts
 from hushpoll_shared.tables.regressions import regression_table
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -134,7 +136,17 @@ def of_records(
             "inputs": {"records": file.name},
         }
         read = [file] if weights_file is None else [file, weights_file]
-        _fitted(answers, formula, head, say, inputs=read, as_json=as_json, **asked)
+        questions = question_texts(records.published)
+        _fitted(
+            answers,
+            formula,
+            head,
+            say,
+            inputs=read,
+            questions=questions,
+            as_json=as_json,
+            **asked,
+        )
 
 
 def _fitted(
@@ -144,6 +156,7 @@ def _fitted(
     say: Callable[[str], None],
     *,
     inputs: Sequence[Path],
+    questions: Questions = NO_QUESTIONS,
     as_json: bool,
     out: Path | None,
     stated: tuple[str, ...],
@@ -164,7 +177,7 @@ def _fitted(
         **found.to_dict(),
         "predicted": [chance.to_dict() for chance in chances],
     }
-    text = [regression_text(document)]
+    text = [regression_text(document, questions)]
     if out is not None:
         save_table(document, lambda: regression_table(document), out)
         text.append(f"\nThe table is in {out}.")

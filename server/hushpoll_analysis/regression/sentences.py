@@ -15,6 +15,7 @@ from typing import Final
 
 from hushpoll_analysis.regression.inference import NOISY, Coefficient
 from hushpoll_analysis.regression.terms.coding import Coded, Column
+from hushpoll_shared.spelling.digits import decimals_of, ratio_texts, with_decimals
 
 LARGEST_ODDS: Final = 700.0
 """Largest logarithm whose exponential is a number."""
@@ -189,7 +190,12 @@ class Slopes:
         subject = self._subject(one)
         if self.family == "linear":
             return self._linear(one, begin, parts) if len(parts) == 1 else None
-        times, ends = _times(one.estimate), self._ends(one)
+        times, low, high = ratio_texts(
+            _ratio(one.estimate),
+            None if one.lower is None else _ratio(one.lower),
+            None if one.upper is None else _ratio(one.upper),
+        )
+        ends = self._ends(one, low, high)
         if len(parts) == 2:
             return self._interaction(begin, subject, times, ends, (*numbers, *dummies))
         (part,) = parts
@@ -223,13 +229,16 @@ class Slopes:
     def _linear(self, one: Coefficient, begin: str, parts: tuple[Compared, ...]) -> str:
         (part,) = parts
         estimate = one.estimate or 0.0
-        much = f"{abs(estimate):.3g} {'higher' if estimate >= 0 else 'lower'}"
+        decimals = decimals_of(one.standard_error)
+        size = with_decimals(abs(estimate), decimals)
+        much = f"{size} {'higher' if estimate >= 0 else 'lower'}"
         ends = ""
         if one.lower is not None and one.upper is not None:
+            low, high = (with_decimals(end, decimals) for end in (one.lower, one.upper))
+            sure = f"with {100 * self.confidence:g} % confidence"
             zero = " The interval includes 0: it may make no difference."
             ends = (
-                f" (a difference of {one.lower:.3g} to {one.upper:.3g} with "
-                f"{100 * self.confidence:g} % confidence)."
+                f" (a difference of {low} to {high} {sure})."
                 f"{zero if one.lower <= 0 <= one.upper else ''}"
             )
         if part.category is None:
@@ -239,19 +248,17 @@ class Slopes:
             f"it is {part.reference}{ends}"
         )
 
-    def _ends(self, one: Coefficient) -> str:
+    def _ends(self, one: Coefficient, least: str | None, most: str | None) -> str:
         """Return the interval of a ratio, the end of a sentence."""
         sure = f"with {100 * self.confidence:g} % confidence"
-        if one.lower is None and one.upper is None:
+        if least is None and most is None:
             return ". The interval has no end, so nothing is known of it."
-        if one.lower is None and one.upper is not None:
-            shown = f", at most {_times(one.upper)} {sure}."
-        elif one.upper is None and one.lower is not None:
-            shown = f", at least {_times(one.lower)} {sure}."
+        if least is None:
+            shown = f", at most {most} {sure}."
+        elif most is None:
+            shown = f", at least {least} {sure}."
         else:
-            assert one.lower is not None  # noqa: S101
-            assert one.upper is not None  # noqa: S101
-            shown = f", {_times(one.lower)} to {_times(one.upper)} {sure}."
+            shown = f", {least} to {most} {sure}."
         low, high = one.lower, one.upper
         if (low is None or low <= 0) and (high is None or high >= 0):
             shown += " The interval includes 1: it may make no difference."
@@ -289,5 +296,5 @@ def named_factors(columns: Iterable[Column]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _times(value: float) -> str:
-    return f"{math.exp(min(value, LARGEST_ODDS)):.3g}"
+def _ratio(value: float) -> float:
+    return math.exp(min(value, LARGEST_ODDS))

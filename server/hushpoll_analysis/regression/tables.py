@@ -8,6 +8,7 @@ the first has the group.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -53,6 +54,7 @@ LAW: Final = "law"
 MOST_CATEGORIES: Final = 1_000
 """Categories of a column in clear."""
 _ROWS: Final = 65_536
+_FRACTION: Final = re.compile(r"([0-9]{1,9}) ?/ ?([1-9][0-9]{0,8})")
 _UNKNOWN: Final = frozenset({"NA", "N/A", "#N/A", "NaN", "nan", "NULL", "."})
 """What other programs write for a value that is missing."""
 _NO_NUMBER: Final = _UNKNOWN | {"inf", "Inf", "INF", "infinity", "NAN"}
@@ -118,7 +120,7 @@ def read_law(path: Path, by: str | None = None) -> Law:
         keys: list[tuple[str, str]] = []
         chances: list[list[float]] = []
         for row in table.rows():
-            group, recorded = row.cells[0] if first else "", row.cells[first]
+            group, recorded = row.cells[0].strip() if first else "", row.cells[first].strip()
             if first and not group:
                 raise table.refused(row, table.header[0], "there is no group; write which it is of")
             if not recorded:
@@ -136,9 +138,7 @@ def read_law(path: Path, by: str | None = None) -> Law:
                 )
             keys.append((group, recorded))
             places = range(first + 1, len(table.header))
-            for place in places:
-                _refuse_unknown_chance(table, row, place)
-            chances.append([table.number(row, place) for place in places])
+            chances.append([_chance(table, row, place) for place in places])
             for place, chance in zip(places, chances[-1], strict=True):
                 if not 0 <= chance <= 1:
                     raise table.refused(
@@ -146,7 +146,11 @@ def read_law(path: Path, by: str | None = None) -> Law:
                     )
         if not keys:
             raise InvalidParameter(f"{table.name} has no row of a recorded value", field=LAW)
-        domain = table.header[first + 1 :]
+        domain = tuple(name.strip() for name in table.header[first + 1 :])
+        if len(set(domain)) < len(domain):
+            raise InvalidParameter(
+                f"{table.name} has a true value twice, with other spaces; remove one", field=LAW
+            )
         groups = tuple(group for group, _ in keys) if first else None
         values = tuple(recorded for _, recorded in keys)
         try:
@@ -158,14 +162,20 @@ def read_law(path: Path, by: str | None = None) -> Law:
     return Law(values, domain, patterns, groups)
 
 
-def _refuse_unknown_chance(table: TableReader, row: Row, place: int) -> None:
-    """Refuse a cell that stands for a chance that nobody knows, as two designs have one."""
-    text = row.cells[place]
+def _chance(table: TableReader, row: Row, place: int) -> float:
+    """Return the chance of a cell: a decimal, or a fraction as dice have them, such as 5/6.
+
+    Of two designs a chance is not known, and a cell that stands for one is refused as such.
+    """
+    text = row.cells[place].strip()
+    fraction = _FRACTION.fullmatch(text)
+    if fraction is not None:
+        return int(fraction[1]) / int(fraction[2])
     if is_decimal(text) or "," in text:
-        return
+        return table.number(row, place)
     if text.strip("?") and (not text.isidentifier() or text in _NO_NUMBER):
         raise table.refused(
-            row, table.header[place], f"{show(text)} is no chance; write one such as 0.8333"
+            row, table.header[place], f"{show(text)} is no chance; write one such as 5/6 or 0.8333"
         )
     if text:
         raise table.refused(
@@ -176,7 +186,9 @@ def _refuse_unknown_chance(table: TableReader, row: Row, place: int) -> None:
             "which both samples together tell; of the stochastic lie detector, where yes may be "
             "denied, make those who deny it a third true value",
         )
-    raise table.refused(row, table.header[place], "there is no chance; write one such as 0.8333")
+    raise table.refused(
+        row, table.header[place], "there is no chance; write one such as 5/6 or 0.8333"
+    )
 
 
 def read_answers(
@@ -191,8 +203,8 @@ def read_answers(
 ) -> Answers:
     """Read the columns of a table that a formula names.
 
-    A column in clear is of numbers if all of its values are. A row with an empty cell in one of the
-    columns is left out, and counted.
+    A column in clear is of numbers if all of its values are. Spaces around a value are no part of
+    it. A row with an empty cell in one of the columns is left out, and counted.
 
     Parameters
     ----------
@@ -291,7 +303,7 @@ def _opened(path: Path, columns: Mapping[str, str]) -> Iterator[TableReader]:
         texts = parquet_texts(path, DATA, order, _ROWS)
         back = [order.index(place) for place in places]
         lines: Iterable[tuple[int | None, list[str]]] = (
-            (None, [cells[place] for place in back])
+            (None, [cells[place].strip() for place in back])
             for batch in texts
             for cells in zip(*batch, strict=True)
         )
@@ -299,7 +311,9 @@ def _opened(path: Path, columns: Mapping[str, str]) -> Iterator[TableReader]:
         return
     with open_table(path, field=DATA) as table:
         places = [_place(table.header, column, path, field) for column, field in columns.items()]
-        chosen = ((row.line, [row.cells[place] for place in places]) for row in table.rows())
+        chosen = (
+            (row.line, [row.cells[place].strip() for place in places]) for row in table.rows()
+        )
         yield TableReader(table.name, DATA, tuple(columns), chosen)
 
 

@@ -6,7 +6,9 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, asked_lines
 from hushpoll_shared.cli.terminal import COLUMNS, rendered
+from hushpoll_shared.spelling.digits import decimals_of, ratio_texts, with_decimals
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -14,21 +16,32 @@ if TYPE_CHECKING:
 Document = Mapping[str, Any]
 
 
-def regression_text(document: Document) -> str:
-    """Return a regression, as ``--json`` gives it, as text of at most 80 columns."""
+def regression_text(document: Document, questions: Questions = NO_QUESTIONS) -> str:
+    """Return a regression, as ``--json`` gives it, as text of at most 80 columns.
+
+    What was found stands first, unless something is too noisy to tell.
+    """
     rows = f"{document['n']:,} rows"
     if document["dropped"]:
         rows += f"; {document['dropped']:,} were left out, since a value of them is missing"
-    head = [
-        document["verdict"]["sentence"],
-        f"{document['formula']}, {document['family']}: {rows}.",
-        _fitted(document),
+    verdict = document["verdict"]
+    noisy = bool(verdict.get("too_noisy"))
+    names = [document["outcome"]["name"], *document.get("predictors", ())]
+    blocks = [
+        [verdict["sentence"]] if noisy else [],
+        [f"- {one}" for one in document["sentences"]],
+        [
+            *asked_lines(names, questions),
+            f"{document['formula']}, {document['family']}: {rows}.",
+            *_references(document),
+            _fitted(document),
+            *([] if noisy else [verdict["sentence"]]),
+        ],
     ]
-    parts: list[Table | str] = ["\n".join(map(_wrapped, head)) + "\n", _coefficients(document)]
+    head = "\n\n".join("\n".join(map(_wrapped, block)) for block in blocks if block)
+    parts: list[Table | str] = [f"{head}\n", _coefficients(document)]
     if document["plain_is_wrong"]:
         parts.append("\n" + _wrapped(document["plain_is_wrong"]))
-    if document["sentences"]:
-        parts.append("\n" + "\n".join(_wrapped(f"- {one}") for one in document["sentences"]))
     if document["tests"]:
         parts += ["\n" + "Tests that all slopes of a term are 0", _tests(document)]
     confidence = document["confidence"]
@@ -69,12 +82,28 @@ def regression_text(document: Document) -> str:
 def _fitted(document: Document) -> str:
     perturbed = ", ".join(document["perturbed"]) or "none"
     text = f"Randomised: {perturbed}. Standard errors: {document['standard_errors']}."
-    if document["log_likelihood"] is not None:
-        text += f" Log-likelihood {document['log_likelihood']:.4f}."
-    climbed = document["convergence"]
-    if climbed["starts"] > 1:
-        text += f" {climbed['agreed']} of {climbed['starts']} starts led to this maximum."
+    climbed, found = document["convergence"], document["log_likelihood"]
+    if not climbed["converged"]:
+        return f"{text} The fit has not converged: do not use these figures."
+    if found is not None:
+        text += f" The fit has converged, to the log-likelihood {found:.3f}"
+        if climbed["starts"] > 1:
+            text += f", from {climbed['agreed']} of {climbed['starts']} starts"
+        text += "."
     return text
+
+
+def _references(document: Document) -> list[str]:
+    """Return a line of the answers that others are compared with."""
+    outcome, family = document["outcome"], document["family"]
+    found: dict[str, str] = {}
+    for one in document["coefficients"]:
+        for part in one.get("compares", ()):
+            if part["reference"] is not None:
+                found[part["predictor"]] = part["reference"]
+    if outcome["categories"] and family != "ordered":
+        found = {outcome["name"]: outcome["categories"][0], **found}
+    return [f"Compared with: {'; '.join(map(': '.join, found.items()))}."] if found else []
 
 
 def _table(*headings: str, labels: int = 1) -> Table:
@@ -94,17 +123,22 @@ def _coefficients(document: Document) -> Table:
     headings = ["coefficient", "estimate", "std. error", "p", interval]
     table = _table(*headings, *(["plain\n(wrong)"] if plain else []))
     for one in rows:
-        ends = f"{_end(one['lower'], '-inf')} to {_end(one['upper'], 'inf')}"
         error = one["standard_error"]
+        if error is None and one["lower"] is not None and one["upper"] is not None:
+            error = (one["upper"] - one["lower"]) / 4
+        decimals = decimals_of(error)
         cells = [
             one["name"],
-            "no finite maximum" if one["estimate"] is None else f"{one['estimate']:.4f}",
-            "-" if error is None else f"{error:.4f}",
-            "-" if one["p_value"] is None else f"{one['p_value']:.3g}",
-            ends,
+            _number(one["estimate"], decimals, "no finite maximum"),
+            _number(one["standard_error"], decimals, "-"),
+            _p_value(one["p_value"]),
+            " to ".join(
+                _number(one[end], decimals, none)
+                for end, none in (("lower", "-inf"), ("upper", "inf"))
+            ),
         ]
         if plain:
-            cells.append(f"{one['plain']['estimate']:.4f}" if one["plain"] else "-")
+            cells.append(_number(one["plain"] and one["plain"]["estimate"], decimals, "-"))
         table.add_row(*cells)
     return table
 
@@ -115,9 +149,9 @@ def _tests(document: Document) -> Table:
         table.add_row(
             one["term"],
             one["kind"],
-            f"{one['statistic']:.3f}",
+            f"{one['statistic']:.3g}",
             str(one["degrees_of_freedom"]),
-            f"{one['p_value']:.3g}",
+            _p_value(one["p_value"]),
         )
     return table
 
@@ -126,12 +160,18 @@ def _adjusted(ratios: Sequence[Document], confidence: float) -> Table:
     interval = f"{100 * confidence:g} % interval"
     table = _table("predictor", "odds ratio", "strata", "p", interval)
     for one in ratios:
+        cells = ("too noisy", one["lower"], one["upper"])
+        if one["odds_ratio"] is not None:
+            cells = ratio_texts(one["odds_ratio"], one["lower"], one["upper"])
+        elif one["lower"] is not None or one["upper"] is not None:
+            cells = ("too noisy", *ratio_texts(1.0, one["lower"], one["upper"])[1:])
+        estimate, lower, upper = cells
         table.add_row(
             one["name"],
-            "too noisy" if one["odds_ratio"] is None else f"{one['odds_ratio']:.4f}",
+            estimate,
             str(one["strata"]),
-            "-" if one["p_value"] is None else f"{one['p_value']:.3g}",
-            f"{_end(one['lower'], '0')} to {_end(one['upper'], 'inf')}",
+            _p_value(one["p_value"]),
+            f"{lower or '0'} to {upper or 'inf'}",
         )
     return table
 
@@ -141,18 +181,27 @@ def _chances(chances: Sequence[Document], confidence: float) -> Table:
     interval = f"{100 * confidence:g} % interval"
     table = _table("values", "of", "chance", "std. error", interval, labels=2)
     for one in chances:
+        decimals = decimals_of(one["standard_error"])
+        ends = (with_decimals(one[end], decimals) for end in ("lower", "upper"))
         table.add_row(
             one["what"],
             one["category"],
-            f"{one['estimate']:.4f}",
-            f"{one['standard_error']:.4f}",
-            f"{one['lower']:.4f} to {one['upper']:.4f}",
+            with_decimals(one["estimate"], decimals),
+            with_decimals(one["standard_error"], decimals),
+            " to ".join(ends),
         )
     return table
 
 
-def _end(value: float | None, none: str) -> str:
-    return none if value is None else f"{value:.4f}"
+def _number(value: float | None, decimals: int, none: str) -> str:
+    return none if value is None else with_decimals(value, decimals)
+
+
+def _p_value(value: float | None) -> str:
+    """Return a p-value with two digits; below .0001 only that it is below."""
+    if value is None:
+        return "-"
+    return "<.0001" if value < 0.0001 else f"{value:.2g}"
 
 
 def _wrapped(line: str) -> str:

@@ -55,7 +55,7 @@ def test_sentence_of_a_dummy_has_the_odds_ratio_of_the_counts(rows):
     (words,) = fit("smokes ~ sex", rows).sentences()
     ratio = odds(rows, sex=1) / odds(rows, sex=0)
     assert words.startswith(
-        f"Other things equal, the odds that smokes is yes are {ratio:.3g} times as high where sex "
+        f"Other things equal, the odds that smokes is yes are {ratio:.1f} times as high where sex "
         "is woman as where it is man, "
     )
     assert words.endswith(" with 95 % confidence.")
@@ -67,13 +67,13 @@ def test_sentences_of_an_interaction_say_of_whom_each_slope_is(rows):
     on_land = odds(rows, sex=1, place=1) / odds(rows, sex=0, place=1)
     assert own.startswith(
         "Other things equal, where place is town, the odds that smokes is yes are "
-        f"{in_town:.3g} times as high where sex is woman as where it is man"
+        f"{in_town:.1f} times as high where sex is woman as where it is man"
     )
     assert "where sex is man, the odds" in other
     assert other.endswith("The interval includes 1: it may make no difference.")
     assert (
         f"the ratio of the odds that smokes is yes between woman and man of sex is "
-        f"{on_land / in_town:.3g} times as large where place is land as where it is town"
+        f"{on_land / in_town:.1f} times as large where place is land as where it is town"
     ) in both
 
 
@@ -88,7 +88,7 @@ def test_sentences_of_numbers_categories_and_scales(rows):
     (words,) = fit("age ~ sex", rows).sentences()
     ages, sex = rows.clear["age"].values, rows.clear["sex"].codes
     by = ages[sex == 1].mean() - ages[sex == 0].mean()
-    much = f"{abs(by):.3g} {'higher' if by > 0 else 'lower'}"
+    much = f"{abs(by):.2f} {'higher' if by > 0 else 'lower'}"
     assert f"age is {much} where sex is woman than where it is man" in words
 
 

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -94,6 +95,8 @@ def test_numbers_of_a_law_are_the_same_in_another_spelling(tmp_path):
         ("recorded;no;yes\na;0,7;0,3\nb;0,3;0,7\n", "has semicolons between its cells"),
         ('recorded,no,yes\na,"0,7","0,3"\nb,"0,3","0,7"\n', "'0,7' has a comma"),
         ("recorded,no,no\na,0.7,0.3\nb,0.3,0.7\n", "has the column 'no' twice"),
+        ("recorded,no, no\na,0.7,0.3\nb,0.3,0.7\n", "has a true value twice"),
+        ("recorded,no,yes\na,7/6,0.3\nb,0.3,0.7\n", "1.16667 is no chance in"),
         ("recorded,no,yes\na,1,1\n", "does not tell the true ones apart"),
         ("", "is empty"),
     ],
@@ -109,6 +112,18 @@ def test_law_with_the_mark_that_spreadsheets_write_first_is_read(tmp_path):
     path = tmp_path / "law.csv"
     path.write_bytes(b"\xef\xbb\xbfrecorded,no,yes\r\nno,0.8333,0.1667\r\nyes,0.1667,0.8333\r\n")
     assert read_law(path).recorded == ("no", "yes")
+
+
+def test_chances_of_dice_and_values_with_spaces_around_them(tmp_path):
+    law, table = tmp_path / "law.csv", tmp_path / "people.csv"
+    law.write_text("recorded, no ,yes\nno ,5/6,1 / 6\n yes,1/6,5/6\n")
+    table.write_text("Did you?,age in years,place\nyes ,3,north\nno,4, north\nyes,5,south \n")
+    formula = "`Did you?` ~ `age in years` + place"
+    found = read_answers(table, {"Did you?": law}, formula)
+    assert found.units[0].places.tolist() == [1, 0, 1]
+    rows = found.units[0].patterns.likelihood(np.array([0, 1]))
+    assert rows.tolist() == [[5 / 6, 1 / 6], [1 / 6, 5 / 6]]
+    assert found.clear["place"].domain == ("north", "south")
 
 
 def test_law_of_a_column_that_the_formula_does_not_name_is_refused(files):
@@ -186,7 +201,7 @@ def test_missing_value_of_another_program_is_no_category(files):
     [
         ("card,age\nred,1e400\ngreen,2\n", LAW, (), "data", "'1e400' is no number"),
         ("card,age\nred,1e308\ngreen,-1e308\n", LAW, (), "formula", "above 1e+30"),
-        (None, LAW.replace("0.8", "5/6"), (), "law", "'5/6' is no chance"),
+        (None, LAW.replace("0.8", "5/0"), (), "law", "'5/0' is no chance"),
         (None, LAW.replace("0.8", "83%"), (), "law", "'83%' is no chance"),
         (None, LAW.replace("0.8", "inf"), (), "law", "'inf' is no chance"),
         (None, LAW.replace("0.8", ""), (), "law", "there is no chance"),

@@ -14,6 +14,7 @@ ANSWER = {
     "formula": "income ~ gender",
     "family": "logit",
     "outcome": {"name": "income", "categories": ["poor", "rich"], "reference": "poor"},
+    "predictors": ["gender"],
     "n": 1200,
     "dropped": 0,
     "perturbed": ["gender"],
@@ -29,6 +30,7 @@ ANSWER = {
             "p_value": 0.001,
             "lower": 0.33,
             "upper": 0.73,
+            "compares": [{"predictor": "gender", "category": "Male", "reference": "Female"}],
             "plain": {"estimate": 0.2, "standard_error": 0.05},
         }
     ],
@@ -43,20 +45,28 @@ ANSWER = {
 
 
 @pytest.mark.parametrize("words", [("regress", "survey"), ("regress",)])
-def test_regression_of_a_survey_is_shown_verdict_first(server, steps, words, monkeypatch):
+def test_regression_of_a_survey_is_shown_with_its_finding_first(
+    server, steps, words, monkeypatch, published
+):
     monkeypatch.setenv("HUSHPOLL_TOKEN", "t0ken")
     job = {"id": ID, "state": "done", "kind": "regress"}
-    server.play(steps.respond(202, job), steps.respond(200, ANSWER))
-    typed = (*words, "work", "--version", "1", "--formula", "income ~ gender")
+    server.play(
+        steps.respond(202, job), steps.respond(200, ANSWER), steps.respond(200, published.canonical)
+    )
+    typed = (*words, "work-and-health", "--version", "1", "--formula", "income ~ gender")
     options = ("--at", "gender=Male", "--url", server.url)
     result = CliRunner().invoke(LazyGroup(COMMANDS), [*typed, *options])
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("The records can tell.\n")
-    assert "0.5300" in result.stdout
-    assert "0.2000" in result.stdout
+    assert result.stdout.startswith("- Other things equal, the odds are 1.7 times")
+    assert "gender: Your gender?" in result.stdout
+    assert "Compared with: income: poor; gender: Female." in result.stdout
+    assert result.stdout.index("odds are") < result.stdout.index("The records can tell.")
+    assert " 0.53 " in result.stdout
+    assert "0.33 to 0.73" in result.stdout
+    assert " 0.20" in result.stdout
     assert "It is wrong." in result.stdout
     assert "(wrong)" in result.stdout
-    assert server.seen[0].path == "/api/v1/surveys/work/versions/1/jobs/regress"
+    assert server.seen[0].path == "/api/v1/surveys/work-and-health/versions/1/jobs/regress"
     body = json.loads(server.seen[0].body)
     assert body["formula"] == "income ~ gender"
     assert body["at"] == {"gender": "Male"}

@@ -174,7 +174,7 @@ def read_formula(text: str) -> Formula:
     for power in _POWER.findall(re.sub(r"\w*\([^()]*\)\w*", "", _QUOTED.sub("", text))):
         if int(power) > DEEPEST:
             raise _refused(text, f"the power {power} is above {DEEPEST}")
-    bare = _QUOTED.sub("", text)
+    bare = _QUOTED.sub("name", text)
     if not bare.partition("~")[0].strip() or "~" not in bare:
         raise _refused(text, "it has no outcome left of a tilde (~)")
     if not bare.partition("~")[2].strip():
@@ -193,7 +193,8 @@ def read_formula(text: str) -> Formula:
         raise
     except Exception as error:  # formulaic lets many kinds of errors through
         why = " ".join(re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", str(error)).split())
-        raise _refused(text, f"it cannot be read ({why[:160]})") from None
+        spaces = "a name with spaces or other signs stands in backquotes, as `age in years` does"
+        raise _refused(text, f"it cannot be read ({why[:160]}); {spaces}") from None
     if len(outcomes) != 1 or len(outcomes[0]) != 1:
         raise _refused(text, "one column must stand left of the tilde (~)")
     if not terms:
