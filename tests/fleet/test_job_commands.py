@@ -200,9 +200,9 @@ def test_fairness_of_a_survey_is_estimated_by_its_server(hushpoll, survey, worke
 
 
 def test_a_regression_is_kept_until_it_is_deleted(hushpoll, survey, worker):
-    code, _, err = hushpoll("regress", "survey", survey, "--formula", "country ~ gender", "--json")
+    code, _, err = hushpoll("regress", "survey", survey, "--formula", "income ~ gender", "--json")
     assert code == 0, err
-    kept_until_deleted(hushpoll, "regress", "regression", survey, "country ~ gender", 1)
+    kept_until_deleted(hushpoll, "regress", "regression", survey, "income ~ gender", 1)
 
 
 def kept_until_deleted(hushpoll, group, noun, survey, words, number):
