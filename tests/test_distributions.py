@@ -102,11 +102,11 @@ def test_every_extra_that_a_command_or_an_error_names_exists():
             rows |= {f"{name} {second}": row for second, row in group.commands.items()}
     for name, row in rows.items():
         package = row.target.partition(".")[0]
-        said = str(MissingExtra(row.extra, name)).rpartition("pip install ")[2].strip("'")
-        distribution, _, extra = said.rstrip("]").partition("[")
-        declared = {"hushpoll": BASE, "hushpoll-server": OTHER, "hushpoll-lab": LAB}[distribution]
-        brings = {"hushpoll": DEVICE, "hushpoll-server": SERVER, "hushpoll-lab": LABORATORY}
-        assert package in brings[distribution], name
+        said = str(MissingExtra(row.extra, name)).rpartition("pip install ")[2].split()[-1]
+        folder, _, extra = said.strip("']").partition("[")
+        declared = {".": BASE, "./server": OTHER, "./server/lab": LAB}[folder]
+        brings = {".": DEVICE, "./server": SERVER, "./server/lab": LABORATORY}
+        assert package in brings[folder], name
         assert not extra or extra in declared["optional-dependencies"]
 
 
@@ -191,8 +191,8 @@ def test_the_base_alone_answers_and_names_what_the_rest_needs(built, tmp_path, c
         folder, f"from hushpoll_client.cli.commandline import main\nmain([{command!r}, '--help'])"
     )
     assert (refused.returncode, refused.stdout) == (3, "")
-    wanted = {"train": "'hushpoll-server[train]'", "demo": "'hushpoll-server[train]'"}
-    assert f"pip install {wanted.get(command, 'hushpoll-server')}\n" in refused.stderr
+    wanted = {"train": "'./server[train]'", "demo": "'./server[train]'"}
+    assert f"pip install . {wanted.get(command, './server')}\n" in refused.stderr
     assert "Traceback" not in refused.stderr
 
 

@@ -158,16 +158,18 @@ class MissingExtra(HushpollError, ImportError):
             )
             return
         needed = f"the optional extra {extra!r}"
+        # None of the distributions is on a package index yet; one that is named alone would be
+        # looked for there.
         if extra in _OF_THE_SDK:
-            requirement = f"'hushpoll[{extra}]'"
+            folders = f"'.[{extra}]'"
         elif extra in _DISTRIBUTIONS:
-            requirement = _DISTRIBUTIONS[extra]
-            needed = f"the distribution {requirement!r}"
+            folders = ". ./server" if extra == "server" else ". ./server ./server/lab"
+            needed = f"the distribution {_DISTRIBUTIONS[extra]!r}"
         elif extra in _OF_THE_LABORATORY:
-            requirement = f"'hushpoll-lab[{extra}]'"
+            folders = f". ./server './server/lab[{extra}]'"
         else:
-            requirement = f"'hushpoll-server[{extra}]'"
+            folders = f". './server[{extra}]'"
         super().__init__(
             f"{feature} needs {needed}, which is not installed; "
-            f"install it with: pip install {requirement}"
+            f"install it from a checkout, in its folder: pip install {folders}"
         )

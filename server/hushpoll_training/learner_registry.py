@@ -81,7 +81,10 @@ def more_learners() -> str:
     """Return where there are further learners, as the end of a remedy; empty if all are here."""
     if len(LEARNERS) > len(BUILT_IN):
         return ""
-    return "; those of central differential privacy come with: pip install hushpoll-lab"
+    return (
+        "; those of central differential privacy come with hushpoll-lab: in the folder of a "
+        "checkout, pip install . ./server ./server/lab"
+    )
 
 
 def create_learner(name: str = DEFAULT, parameters: Mapping[str, Any] | None = None) -> Learner:

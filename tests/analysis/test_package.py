@@ -76,4 +76,4 @@ def test_without_the_extra_the_import_names_it():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1
     assert "MissingExtra" in done.stderr
-    assert "pip install hushpoll-server" in done.stderr
+    assert "pip install . ./server" in done.stderr

@@ -365,7 +365,7 @@ def test_results_commands(hushpoll, survey, answers, analyst):
     code, _, err = hushpoll(*refused)
     assert (code, f"{clear} is answered in clear" in err) == (1, True)
     code, out, _ = hushpoll(*publish, "--so-far", "--yes")
-    assert (code, "are public on this server at" in out) == (0, True)
+    assert (code, f"are public: {analyst.url}/results/{survey.name}" in out) == (0, True)
     assert hushpoll("results", "withdraw", survey.name, "--yes")[0] == 0
     analyst.close(survey.name, 1)
     # There is nobody who could answer the question.

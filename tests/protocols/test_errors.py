@@ -76,14 +76,14 @@ def test_a_missing_extra_says_how_to_install_it() -> None:
     error = MissingExtra("kernels", "the array side")
     assert error.extra == "kernels"
     assert "the array side needs the optional extra 'kernels'" in str(error)
-    assert "pip install 'hushpoll[kernels]'" in str(error)
+    assert "pip install '.[kernels]'" in str(error)
 
 
 def test_extra_of_another_distribution_names_it() -> None:
-    assert "pip install 'hushpoll-server[train]'" in str(MissingExtra("train", "training"))
+    assert "pip install . './server[train]'" in str(MissingExtra("train", "training"))
     assert str(MissingExtra("server", "serving")) == (
         "serving needs the distribution 'hushpoll-server', which is not installed; "
-        "install it with: pip install hushpoll-server"
+        "install it from a checkout, in its folder: pip install . ./server"
     )
 
 

@@ -333,7 +333,7 @@ def test_without_the_extra_the_error_names_it(module, absent):
         timeout=LONGEST_SECONDS,
     )
     assert done.stdout.startswith("kernels ")
-    assert "pip install 'hushpoll[kernels]'" in done.stdout
+    assert "pip install '.[kernels]'" in done.stdout
 
 
 @pytest.mark.parametrize("module", ["estimation", "estimation.projection"])

@@ -21,7 +21,7 @@ for name in ("hushpoll_server", "hushpoll_server.cli.serve"):
     try:
         __import__(name)
     except MissingExtra as error:
-        print(error.extra, "pip install hushpoll-server" in str(error))
+        print(error.extra, "pip install . ./server" in str(error))
 """
 
 

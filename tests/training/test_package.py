@@ -77,5 +77,5 @@ def test_without_the_extra_the_command_names_it(absent):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 3
-    assert "pip install 'hushpoll-server[train]'" in done.stderr
+    assert "pip install . './server[train]'" in done.stderr
     assert "Traceback" not in done.stderr

@@ -44,8 +44,13 @@ class Calls:
             Endpoint.parse(url), token=token, config=config, session=session, pacing=pacing
         )
 
+    @property
+    def url(self) -> str:
+        """Address of the server, with no slash at its end."""
+        return self._transport.endpoint.base
+
     def __repr__(self) -> str:
-        return f"AnalystClient({self._transport.endpoint.base!r})"
+        return f"AnalystClient({self.url!r})"
 
     def __enter__(self) -> Self:
         return self

@@ -21,7 +21,9 @@ import click  # isort: skip
 
 _PROGRAM: Final = "hushpoll"
 _OURS: Final = "hushpoll_"
-_OTHERS: Final = ("hushpoll-server", "hushpoll-lab")
+_OTHERS: Final = {"hushpoll-server": ". ./server", "hushpoll-lab": ". ./server ./server/lab"}
+"""The other distributions, and the folders of a checkout that bring each."""
+
 _SLOW: Final = frozenset({"train", "lab"})
 _INTERRUPTED: Final = 130
 _WITHOUT_OPENING: Final = frozenset({"--help", "-h", "--json"})
@@ -139,7 +141,7 @@ def _imported(name: str, row: Row) -> click.Command:
 def _check_release() -> None:
     # pip only warns if one of the distributions is upgraded alone.
     own = version("hushpoll")
-    for other in _OTHERS:
+    for other, folders in _OTHERS.items():
         try:
             found = version(other)
         except PackageNotFoundError:
@@ -147,7 +149,8 @@ def _check_release() -> None:
         if found != own:
             raise HushpollError(
                 f"{other} is of version {found} and hushpoll of version {own}; the two are "
-                f"released together: pip install {other}=={own}"
+                "released together; install both anew from one checkout, in its folder: "
+                f"pip install {folders}"
             )
 
 

@@ -202,7 +202,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
     "plan": Row(
         "hushpoll_analysis.cli.plan:plan_command",
         "server",
-        "Compare protocols and splits for a draft, before anybody answers.",
+        "Say what a survey could answer with so many people, before anybody does.",
     ),
     "predict": Row(
         "hushpoll_training.cli.train:predict", "train", "Predict with a model that train saved."

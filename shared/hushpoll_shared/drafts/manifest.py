@@ -77,8 +77,8 @@ class Manifest(Terms):
                 several = any(block.name == name for block in self.together)
                 what = f"the block {name} names" if several else f"{name} is sensitive and names"
                 raise InvalidParameter(
-                    f"{what} no protocol, and the survey names none either; give the "
-                    f"{'block' if several else 'attribute'} or the survey a protocol, such as OUE",
+                    f"{what} no protocol, and the survey names none either; give the survey a "
+                    f"protocol, such as SS, or the {'block' if several else 'attribute'} one",
                     field=f"{self._path(name)}.protocol",
                 )
         self._check_anchors()

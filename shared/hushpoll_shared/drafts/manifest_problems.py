@@ -253,6 +253,9 @@ def _mend(draft: object, rest: dict[str, Any], field: str, position: int | None)
             case "protocol" if question.get("protocol") is not None:
                 # Its block has another one.
                 del question["protocol"]
+            case "protocol" if "protocol" not in rest:
+                # It is said once, since one line of the survey is what all of them lack.
+                rest["protocol"] = "GRR"
             case "protocol":
                 question["protocol"] = "GRR"
             case "ask_if":

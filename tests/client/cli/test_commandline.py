@@ -182,7 +182,7 @@ def test_the_base_install_names_the_extra_cli():
     done = without({"click"}, "--help")
     assert (done.returncode, done.stdout) == (3, "")
     assert "needs the optional extra 'cli'" in done.stderr
-    assert "pip install 'hushpoll[cli]'" in done.stderr
+    assert "pip install '.[cli]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -222,7 +222,7 @@ def test_two_releases_side_by_side_are_refused(capsys, monkeypatch):
     code, out, err = call(capsys, "serve", "--help")
     assert (code, out) == (1, "")
     assert "hushpoll-server is of version 1.0.0 and hushpoll of version 2.0.0" in err
-    assert "pip install hushpoll-server==2.0.0" in err
+    assert "from one checkout, in its folder: pip install . ./server\n" in err
     assert call(capsys, "ledger", "--help")[0] == 0
 
 
@@ -250,7 +250,7 @@ def test_the_population_without_numpy_names_the_extra_kernels(module):
     done = subprocess.run([sys.executable, "-c", f"{finder}\nimport {module}"],
                           capture_output=True, text=True, timeout=LONGEST_SECONDS)  # fmt: skip
     assert "hushpoll_protocols.errors.MissingExtra: drawing respondents needs" in done.stderr
-    assert "pip install 'hushpoll[kernels]'" in done.stderr
+    assert "pip install '.[kernels]'" in done.stderr
 
 
 def test_training_without_the_system_s_library_names_its_package(tmp_path):

@@ -165,5 +165,5 @@ def test_an_archive_without_the_person_file_is_named(tmp_path):
 
 def test_without_folktables_the_error_names_its_extra(write, people, monkeypatch):
     monkeypatch.setitem(sys.modules, "folktables", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'hushpoll-lab\[acs\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install . ./server './server/lab\[acs\]'"):
         clean(write(people))

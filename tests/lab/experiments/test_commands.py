@@ -171,7 +171,7 @@ def test_drawing_without_matplotlib_names_the_laboratory(finished, tmp_path, mon
     monkeypatch.delitem(sys.modules, "hushpoll_lab.experiments.results.figures", raising=False)
     code, _, err = call("plot", finished[0], "--out", tmp_path / "plots")
     assert code == 3
-    assert "pip install hushpoll-lab" in err
+    assert "pip install . ./server ./server/lab\n" in err
     assert not (tmp_path / "plots").exists()
 
 

@@ -54,9 +54,7 @@ def test_problems_of_the_survey_and_of_every_question_are_found_at_once():
         ("range", 1),
         ("role", 1),
         ("question", 1),
-        ("protocol", 1),
         ("name", 2),
-        ("protocol", 2),
         ("name", 3),
         ("positive", 4),
         ("role", 5),
@@ -146,3 +144,11 @@ def test_scores_that_have_categories_too_are_one_problem():
     question = {"name": "scores", "role": "sensitive", "scale": "nps", "range": [0, 10]}
     draft = make_draft(attributes=[{**question, "categories": ["a", "b"]}], protected=None)
     assert found(draft) == [("categories", 0)]
+
+
+def test_a_survey_without_a_protocol_is_told_so_once():
+    """Guards: each of its sensitive questions was a fault, and one line repaired them all."""
+    draft = make_draft(attributes=[AGE, {**AGE, "name": "second"}], protected=None)
+    del draft["protocol"]
+    (problem,) = manifest_problems(draft)
+    assert "give the survey a protocol, such as SS" in problem.message

@@ -60,18 +60,12 @@ def publish(
         trend=trend,
         **{key: value for key, value in given.items() if value is not None},  # type: ignore[arg-type]
     )
-    emit_answer(
-        answer,
-        _published,
-        as_json=as_json,
-    )
+    emit_answer(answer, lambda told: _published(told, client.url), as_json=as_json)
 
 
-def _published(told: dict[str, Any]) -> str:
-    lines = [
-        f"The results of {told['survey']} version {told['version']} are public on this server at "
-        f"{told['address']}"
-    ]
+def _published(told: dict[str, Any], server: str) -> str:
+    page = server + told["address"]
+    lines = [f"The results of {told['survey']} version {told['version']} are public: {page}"]
     # A server of an earlier release gives none.
     lines += [f"Warning: {warning}." for warning in told.get("warnings", [])]
     return "\n".join(lines)

@@ -48,9 +48,8 @@ tables/            the data behind each chart, as CSV
 SHA256SUMS         hashes of all other files; check them with: sha256sum --check SHA256SUMS
 
 To make the report and all other files again from manifest.json and basis.json, without a server,
-and to compare them with these:
+and to compare them with these, with hushpoll-server {release} installed:
 
-  pip install hushpoll-server=={release}
   hushpoll report --from {name}.zip --out {name}.html
 
 Made with {programs}. No random number was drawn.

@@ -298,7 +298,7 @@ def test_missing_extra_is_named_where_a_provider_is_configured(monkeypatch):
     require_oidc(settings)
     monkeypatch.setitem(sys.modules, "authlib", None)
     require_oidc(Settings())
-    with pytest.raises(MissingExtra, match=r"pip install 'hushpoll-server\[oidc\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install . './server\[oidc\]'"):
         require_oidc(settings)
 
 
