@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from hushpoll_server.body_size import BodySize
-from hushpoll_server.jobs.parameters import Parameters, Word
-from hushpoll_shared.estimators import CONFIDENCES
+from hushpoll_server.jobs.parameters import Parameters, Word, confidence_of
 
 _NESTED = "By category; of several attributes nested in their order. "
 _NAMES = "Names of attributes"
@@ -95,6 +94,4 @@ class WeightParameters(Parameters):
         default_factory=_no_design,
         description="As of the route `weighted-shares`.",
     )
-    confidence: float = Field(
-        0.95, ge=CONFIDENCES[0], le=CONFIDENCES[1], description="Of the intervals."
-    )
+    confidence: float = confidence_of("intervals")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_type_hints
 
 from hushpoll_analysis.multiplicity.dependencies import check_pairs, outcomes_of_pairs
 from hushpoll_analysis.poisoning.report_shape import report_shape
@@ -26,17 +26,12 @@ from hushpoll_server.jobs.design_parameters import WeightParameters
 from hushpoll_server.jobs.parameters import (
     DependenciesParameters,
     ExportParameters,
-    FairnessParameters,
-    InviteParameters,
     Parameters,
     RegressParameters,
-    RemindParameters,
     ReportParameters,
     SealParameters,
     ShapeParameters,
     TableParameters,
-    TrainParameters,
-    TuneParameters,
 )
 from hushpoll_server.jobs.progress import OnStep, Step, counted
 from hushpoll_server.jobs.result import Result, json_result
@@ -54,7 +49,7 @@ from hushpoll_shared.wire.job_kinds import JOB_KINDS
 from hushpoll_shared.wire.regression_documents import RegressionDocument
 
 
-def seal(parts: Services, row: VersionRow, _parameters: Parameters, _say: OnStep) -> Result:
+def seal(parts: Services, row: VersionRow, _parameters: SealParameters, _say: OnStep) -> Result:
     """Ask a worker to seal reports that wait: a minimum batch, or all after the survey's end.
 
     Sealing releases nothing, and the result has no numbers of reports that are not released.
@@ -269,7 +264,7 @@ class JobKind:
     Parameters
     ----------
     name : str
-        In ``JOB_KINDS``, and the last part of its route.
+        Of its work: in ``JOB_KINDS``, and the last part of its route.
     parameters : type of Parameters
         Body of the request.
     check : callable
@@ -293,6 +288,28 @@ class JobKind:
     own_process: bool = False
     prepare: Callable[[Services, VersionRow, Any], JsonObject] | None = None
     undo: Callable[[Services, JsonObject], None] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        work: Callable[..., Result],
+        check: Callable[..., None],
+        prepare: Callable[..., JsonObject] | None = None,
+        undo: Callable[..., None] | None = None,
+        *,
+        own_process: bool = False,
+    ) -> JobKind:
+        """Return the kind that is named after its work; what takes its parameters says which."""
+        parameters = list(get_type_hints(work if prepare is None else check).values())[2]
+        return cls(
+            name=work.__name__,
+            parameters=parameters,
+            check=check,
+            work=work,
+            own_process=own_process,
+            prepare=prepare,
+            undo=undo,
+        )
 
     def done(self, parts: Services, row: VersionRow, kept: JsonObject, say: OnStep) -> Result:
         """Do the work of a job whose parameters are kept as JSON."""
@@ -333,80 +350,18 @@ class JobKind:
 KINDS: Final = {
     kind.name: kind
     for kind in (
-        JobKind(name="seal", parameters=SealParameters, check=_check_nothing, work=seal),
-        JobKind(name="export", parameters=ExportParameters, check=_check_export, work=export),
-        JobKind(
-            name="train",
-            parameters=TrainParameters,
-            check=training.check_train,
-            work=training.train,
-            own_process=True,
-        ),
-        JobKind(
-            name="tune",
-            parameters=TuneParameters,
-            check=training.check_tune,
-            work=training.tune,
-            own_process=True,
-        ),
-        JobKind(
-            name="fairness",
-            parameters=FairnessParameters,
-            check=training.check_fairness,
-            work=training.fairness,
-            own_process=True,
-        ),
-        JobKind(
-            name="shape",
-            parameters=ShapeParameters,
-            check=_require_records,
-            work=shape,
-            own_process=True,
-        ),
-        JobKind(name="report", parameters=ReportParameters, check=_check_report, work=report),
-        JobKind(
-            name="table",
-            parameters=TableParameters,
-            check=_check_table,
-            work=table,
-            own_process=True,
-        ),
-        JobKind(
-            name="weight",
-            parameters=WeightParameters,
-            check=_check_weight,
-            work=weight,
-            own_process=True,
-        ),
-        JobKind(
-            name="dependencies",
-            parameters=DependenciesParameters,
-            check=_check_dependencies,
-            work=dependencies,
-            own_process=True,
-        ),
-        JobKind(
-            name="regress",
-            parameters=RegressParameters,
-            check=_check_regress,
-            work=regress,
-            own_process=True,
-        ),
-        JobKind(
-            name="invite",
-            parameters=InviteParameters,
-            check=mailing.check_invite,
-            work=mailing.invite,
-            prepare=mailing.prepare_invite,
-            undo=mailing.undo,
-        ),
-        JobKind(
-            name="remind",
-            parameters=RemindParameters,
-            check=mailing.check_remind,
-            work=mailing.remind,
-            prepare=mailing.prepare_remind,
-            undo=mailing.undo,
-        ),
+        JobKind.of(seal, _check_nothing),
+        JobKind.of(export, _check_export),
+        JobKind.of(training.train, training.check_train, own_process=True),
+        JobKind.of(training.tune, training.check_tune, own_process=True),
+        JobKind.of(training.fairness, training.check_fairness, own_process=True),
+        JobKind.of(shape, _require_records, own_process=True),
+        JobKind.of(report, _check_report),
+        JobKind.of(table, _check_table, own_process=True),
+        JobKind.of(weight, _check_weight, own_process=True),
+        JobKind.of(dependencies, _check_dependencies, own_process=True),
+        JobKind.of(regress, _check_regress, own_process=True),
+        JobKind.of(mailing.invite, mailing.check_invite, mailing.prepare_invite, mailing.undo),
+        JobKind.of(mailing.remind, mailing.check_remind, mailing.prepare_remind, mailing.undo),
     )
 }

@@ -38,6 +38,12 @@ def _as_asked(query: type[Query[Any]], name: str) -> Any:
     return Field(one.default, description=one.means, ge=one.least, le=one.most, gt=one.above)
 
 
+def confidence_of(intervals: str) -> Any:
+    """Return the field that says how sure intervals are."""
+    least, most = CONFIDENCES
+    return Field(0.95, ge=least, le=most, description=f"Of the {intervals}.")
+
+
 class Parameters(BaseModel):
     """Parameters of a job: unknown members are refused."""
 
@@ -148,21 +154,26 @@ class InviteParameters(RemindParameters):
     people: list[PersonParameters] = Field(min_length=1, max_length=100_000)
 
 
-class FitParameters(Parameters):
-    """A learner with its parameters, and an encoding."""
+class RecipeParameters(Parameters):
+    """A learner and an encoding."""
 
     learner: Word | None = Field(
         None, description="The training algorithm, as hushpoll train --learner names it."
     )
+    encoding: Word | None = Field(
+        None,
+        description="How records become features, as hushpoll train --encoding names it.",
+    )
+
+
+class FitParameters(RecipeParameters):
+    """A learner with its parameters, and an encoding."""
+
     seed: int = Field(0, ge=0, le=2**31 - 1, strict=True, description="Of the learner.")
     parameters: dict[str, int | float | Word] = Field(
         default_factory=dict,
         max_length=64,
         description="Of the learner, as hushpoll train --params names them.",
-    )
-    encoding: Word | None = Field(
-        None,
-        description="How records become features, as hushpoll train --encoding names it.",
     )
 
 
@@ -179,16 +190,9 @@ class TrainParameters(FitParameters):
     )
 
 
-class TuneParameters(Parameters):
+class TuneParameters(RecipeParameters):
     """A search of a learner's parameters on the records alone."""
 
-    learner: Word | None = Field(
-        None, description="The training algorithm, as hushpoll train --learner names it."
-    )
-    encoding: Word | None = Field(
-        None,
-        description="How records become features, as hushpoll train --encoding names it.",
-    )
     seed: int = Field(0, ge=0, le=2**31 - 1, strict=True, description="Of folds and learner.")
     trials: int = Field(
         30, ge=1, le=500, strict=True, description="Sets of parameters that are tried."
@@ -259,12 +263,7 @@ class TableParameters(Parameters):
     attributes: list[Word] = Field(
         min_length=2, max_length=3, description="Two or three different attributes."
     )
-    confidence: float = Field(
-        0.95,
-        ge=CONFIDENCES[0],
-        le=CONFIDENCES[1],
-        description="Of the intervals of the unbiased shares.",
-    )
+    confidence: float = confidence_of("intervals of the unbiased shares")
     likelihood: bool = Field(
         True,
         description="Whether shares by maximum likelihood stand beside the unbiased ones: never "
@@ -309,9 +308,7 @@ class RegressParameters(Parameters):
         description="`likelihood`: its maximum; `reduced`: that less its first-order bias, where "
         "all slopes have Wald's intervals; by default the second if a question is randomised.",
     )
-    confidence: float = Field(
-        0.95, ge=CONFIDENCES[0], le=CONFIDENCES[1], description="Of the intervals."
-    )
+    confidence: float = confidence_of("intervals")
     at: dict[Word, Category] | None = Field(
         None,
         min_length=1,
@@ -343,9 +340,7 @@ class ReportChoices(Parameters):
     estimator: Literal["unbiased", "projected", "shrunk"] = Field(
         "unbiased", description="All but unbiased have no interval."
     )
-    confidence: float = Field(
-        0.95, ge=CONFIDENCES[0], le=CONFIDENCES[1], description="Of the intervals."
-    )
+    confidence: float = confidence_of("intervals")
     fairness: bool = Field(
         True, strict=True, description="Whether finished audits of fairness are shown."
     )
