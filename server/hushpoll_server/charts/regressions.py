@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from hushpoll_server.charts.labels import short_labels
 from hushpoll_server.charts.rows import Specification
 from hushpoll_server.charts.specifications import MEASURED, MOST_ROWS, Chart, as_too_noisy, base
 from hushpoll_shared.qualifying.verdict import TOO_NOISY
-from hushpoll_shared.spelling.text import isolated
+from hushpoll_shared.spelling.text import isolated, quoted
 from hushpoll_shared.wire.regression_documents import CoefficientDocument, RegressionDocument, Slope
 
 WIDTH: Final = 296
 STEP: Final = 44
 TITLE_CHARACTERS: Final = 37
 LABEL_CHARACTERS: Final = 40
+QUESTION_CHARACTERS: Final = 24
+NO_QUESTIONS: Final[Mapping[str, str]] = {}
 # An odds ratio has no largest value: beyond these the picture is cut, and the table goes on.
 FARTHEST: Final = 4.0
 _TICKS: Final = tuple(one * ten for ten in (0.01, 0.1, 1, 10) for one in (1, 2, 5))
@@ -30,36 +32,41 @@ _FINE: Final = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 2.5, 3)
 _MOST_TICKS: Final = 8
 
 
-def slopes_of(document: RegressionDocument) -> list[Slope]:
+def slopes_of(
+    document: RegressionDocument, questions: Mapping[str, str] = NO_QUESTIONS
+) -> list[Slope]:
     """Return the slopes of a regression, JSON, each with its ``label``.
 
     Parameters
     ----------
     document : mapping
         As the job gives it.
+    questions : mapping of str to str
+        What a page calls variables; others go by their names.
     """
     names = [one for one in document["coefficients"] if one.get("compares")]
-    return [{**one, "label": label_of(one)} for one in names]
+    return [{**one, "label": label_of(one, questions)} for one in names]
 
 
-def label_of(coefficient: CoefficientDocument) -> str:
+def label_of(coefficient: CoefficientDocument, questions: Mapping[str, str] = NO_QUESTIONS) -> str:
     """Return what a slope compares, such as ``gender: Female / Male``."""
     parts = []
     for part in coefficient.get("compares", ()):
+        asked = questions.get(part["predictor"], part["predictor"])
         if part["category"] is None:
-            parts.append(f"{part['predictor']}, one more")
+            parts.append(f"{asked}, one more")
         elif part["reference"] is None:
-            parts.append(f"{part['predictor']}: {part['category']}")
+            parts.append(f"{asked}: {part['category']}")
         else:
-            parts.append(f"{part['predictor']}: {part['category']} / {part['reference']}")
+            parts.append(f"{asked}: {part['category']} / {part['reference']}")
     label = " × ".join(parts)
     of = coefficient["category"]
     return label if of is None else f"{of}: {label}"
 
 
-def finding_of(document: RegressionDocument) -> str:
+def finding_of(document: RegressionDocument, questions: Mapping[str, str] = NO_QUESTIONS) -> str:
     """Return the finding: on which predictors the outcome depends, all intervals together."""
-    outcome = document["outcome"]["name"]
+    outcome = _called(document["outcome"]["name"], questions)
     if document["verdict"]["says"] == TOO_NOISY:
         return f"Too noisy to tell on what {outcome} depends"
     noisy = set(document["verdict"]["too_noisy"])
@@ -71,20 +78,31 @@ def finding_of(document: RegressionDocument) -> str:
             found.update(dict.fromkeys(part["predictor"] for part in one.get("compares", ())))
     if not found:
         return f"These answers do not tell that {outcome} depends on any of them"
-    named = list(found)
+    named = [_called(name, questions) for name in found]
     words = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
     return f"{outcome} depends on {words}, other things equal"
 
 
-def regression_chart(document: RegressionDocument) -> Chart:
+def _called(name: str, questions: Mapping[str, str]) -> str:
+    """Return what a sentence calls a variable: its question in quotes, or its name."""
+    text = questions.get(name, name)
+    return name if text == name else quoted(text)
+
+
+def regression_chart(
+    document: RegressionDocument, questions: Mapping[str, str] = NO_QUESTIONS
+) -> Chart:
     """Return the chart of a regression's slopes with their intervals.
 
     Parameters
     ----------
     document : mapping
         As the job gives it, with at least one slope.
+    questions : mapping of str to str
+        What the chart calls variables; long ones are cut in it, so that the answers can be read.
     """
-    slopes = slopes_of(document)
+    called = short_labels(list(dict.fromkeys(questions.values())), QUESTION_CHARACTERS)
+    slopes = slopes_of(document, {name: called[text] for name, text in questions.items()})
     ratios = bool(document["outcome"]["categories"])
     drawn = slopes[:MOST_ROWS]
     whole = [one["label"] for one in drawn]
@@ -106,7 +124,7 @@ def regression_chart(document: RegressionDocument) -> Chart:
                 "noisy": one["name"] in noisy,
             }
         )
-    finding = finding_of(document)
+    finding = finding_of(document, questions)
     confidence = f"{100 * document['confidence']:g} % intervals"
     scale = "odds ratios, log scale" if ratios else "slopes"
     about = f"n = {document['n']:,}; {confidence}; {scale}"

@@ -28,6 +28,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.answering import DASHBOARD_PATH, REFUSED_BODY_HEADER
 from hushpoll_server.charts.figures import FILTERS
+from hushpoll_server.dashboard.select_alls import names_of
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.logs import get_logger, where
@@ -35,6 +36,7 @@ from hushpoll_server.pages.assets import assets
 from hushpoll_server.services.people.sign_in import SignedIn
 from hushpoll_server.services.people.users import Member
 from hushpoll_server.services.readiness import NO_WORKER
+from hushpoll_server.survey_reports.content.naming import as_text, in_texts
 from hushpoll_server.survey_reports.markup.narrow_tables import with_columns
 from hushpoll_shared.qualifying.possible import shown_difference, shown_share, shown_within
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
@@ -274,6 +276,8 @@ def _refuse_body() -> None:
 
 for shown_as in (top_rows, shown_share, shown_difference, shown_within):
     dashboard.add_app_template_filter(shown_as)
+for in_words_of_questions in (in_texts, as_text):
+    dashboard.add_app_template_filter(in_words_of_questions)
 for name, filter_ in FILTERS.items():
     dashboard.add_app_template_filter(filter_, name)
 
@@ -301,6 +305,18 @@ def _names(error: Exception) -> set[str]:
     given = [*(request.view_args or {}).values(), *request.values.values()]
     texts = [str(text) for text in given if len(str(text)) <= LONGEST_NAME]
     return {*_WORD.findall(getattr(error, "field", None) or ""), *texts}
+
+
+def _texts() -> dict[str, str]:
+    """Return what this page's survey calls its variables, if it is about one that the user sees."""
+    name, version = ((request.view_args or {}).get(key) for key in ("name", "version"))
+    if not current_user.is_authenticated or version is None or member().role(str(name)) is None:
+        return {}
+    parts = services()
+    try:
+        return names_of(parts.surveys.published(parts.surveys.version(str(name), int(version))))
+    except Refused:
+        return {}
 
 
 def words_of_refusal(error: HushpollError) -> str:
@@ -345,7 +361,7 @@ def refused(error: Exception) -> Response:
         "notice.html",
         status,
         heading=TITLES.get(status, "This cannot be done"),
-        words=sentence(words, *_names(error)),
+        words=in_texts(sentence(words, *_names(error)), {} if status >= 500 else _texts()),
         back=_page_before(),
     )
     if isinstance(error, Refused) and error.retry_after is not None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from flask import Response, request, url_for
 
 from hushpoll_server.dashboard.forms.asking import ask_for, given_in_form
 from hushpoll_server.dashboard.frame import choice, dashboard, finished, member, page, private, see
-from hushpoll_server.dashboard.select_alls import labels_of, named_by
+from hushpoll_server.dashboard.select_alls import labels_of, named_by, names_of
 from hushpoll_server.dashboard.surveys import of_survey, seen
 from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
@@ -19,6 +19,7 @@ from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import JobRow
+from hushpoll_server.survey_reports.content.naming import in_texts
 
 STATES: Final = ("queued", "running", "done", "failed", "cancelled")
 
@@ -49,8 +50,15 @@ def _listed(covers: Callable[[str], bool], *, survey: str | None = None) -> dict
         "chosen": chosen,
         "kinds": list(KINDS),
         "states": STATES,
-        "setting": in_words,
+        "setting": _setting,
     }
+
+
+def _setting(value: Any, job: Mapping[str, Any]) -> str:
+    """Return a setting of a job as it is read on a page, with the questions of its survey."""
+    parts = services()
+    published = parts.surveys.published(parts.surveys.version(job["survey"], job["version"]))
+    return in_texts(in_words(value), names_of(published))
 
 
 def in_words(value: Any) -> str:

@@ -89,22 +89,17 @@ def regression(row: VersionRow, regression_id: str) -> Response:
     parts = services()
     job, answer = _shown(row, regression_id)
     parts.actions.looked(member().actor, "regressions", row.name, row.version)
-    slopes = slopes_of(answer)
-    chart = regression_chart(answer) if slopes else None
-    published = parts.surveys.published(row)
-    named = [answer["outcome"]["name"], *_predictors(answer)]
-    questions = {
-        name: text for name, text in labels_of(published).items() if name in named and text != name
-    }
+    questions = labels_of(parts.surveys.published(row))
+    slopes = slopes_of(answer, questions)
+    chart = regression_chart(answer, questions) if slopes else None
     return page(
         "regression.html",
         **of_survey(row, "regressions"),
         job=parts.jobs.describe(job),
         mine=job.token_id == member().id,
         answer=answer,
-        finding=finding_of(answer),
+        finding=finding_of(answer, questions),
         predictors=_predictors(answer),
-        questions=questions,
         slopes={one["name"]: one["label"] for one in slopes},
         noisy=answer["verdict"]["says"] == TOO_NOISY,
         kinds=KINDS,
@@ -123,7 +118,8 @@ def regression_file(row: VersionRow, regression_id: str, form: str) -> Response:
     )
     file_name = f"{row.name}-{row.version}-regression-{job.id[:8]}"
     published, table = parts.surveys.published(row), table_of("regression", answer)
-    return download(form, file_name, regression_chart(answer), table, published)
+    chart = regression_chart(answer, labels_of(published))
+    return download(form, file_name, chart, table, published)
 
 
 @takes("/regressions/<regression_id>/delete", Role.READER)

@@ -20,6 +20,12 @@ def labels_of(published: Published) -> dict[str, str]:
     return {one.name: asked_text(published, one.name) for one in published.attributes}
 
 
+def names_of(published: Published) -> dict[str, str]:
+    """Return what a page calls everything that has a name: attributes, select-alls and matrices."""
+    several = (*published.selects, *published.matrices)
+    return labels_of(published) | {one.name: one.question or one.name for one in several}
+
+
 def questions_of(published: Published) -> dict[str, str]:
     """Return the texts of the questions by name, a select-all being one."""
     options = {name: select for select in published.selects for name in select.attributes}

@@ -28,20 +28,20 @@ from hushpoll_server.dashboard.frame import (
 )
 from hushpoll_server.dashboard.qr_code import qr_code
 from hushpoll_server.dashboard.querying.fields import in_questions
-from hushpoll_server.dashboard.select_alls import found_by, labels_of, questions_of
+from hushpoll_server.dashboard.select_alls import found_by, labels_of, names_of, questions_of
 from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.survey_reports.content.findings import Finding, findings_of
+from hushpoll_server.survey_reports.content.naming import in_texts
 from hushpoll_shared.qualifying.domains import where_words
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
-from hushpoll_shared.spelling.text import quoted
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.tables.result_table import ResultTable, columns
@@ -251,7 +251,7 @@ def of_survey(row: VersionRow, tab: str) -> dict[str, object]:
         "may": may,
         "state": state,
         "kept": _kept(row),
-        "names": labels_of(seen(row)),
+        "names": names_of(seen(row)),
         "merged_groups": () if groups is None else groups.sentences(),
     }
 
@@ -308,10 +308,7 @@ def lead_by_words(fields: Mapping[str, Mapping[str, str]]) -> None:
 
 def refusal_in_questions(error: HushpollError, published: Published) -> str:
     """Return what a refusal says as a sentence, with the words of pages for names."""
-    words, questions = words_of_refusal(error), labels_of(published)
-    first, space, rest = words.partition(" ")
-    if first in questions:
-        words = f"{quoted(questions[first])}{space}{rest}"
+    words = in_texts(words_of_refusal(error), names_of(published))
     for kind in RESULTS:
         words = words.replace(f"({kind.name})", f"(All results, {kind.result_type.title})")
     return in_questions(words)

@@ -13,6 +13,7 @@ from flask import Response, render_template, request
 
 from hushpoll_server.pages.encodings import encoded
 from hushpoll_server.pages.survey import RenderedPages, asset_root
+from hushpoll_server.survey_reports.markup.narrow_tables import with_columns
 
 Json = Mapping[str, Any]
 _PREFIX = "#/components/schemas/"
@@ -84,13 +85,14 @@ def page(document: Callable[[], Json], kept: RenderedPages) -> Response:
 
 
 def _rendered(document: Json) -> str:
-    return render_template(
+    html = render_template(
         "api_reference.html",
         sections=sections(document),
         forms=forms(document),
         root=asset_root(),
         document=f"{request.script_root}/api/v1/openapi.json",
     )
+    return with_columns(html)
 
 
 def sections(document: Json) -> dict[str, list[Operation]]:

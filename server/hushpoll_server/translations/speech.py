@@ -140,6 +140,19 @@ def catalogue(language: str) -> Catalogue:
     return Catalogue(**json.loads(file.read_text(encoding="utf-8")))
 
 
+def words_of_ours() -> frozenset[str]:
+    """Return every word, in lower case, of our texts in all languages."""
+    known = [catalogue(language) for language in LANGUAGES if language != ENGLISH]
+    parts = (
+        _PLACE.sub(" ", text)
+        for one in known
+        for texts in (one.texts, one.sentences)
+        for pair in texts.items()
+        for text in pair
+    )
+    return frozenset(word for text in parts for word in re.findall(r"[\w-]+", text.casefold()))
+
+
 def _in_language(text: str) -> str:
     language = spoken()
     return text if language == ENGLISH else catalogue(language).texts.get(text, text)

@@ -208,7 +208,7 @@ def test_table_of_three_questions_is_shown_by_the_categories_of_the_third(filled
         assert "Show the shares all the same, too noisy to tell" in text
         assert "above zero" not in text
         assert "The largest" not in text
-    assert visitor.get(address).text.count(f"is <bdi>{categories[0]}</bdi></h2>") == 1
+    assert visitor.get(address).text.count(f"is <bdi>{categories[0]}</bdi></p>") == 1
     csv = visitor.get(f"{address}/table.csv").text
     assert len([line for line in csv.splitlines() if line]) >= len(found["cells"]) + 1
     assert visitor.get(f"{address}/table.svg?third={categories[1]}").status_code == 200

@@ -375,7 +375,7 @@ def test_table_of_three_questions_and_a_refused_form_are_accessible(server, open
     sign_in(page)
     origin = page.url.rstrip("/")
     page.goto(f"{origin}{LOAN}/tables/{table}")
-    page.get_by_label("Only people whose education is").select_option("high")
+    page.get_by_label("Only people who answered to education").select_option("high")
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_role("heading", name="where education is high")).to_be_visible()
     assert violations(page) == []

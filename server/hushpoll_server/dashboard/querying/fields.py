@@ -15,7 +15,7 @@ from flask import request
 
 from hushpoll_server.dashboard.frame import dashboard
 from hushpoll_server.dashboard.select_alls import labels_of
-from hushpoll_shared.querying.query import Parameter, Query
+from hushpoll_shared.querying.query import NAMING, Parameter, Query
 from hushpoll_shared.survey.published import Published
 
 MOST_OPTIONS: Final = 500
@@ -50,6 +50,10 @@ class Field:
         How a typed value is written, such as ``SCORE,SCORE``; empty of a number or a text.
     asks : bool
         Whether they are questions.
+    several : tuple of str
+        The names that are chosen, where several may be; otherwise empty.
+    takes_several : bool
+        Whether several may be chosen.
     number : {"", "decimal", "numeric"}
         Which keys a telephone shows: of any number, of a whole one.
     """
@@ -60,6 +64,8 @@ class Field:
     value: str
     options: Options | None
     asks: bool
+    takes_several: bool
+    several: tuple[str, ...]
     required: bool
     form: str
     number: str
@@ -123,19 +129,40 @@ def fields_of(
         default = "" if one.required or one.default is None else one.write(one.default)
         since = texts.get("since_survey", published.name)
         options = _options(one, attribute, published, surveys, since)
-        if options is not None and not default:
+        if options is not None and not default and not _takes_several(one):
             options = [("", "choose …" if one.required else "–"), *options]
+        value = texts.get(one.name, default)
+        several = _takes_several(one)
         yield Field(
             name=one.name,
             label=labels[one.name],
-            means=_NAMED.sub(lambda found: f"“{labels.get(found[1], found[1])}”", one.means),
-            value=texts.get(one.name, default),
+            means=_means(one, labels),
+            value=value,
             options=options,
             asks=one.attribute and options is not None,
+            takes_several=several,
+            several=_listed(one, value) if several else (),
             required=one.required,
             form="" if one.spelling is None else one.spelling.metavar,
             number={float: "decimal", int: "numeric"}.get(one.kind, ""),
         )
+
+
+def _means(one: Parameter, labels: Mapping[str, str]) -> str:
+    """Return the sentence about a parameter; of boxes, without how a list is written."""
+    _, mark, rest = one.means.partition("; ")
+    means = f"{rest[:1].upper()}{rest[1:]}" if _takes_several(one) and mark else one.means
+    return _NAMED.sub(lambda found: f"“{labels.get(found[1], found[1])}”", means)
+
+
+def _takes_several(one: Parameter) -> bool:
+    """Return whether a parameter is a list of questions."""
+    return one.name in NAMING and one.spelling is not None and one.spelling.joiner is not None
+
+
+def _listed(one: Parameter, value: str) -> tuple[str, ...]:
+    joiner = None if one.spelling is None else one.spelling.joiner
+    return tuple(value.split(joiner)) if value else ()
 
 
 def _options(
@@ -149,10 +176,10 @@ def _options(
         return [(choice, choice) for choice in one.choices]
     if one.kind is bool:
         return [("false", "no"), ("true", "yes")]
+    if one.attribute or _takes_several(one):
+        return list(labels_of(published).items())
     if one.spelling is not None:
         return None
-    if one.attribute:
-        return list(labels_of(published).items())
     if one.elsewhere and one.kind is str:
         return [(name, name) for name in surveys]
     if one.elsewhere and one.kind is int:

@@ -17,7 +17,7 @@ from hushpoll_server.dashboard.frame import (
     page,
 )
 from hushpoll_server.dashboard.querying.fields import fields_of, missing, texts_of
-from hushpoll_server.dashboard.select_alls import labels_of
+from hushpoll_server.dashboard.select_alls import labels_of, names_of
 from hushpoll_server.dashboard.surveys import (
     NOTHING_YET,
     answered,
@@ -138,7 +138,7 @@ def result(row: VersionRow, query: str) -> Response:
             found,
             level=3,
             key="section",
-            names=labels_of(published),
+            names=names_of(published),
             drawn=True,
         ),
         address=address,

@@ -14,16 +14,20 @@ from hushpoll_server.charts.specifications import (
     Chart,
     as_too_noisy,
     cross_table_chart,
+    told,
 )
 from hushpoll_server.dashboard.cross_tables import grid
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import choice, member, page
-from hushpoll_server.dashboard.surveys import may_export, of_survey
+from hushpoll_server.dashboard.select_alls import labels_of
+from hushpoll_server.dashboard.surveys import may_export, of_survey, seen
 from hushpoll_server.dashboard.version_pages import shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.survey_reports.content.headlines import TOO_NOISY, of_cell
+from hushpoll_server.survey_reports.markup.captions import foot_of
 from hushpoll_shared.qualifying.possible import cut_words
 from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.statistic_tables import table_of
@@ -46,6 +50,7 @@ class _Part(TypedDict):
     cells: list[_Cell]
     cut: str
     confidence: float
+    n: int
     noisy: bool
 
 
@@ -54,7 +59,7 @@ def joint_table(row: VersionRow, job_id: str) -> Response:
     """Show the first two questions of a finished table, for one category of the third."""
     answer = _answer(row, job_id)
     part = _part(answer)
-    chart = _chart(part)
+    chart = _chart(part, row)
     return page(
         "joint_table.html",
         **of_survey(row, "cross-tables"),
@@ -76,7 +81,7 @@ def joint_table_file(row: VersionRow, job_id: str, form: str) -> Response:
     return download(
         form,
         f"{row.name}-{row.version}-{names}",
-        _chart(_part(answer)),
+        _chart(_part(answer), row),
         table_of("joint-table", answer),
         services().surveys.published(row),
     )
@@ -125,11 +130,29 @@ def _part(answer: Mapping[str, Any]) -> _Part:
         "cells": cells,
         "cut": cut_words(cells),
         "confidence": answer["confidence"],
+        "n": answer["n"],
         # a table that was made before there were verdicts has none
         "noisy": part_is_noisy(answer.get("verdict"), "cells"),
     }
 
 
-def _chart(part: _Part) -> Chart:
-    chart = cross_table_chart(part["a"], part["b"], part["cells"], confidence=part["confidence"])
-    return as_too_noisy(chart) if part["noisy"] else chart
+def _chart(part: _Part, row: VersionRow) -> Chart:
+    published = seen(row)
+    labels = labels_of(published)
+    a, b = labels.get(part["a"], part["a"]), labels.get(part["b"], part["b"])
+    chart = cross_table_chart(a, b, part["cells"], confidence=part["confidence"])
+    chart = as_too_noisy(chart) if part["noisy"] else chart
+    question = f"{a} By: {b}"
+    if part["third"] is not None:
+        question += f" Only: {labels.get(part['third'], part['third'])} {part['chosen']}"
+    foot = foot_of(published, part["n"], part["confidence"])
+    return told(chart, _title(part), question, *foot)
+
+
+def _title(part: _Part) -> str:
+    """Return the finding of a part of the table: its largest share."""
+    if part["noisy"] or not part["cells"]:
+        return TOO_NOISY
+    top = max(part["cells"], key=lambda cell: cell["frequency"])
+    answers = [top["a"], top["b"], *filter(None, [part["chosen"]])]
+    return of_cell(answers, top["frequency"], top["lower"], top["upper"])

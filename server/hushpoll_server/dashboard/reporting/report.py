@@ -19,13 +19,14 @@ from hushpoll_server.dashboard.frame import (
 )
 from hushpoll_server.dashboard.regressions import shown_of
 from hushpoll_server.dashboard.results import ESTIMATORS
-from hushpoll_server.dashboard.select_alls import labels_of, named_by
+from hushpoll_server.dashboard.select_alls import labels_of, named_by, names_of
 from hushpoll_server.dashboard.surveys import NOTHING_YET, may_export, of_survey, seen
 from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_server.survey_reports.content.naming import in_texts
 from hushpoll_server.survey_reports.files.report import FORMS
 from hushpoll_server.survey_reports.markup.page import style_hash
 from hushpoll_server.translations.speech import ENGLISH, LANGUAGE_NAMES
@@ -92,7 +93,7 @@ def report(row: VersionRow) -> Response:
         runs=runs,
         randomised={one.name for one in published.perturbed},
         chosen=chosen,
-        results=_results(request.args.getlist("result")),
+        results=_results(request.args.getlist("result"), names_of(published)),
         regressions=[one for one in shown_of(row) if one["regression"]],
         ticked=request.args.getlist("regression"),
         asked=bool(request.args),
@@ -213,11 +214,15 @@ def _chosen(given: MultiDict[str, str], questions: Mapping[str, str]) -> JsonMem
     }
 
 
-def _results(addresses: Sequence[str]) -> list[tuple[str, str, str]]:
+def _results(addresses: Sequence[str], names: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """Return the other results that an address names: each again, its title, what it asks."""
     queries = [query_at(address, "result") for address in addresses]
     return [
-        (query.address(), query.result_type.title, ", ".join(query.spelled().values()))
+        (
+            query.address(),
+            query.result_type.title,
+            "; ".join(in_texts(text, names) for text in query.spelled().values()),
+        )
         for query in queries
     ]
 

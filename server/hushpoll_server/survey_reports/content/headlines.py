@@ -60,6 +60,14 @@ def of_share(category: str, value: float, lower: float | None, upper: float | No
     return f"{words} ({limits})" if limits else words
 
 
+def of_cell(answers: Sequence[str], value: float, lower: float, upper: float) -> str:
+    """Return the headline of a table of shares: that of the answers with the largest one."""
+    *first, last = map(isolated, answers)
+    both = f"{', '.join(first)} and {last}"
+    limits = share_limits(lower, upper)
+    return f"Largest share, {both}: {share_figure(value, lower, upper)} ({limits})"
+
+
 def of_groups(rows: Iterable[Any], group: str, reference: str) -> str:
     """Return the headline of differences of shares between two groups.
 
@@ -240,9 +248,7 @@ def _(result: JointShares) -> str:
     if not result.cells:
         return CANNOT_TELL
     top = max(result.cells, key=lambda cell: cell.frequency)
-    both = f"{isolated(top.a)} and {isolated(top.b)}"
-    limits = share_limits(top.lower, top.upper)
-    return f"Largest share, {both}: {share_figure(top.frequency, top.lower, top.upper)} ({limits})"
+    return of_cell((top.a, top.b), top.frequency, top.lower, top.upper)
 
 
 def _of_shares_in_groups(result: Any) -> str:

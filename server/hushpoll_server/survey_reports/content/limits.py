@@ -5,27 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from hushpoll_server.survey_reports.content.naming import as_text, in_texts
 from hushpoll_server.survey_reports.sources.basis import Basis
 from hushpoll_server.translations.speech import in_marks, said, say, whole
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 
 WIDE: Final = 0.1
 """Half the width of an interval from which a report says that it is wide: ten points."""
-_MOST_NAMED: Final = 12
+_MOST_NAMED: Final = 5
 
 
-def limits_of(basis: Basis, results: Mapping[str, object]) -> list[str]:
+def limits_of(basis: Basis, results: Mapping[str, object], names: Mapping[str, str]) -> list[str]:
     """Return the limits of a report, each a sentence or two.
 
     Parameters
     ----------
     basis, results
         What the report is made from, and its numbers.
+    names : mapping of str to str
+        What the report calls questions.
     """
-    return list(_limits(basis, results))
+    return list(_limits(basis, results, names))
 
 
-def _limits(basis: Basis, results: Mapping[str, Any]) -> Iterator[str]:
+def _limits(basis: Basis, results: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[str]:
     published = basis.published
     yield say(
         "Estimates and intervals are about the population from which these respondents were drawn. "
@@ -42,19 +45,21 @@ def _limits(basis: Basis, results: Mapping[str, Any]) -> Iterator[str]:
                 "The reports tell little where an interval is wide. The widest interval of these "
                 "questions is at least ±{number} percentage points: {questions}.",
                 number=f"{100 * WIDE:.0f}",
-                questions=", ".join(f"{name} (±{100 * half:.0f})" for name, half in wide.items()),
+                questions=", ".join(
+                    f"{as_text(name, names)} (±{100 * half:.0f})" for name, half in wide.items()
+                ),
             )
     yield say(
         "Nothing is computed from fewer than {number} reports, the survey’s minimum batch.",
         number=whole(published.minimum_batch),
     )
-    yield from map(said, basis.sentences)
+    yield from (in_texts(said(one), names) for one in basis.sentences)
     if basis.facts["state"] != "closed":
         yield say(
             "The survey is not over. A later release changes these numbers, and a decision that "
             "waits for the release that pleases misses the truth more often."
         )
-    clear = [attribute.name for attribute in published.attributes if not attribute.perturbed]
+    clear = [as_text(one.name, names) for one in published.attributes if not one.perturbed]
     if clear:
         yield say(
             "The guarantee does not cover what was sent in clear: {questions}. Answers in clear "
@@ -74,7 +79,7 @@ def _limits(basis: Basis, results: Mapping[str, Any]) -> Iterator[str]:
             "Anybody who had the link could answer, and could do so more than once from another "
             "device. Intervals know of no fake reports."
         )
-    yield from _fakes(results["estimates"])
+    yield from _fakes(results["estimates"], names)
     for audit in results["audits"]:
         yield say(
             "The audit of fairness is about a model {setting}. “No disparity found” does not say "
@@ -95,7 +100,7 @@ def _wide(estimates: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             yield attribute["name"], half
 
 
-def _fakes(estimates: Mapping[str, Any]) -> Iterator[str]:
+def _fakes(estimates: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[str]:
     parts = []
     for attribute in estimates["attributes"]:
         poisoning = attribute["poisoning"]
@@ -104,7 +109,9 @@ def _fakes(estimates: Mapping[str, Any]) -> Iterator[str]:
     if not parts:
         return
     worst = sorted(parts, reverse=True)[:_MOST_NAMED]
-    named = ", ".join(f"{name} {in_marks(f'{100 * raised:.1f}')}" for raised, name, _ in worst)
+    named = ", ".join(
+        f"{as_text(name, names)} {in_marks(f'{100 * raised:.1f}')}" for raised, name, _ in worst
+    )
     share = in_marks(f"{100 * parts[0][2]:g} %")
     if len(parts) <= _MOST_NAMED:
         yield say(

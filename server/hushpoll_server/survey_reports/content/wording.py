@@ -76,6 +76,15 @@ class SurveyWords:
         return texts
 
     @cached_property
+    def names(self) -> dict[str, str]:
+        """What everything that has a name is called: attributes, select-alls and matrices."""
+        several = [
+            *zip(self.published.selects, self.wording.selects, strict=True),
+            *zip(self.published.matrices, self.wording.matrices, strict=True),
+        ]
+        return self.questions | {one.name: text for one, text in several}
+
+    @cached_property
     def answers(self) -> Mapping[str, Mapping[str, str]]:
         """By attribute what each category is called."""
         named = {}

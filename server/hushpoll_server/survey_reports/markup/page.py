@@ -30,6 +30,7 @@ from hushpoll_server.survey_reports.content.findings import MOST_BARS, headline_
 from hushpoll_server.survey_reports.content.group_shares import is_noisy
 from hushpoll_server.survey_reports.content.headlines import TOO_NOISY, headline_of, of_share
 from hushpoll_server.survey_reports.content.limits import limits_of
+from hushpoll_server.survey_reports.content.naming import as_text, in_texts
 from hushpoll_server.survey_reports.content.promise import PROTOCOL_NAMES, promise_of
 from hushpoll_server.survey_reports.content.summaries import UNKNOWN, beside_shares
 from hushpoll_server.survey_reports.content.waves import trends_of
@@ -156,7 +157,7 @@ def _page_of(
     asked_again = [name for name, _ in trends_of(basis, results, ())]
     trends = dict(zip(asked_again, together[groups_end:], strict=True))
     others = together[questions_end:crosses_end]
-    names = words.questions
+    names = words.names
     interval = ESTIMATOR_TERMS[basis.choices.estimator].no_interval is None
     html = (
         _templates()
@@ -201,7 +202,12 @@ def _page_of(
                 )
             ],
             regressions=[
-                {**_regression(document), "key": figure.key, "chart": figure.chart, "svg": svg}
+                {
+                    **_regression(document, names),
+                    "key": figure.key,
+                    "chart": figure.chart,
+                    "svg": svg,
+                }
                 for document, (figure, svg) in zip(
                     regressions, together[audits_end:regressions_end], strict=True
                 )
@@ -217,7 +223,7 @@ def _page_of(
                 for one, figure in zip(groups, together[others_end:groups_end], strict=True)
             ],
             trends={name: _shown(*figure) for name, figure in trends.items()},
-            limits=limits_of(basis, results),
+            limits=limits_of(basis, results, names),
             most=MOST_CELLS_A_SIDE,
             unknown=say(UNKNOWN),
             for_print=for_print,
@@ -452,7 +458,10 @@ def _other(
     *,
     for_print: bool,
 ) -> dict[str, str | Markup]:
-    asked = ", ".join(f"{name} {text}" for name, text in query.spelled().items())
+    asked = "; ".join(
+        f"{name.replace('_', ' ')} {in_texts(text, names)}"
+        for name, text in query.spelled().items()
+    )
     return {
         "key": figure.key,
         "finding": headline_of(result),
@@ -518,11 +527,11 @@ def _audit(audit: Mapping[str, Any], words: SurveyWords) -> dict[str, Any]:
     }
 
 
-def _regression(document: RegressionDocument) -> dict[str, object]:
-    labels = {one["name"]: one["label"] for one in slopes_of(document)}
+def _regression(document: RegressionDocument, names: Mapping[str, str]) -> dict[str, object]:
+    labels = {one["name"]: one["label"] for one in slopes_of(document, names)}
     return {
         **document,
-        "finding": finding_of(document),
+        "finding": finding_of(document, names),
         "noisy": document["verdict"]["says"] == NOISY,
         "rows": [
             {**one, "label": labels.get(one["name"], one["name"])}
@@ -579,7 +588,7 @@ def _templates() -> Environment:
     templates = environment()
     templates.globals["style"] = Markup(_style())  # noqa: S704  # our own files
     templates.globals["style_hash"] = style_hash()
-    templates.filters |= FILTERS
+    templates.filters |= FILTERS | {"in_texts": in_texts, "as_text": as_text}
     templates.globals |= GLOBALS
     templates.filters["top_rows"] = top_rows
     templates.filters["shown_share"] = shown_share

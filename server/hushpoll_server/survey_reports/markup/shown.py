@@ -16,11 +16,11 @@ from hushpoll_server.charts.bands import Bands, bands_of
 from hushpoll_server.charts.figures import cell_of_shares
 from hushpoll_server.charts.figures import level as words_of_level
 from hushpoll_server.charts.rows import Share
+from hushpoll_server.survey_reports.content.naming import in_texts
 from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES
 from hushpoll_shared.qualifying.verdict import rows_too_noisy
 from hushpoll_shared.querying.result import Result, Section
 from hushpoll_shared.querying.shown import ShownSection, cut_notes, shown_sections
-from hushpoll_shared.spelling.text import quoted
 from hushpoll_shared.tables.top_rows import MOST_ROWS
 
 MOST_DRAWN: Final = 30
@@ -52,30 +52,34 @@ def html_of_result(
     tell_cut : bool
         Whether to say that intervals are cut to what is possible; a report says so once.
     names : mapping of str to str, optional
-        What attributes are called here: by their questions.
+        What attributes and select-alls are called here: by their questions.
     drawn : bool
         Whether sections that declare shares or differences are drawn above their tables.
     """
     sections = list(shown_sections(result))
     cut = cut_notes(sections, folded=not for_print) if tell_cut else ()
+    called = names or {}
     module = _template("sections.html").make_module(
         {
             "title": result.title,
-            "verdict": None if result.verdict is None else result.verdict.sentence,
+            "verdict": None
+            if result.verdict is None
+            else in_texts(result.verdict.sentence, called),
             "noisy": result.verdict is not None and result.verdict.noisy,
             "folded_words": rows_too_noisy,
-            "sections": [_as_page(one, names or {}) for one in sections],
+            "sections": [_as_page(one, called) for one in sections],
             "figures": [
-                _figure(result, one, names or {}, f"{key}-{place}-shows") if drawn else ""
+                _figure(result, one, called, f"{key}-{place}-shows") if drawn else ""
                 for place, one in enumerate(result.sections(), 1)
             ],
             "interval": words_of_level(getattr(result, "confidence", 0.95)),
-            "own_notes": [_named(text, names or {}) for text in result.notes()],
+            "own_notes": [in_texts(text, called) for text in result.notes()],
             "folded_notes": "" if for_print else result.notes_heading,
             "notes": [
                 *cut,
-                *result.said_of_options(),
-                *(result.small_groups or ()),
+                # Where options have their texts, no note need say which is which.
+                *(() if called else result.said_of_options()),
+                *(in_texts(text, called) for text in result.small_groups or ()),
             ],
             "heading": f"h{level}",
             "key": key,
@@ -86,15 +90,6 @@ def html_of_result(
     return module.__html__()
 
 
-def _named(text: str, names: Mapping[str, str]) -> str:
-    """Return a sentence that begins with the names of attributes, with questions for them."""
-    head, colon, rest = text.partition(": ")
-    parts = head.split(" and ")
-    if not colon or not all(part in names for part in parts):
-        return text
-    return f"{' and '.join(quoted(names[part]) for part in parts)}: {rest}"
-
-
 def _as_page(section: ShownSection, names: Mapping[str, str]) -> ShownSection:
     """Return a section with questions for names, and figures in the notation of pages."""
     first = len(section.names)
@@ -103,14 +98,10 @@ def _as_page(section: ShownSection, names: Mapping[str, str]) -> ShownSection:
         words = [names.get(text, text) for text in texts[:first]]
         return (*words, *(cell_of_shares(text, section.possible) for text in texts[first:]))
 
-    title, rest = section.title, ""
-    for name, question in names.items():
-        for mark in (",", ":", " ("):
-            if title.startswith(f"{name}{mark}"):
-                title, rest = question, title[len(name) :]
     return replace(
         section,
-        title=f"{names.get(title, title)}{rest}",
+        title=names.get(section.title, in_texts(section.title, names)),
+        below=tuple(in_texts(text, names) for text in section.below),
         names=tuple(names.get(name, name) for name in section.names),
         lines=[line(texts) for texts in section.lines],
         folded=[line(texts) for texts in section.folded],
