@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -154,20 +153,3 @@ def test_files_of_the_repository_named_on_a_page_exist(root: Path, page: str) ->
         text = path.read_text(encoding="utf-8")
         for name in re.findall(rf"`((?:{folders})/[\w./-]+)", text):
             assert (root / name).exists(), f"{path.name} names {name}"
-
-
-def test_the_benchmarks_quoted_are_those_of_scripts_bench(root: Path) -> None:
-    page = (root / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    found = json.loads((root / "docs" / "benchmarks.json").read_text(encoding="utf-8"))
-    titles = re.findall(r"^## (.+)$", page, re.MULTILINE)
-    assert titles == list(found)
-    rows = [line for line in page.splitlines() if re.match(r"\| (?!figure \|)", line)]
-    figures = [figure for run in found.values() for figure in run["figures"]]
-    for row, figure in zip(rows, figures, strict=True):
-        cells = [cell.strip() for cell in row.strip("|").split("|")]
-        assert cells[0] == figure["name"]
-        assert cells[1] == f"{figure['ours']:.3g} {figure['unit']}"
-        assert cells[4] == f"{figure['ratio']:.3g}"
-        # A goal that was missed is quoted as missed.
-        assert figure["reached"] == (figure["ratio"] >= figure["goal"])
-        assert cells[6] == ("reached" if figure["reached"] else "**missed**")

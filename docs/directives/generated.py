@@ -8,6 +8,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from directives import (
+    benchmarks,
     commands,
     javascript,
     manifest_fields,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 # What stands in a page, and which function writes the text that takes its place. The words after
 # the directive's name are the function's arguments.
 TEXTS: dict[str, Callable[..., str]] = {
+    "hushpoll-benchmarks": benchmarks.text,
     "hushpoll-commands": commands.text,
     "hushpoll-javascript": javascript.text,
     "hushpoll-manifest": manifest_fields.text,

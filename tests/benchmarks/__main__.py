@@ -26,7 +26,7 @@ from benchmarks import (
     training,
 )
 from benchmarks.harness import Figure
-from benchmarks.results import Result, keep, page, show
+from benchmarks.results import Result, keep, show
 
 
 def main() -> int:
@@ -37,7 +37,6 @@ def main() -> int:
     parser.add_argument(
         "--json", type=Path, help="also keep the figures here, beside those of other benchmarks"
     )
-    parser.add_argument("--page", type=Path, help="also write a page of that file's figures here")
     parser.add_argument(
         "--scale", type=float, default=1.0, help="share of the full size, for a quick look"
     )
@@ -70,16 +69,12 @@ def main() -> int:
     unknown = set(options.only or ()) - set(benchmarks)
     if unknown:
         parser.error(f"--only {', '.join(sorted(unknown))}: choose from {', '.join(benchmarks)}")
-    if options.page and not options.json:
-        parser.error("--page shows what --json keeps: name both")
     results: dict[str, Result] = {}
     for name in options.only or benchmarks:
         load = os.getloadavg()[0]
         results[name] = Result(benchmarks[name](), load, options.scale)
         if options.json:  # after each, since some of them take long
-            kept = keep(options.json, [*benchmarks, *private.NAMES], results)
-            if options.page:
-                options.page.write_text(page(kept), encoding="utf-8")
+            keep(options.json, [*benchmarks, *private.NAMES], results)
     figures = [figure for result in results.values() for figure in result.figures]
     show(figures)
     return 0 if all(figure.reached for figure in figures) else 1

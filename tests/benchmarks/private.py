@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 
 from benchmarks.adult import load_codes, resolve
 from benchmarks.harness import Figure, against, alternate, announced, seconds
-from benchmarks.results import Result, keep, page, show
+from benchmarks.results import Result, keep, show
 from hushpoll_lab.central.dpsgd import SgdPlan, train_dpsgd
 from hushpoll_lab.central.draws import import_torch
 from hushpoll_training.encodings.indicator import one_hot_features
@@ -152,11 +152,8 @@ def main() -> int:
     given = Path(os.environ.get("HUSHPOLL_DATA", "../shared/data"))
     parser.add_argument("--data", type=Path, default=given, help="folder of adult_26k.csv")
     parser.add_argument("--json", type=Path, help="also keep the figures here")
-    parser.add_argument("--page", type=Path, help="also write a page of that file's figures here")
     parser.add_argument("--only", choices=NAMES, action="append", help="one benchmark by name")
     options = parser.parse_args()
-    if options.page and not options.json:
-        parser.error("--page shows what --json keeps: name both")
     # Opacus says at each start that its noise is no good for cryptography, and PyTorch that hooks
     # see no gradient of the rows.
     warnings.simplefilter("ignore")
@@ -168,9 +165,7 @@ def main() -> int:
         measured = against_opacus(rows) if name == "dpsgd" else fits(rows)
         results[name] = Result(measured, load, 1.0)
     if options.json:
-        kept = keep(options.json, None, results)
-        if options.page:
-            options.page.write_text(page(kept), encoding="utf-8")
+        keep(options.json, None, results)
     figures = [figure for result in results.values() for figure in result.figures]
     show(figures)
     return 0 if all(figure.reached for figure in figures) else 1

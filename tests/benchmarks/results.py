@@ -1,4 +1,4 @@
-"""What the benchmarks found: printed, kept as JSON by benchmark, and shown as a page."""
+"""What the benchmarks found: printed, and kept as JSON by benchmark."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def show(figures: Sequence[Figure]) -> None:
     Console(width=150).print(table)
 
 
-def keep(path: Path, names: Sequence[str] | None, results: dict[str, Result]) -> dict[str, Any]:
-    """Write the results to a file, and return all that it then holds.
+def keep(path: Path, names: Sequence[str] | None, results: dict[str, Result]) -> None:
+    """Write the results to a file.
 
     Parameters
     ----------
@@ -93,54 +93,6 @@ def keep(path: Path, names: Sequence[str] | None, results: dict[str, Result]) ->
     kept = names or (old | new)
     runs = {name: (old | new)[name] for name in kept if name in old or name in new}
     path.write_text(json.dumps(runs, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    return runs
-
-
-def page(runs: dict[str, Any]) -> str:
-    """Return what a file of results holds as a page in Markdown."""
-    lines = [
-        "# Benchmarks",
-        "",
-        "```sh",
-        "scripts/bench --json docs/benchmarks.json --page docs/benchmarks.md",
-        "```",
-        "",
-        "`scripts/bench-dpsgd`, with the same options, measures what needs PyTorch: `dpsgd` and",
-        "`learners`, for which one fit is timed once. With `--only NAME` either measures",
-        "one benchmark and leaves the rows of the others alone.",
-        "Each row sets ours beside a peer, or a limit, measured in one run: medians of at least",
-        "five. The ratio is how many times better than the peer we are; the goal is what is asked",
-        "for. Absolute times are those of the machine; under its benchmark's name stands how busy",
-        "it was.",
-    ]
-    named = ""
-    for name, run in runs.items():
-        machine = (
-            f"Python {run['python']}, {run['machine']}, {run['processors']} processors; "
-            f"{', '.join(f'{name} {version}' for name, version in run['versions'].items())}."
-        )
-        shown, named = "the same versions." if machine == named else machine, machine
-        size = "" if run["scale"] == 1 else f", at {run['scale']:g} of the full size"
-        lines += [
-            "",
-            f"## {name}",
-            "",
-            f"{run['day']}, load {run['load']:g}{size}; {shown}",
-            "",
-            "| figure | ours | peer | peer is | ratio | goal | |",
-            "|---|---|---|---|---|---|---|",
-            *(_row(figure) for figure in run["figures"]),
-        ]
-    return "\n".join([*lines, ""])
-
-
-def _row(figure: dict[str, Any]) -> str:
-    return (
-        f"| {figure['name']} | {figure['ours']:.3g} {figure['unit']} "
-        f"| {figure['peer']:.3g} {figure['unit']} | {figure['peer_name']} "
-        f"| {figure['ratio']:.3g} | {figure['goal']:g} "
-        f"| {'reached' if figure['reached'] else '**missed**'} |"
-    )
 
 
 def _installed(name: str) -> bool:

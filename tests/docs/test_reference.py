@@ -21,6 +21,7 @@ sys.path.insert(0, str(DOCS))
 
 # Only now, since they lie beside the pages.
 from directives import (  # noqa: E402
+    benchmarks,
     commands,
     javascript,
     manifest_fields,
@@ -104,6 +105,22 @@ def test_every_operation_of_the_api_is_there() -> None:
             assert f"### {method.upper()} {path}\n" in page
     for name in document["components"]["schemas"]:
         assert f"### {name}\n" in page
+
+
+def test_every_benchmark_is_there_and_a_missed_goal_is_said() -> None:
+    assert "```{hushpoll-benchmarks}\n" in (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    page = benchmarks.text()
+    found = json.loads(benchmarks.FILE.read_text(encoding="utf-8"))
+    assert re.findall(r"^## (.+)$", page, re.MULTILINE) == list(found)
+    rows = [line for line in page.splitlines() if re.match(r"\| (?!figure \|)", line)]
+    figures = [figure for run in found.values() for figure in run["figures"]]
+    for row, figure in zip(rows, figures, strict=True):
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert cells[0] == figure["name"]
+        assert cells[1] == f"{figure['ours']:.3g} {figure['unit']}"
+        assert cells[4] == f"{figure['ratio']:.3g}"
+        assert figure["reached"] == (figure["ratio"] >= figure["goal"])
+        assert cells[6] == ("reached" if figure["reached"] else "**missed**")
 
 
 def test_every_refusal_is_there() -> None:
