@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hushpoll_protocols import K_MAX, PROTOCOLS
-from hushpoll_shared.drafts.fields import NAME, PROTOCOL, Form, ManifestField, text
+from hushpoll_shared.drafts.fields import NAME, PROTOCOL, Form, FormPart, ManifestField, text
 from hushpoll_shared.spelling.canonical import LARGEST_INTEGER
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
@@ -20,7 +20,7 @@ from hushpoll_shared.spelling.text import (
 )
 from hushpoll_shared.survey.attributes import ROLES, SCALES
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
-from hushpoll_shared.survey.number import AIMS, LARGEST_NUMBER, UNIT_LENGTH
+from hushpoll_shared.survey.number import AIMS, LARGEST_NUMBER, MEAN, QUANTILES, UNIT_LENGTH
 from hushpoll_shared.survey.presentation import ALT_LENGTH
 from hushpoll_shared.survey.selects import PAIRS, SHARES, WANTS
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
@@ -82,6 +82,7 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         reason="The domain never comes from data, because a domain that data choose reveals "
         "answers. Quote words that YAML reads as something else, such as `true` or `1`.",
         example=["Female", "Male"],
+        parts={"categories": FormPart(label="Possible answers, one per line", lines=3)},
     ),
     ManifestField(
         name="range",
@@ -124,6 +125,21 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         reason="The mean of a number is estimated with 3 to 30 times less variance than from all "
         "its values as categories.",
         example={"low": 0, "high": 5000, "unit": "euros"},
+        parts={
+            "low": FormPart(
+                label="Whole numbers from", hint="In place of possible answers.", kind="numeric"
+            ),
+            "high": FormPart(label="to", kind="numeric"),
+            "amount": FormPart(
+                label="These numbers are",
+                called={
+                    "": "answers, each of which is counted",
+                    MEAN: "an amount, asked for its mean",
+                    QUANTILES: "an amount, asked for its quantiles",
+                },
+            ),
+            "unit": FormPart(label="Unit of the amount", hint="Such as euros; it may be empty."),
+        },
     ),
     ManifestField(
         name="missing",
@@ -216,6 +232,12 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         "refuses the survey, since who reads the scale without its ends may answer it the wrong "
         "way round.",
         example=["not at all", "completely"],
+        parts={
+            "end-first": FormPart(
+                label="First answer of a scale means", hint="Such as: not at all."
+            ),
+            "end-last": FormPart(label="Last answer means", hint="Such as: completely."),
+        },
     ),
     ManifestField(
         name="shuffle",
@@ -232,6 +254,17 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         reason="What stands first is chosen more often. The order is neither kept nor sent, and "
         "the code of an answer is its place in the manifest.",
         example={"last": 1},
+        parts={
+            "shuffle": FormPart(
+                label="Order of the answers, or of the rows where there are rows",
+                called={"": "as written", "shuffled": "drawn for each respondent"},
+            ),
+            "last": FormPart(
+                label="Answers or rows that stay last",
+                hint="How many, of those that are drawn; empty: none.",
+                kind="numeric",
+            ),
+        },
     ),
     ManifestField(
         name="ask_if",
@@ -265,6 +298,13 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         reason="Whether it was asked reveals something about the answer to the router, so it is "
         "randomised like an answer.",
         example={"smokes": ["daily", "sometimes"]},
+        parts={
+            "router": FormPart(
+                label="Asked only after answers to",
+                hint="Name in results of an earlier question. Empty: everybody is asked.",
+            ),
+            "after": FormPart(label="These answers, one per line", lines=2),
+        },
     ),
     ManifestField(
         name="select",
@@ -286,6 +326,24 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         "for what the survey is to tell.",
         example={"at_most": 3},
         published=False,
+        parts={
+            "select": FormPart(
+                label="A respondent gives",
+                called={
+                    "": "one answer",
+                    SHARES: "all that apply",
+                    PAIRS: "all that apply, and pairs of them matter",
+                },
+            ),
+            "at_least": FormPart(
+                label="At least",
+                hint="Answers selected; empty: none is needed.",
+                kind="numeric",
+            ),
+            "at_most": FormPart(
+                label="At most", hint="Empty: all may be selected.", kind="numeric"
+            ),
+        },
     ),
     ManifestField(
         name="want",
@@ -323,6 +381,15 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
             {"name": "beer", "question": "Beer"},
         ],
         published=False,
+        parts={
+            "items": FormPart(
+                label="Rows of a table, one per line",
+                hint="Each row is answered by one of the possible answers. A line such as wine: "
+                "Red or white wine is its name in results and what it says; without a name, one "
+                "is made.",
+                lines=2,
+            ),
+        },
     ),
     ManifestField(
         name="together",
@@ -334,6 +401,12 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         "scales better.",
         example=True,
         published=False,
+        parts={
+            "rows": FormPart(
+                label="Rows are randomised",
+                called={"": "each by itself", "block": "together, as one value"},
+            ),
+        },
     ),
 )
 """The fields of an attribute."""

@@ -25,6 +25,27 @@ Form = JsonObject
 
 
 @dataclass(frozen=True, kw_only=True)
+class FormPart:
+    """One input of a form for a value that has several.
+
+    Parameters
+    ----------
+    label, hint, called
+        As of a field.
+    kind : {"text", "numeric", "decimal"}
+        Of what is typed.
+    lines : int
+        Of a text of several lines, how many are shown; 0 for one of a single line.
+    """
+
+    label: str
+    hint: str = ""
+    called: Mapping[str, str] = field(default_factory=dict, hash=False)
+    kind: str = "text"
+    lines: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class ManifestField:
     """One field that an author may write.
 
@@ -54,6 +75,9 @@ class ManifestField:
     called : mapping of str to str
         What a form calls the words of its values; those that are not named are called what they
         are, and an empty one stands for no value, or for false.
+    parts : mapping of str to FormPart
+        Of a value that a form shows by several inputs, these by their names; a problem of the value
+        is told beside the first.
 
     Raises
     ------
@@ -73,6 +97,7 @@ class ManifestField:
     label: str = ""
     hint: str = ""
     called: Mapping[str, str] = field(default_factory=dict, hash=False)
+    parts: Mapping[str, FormPart] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         for key in ("name", "allowed", "meaning", "reason", "form", "example"):

@@ -11,6 +11,7 @@ from hushpoll_shared.drafts.fields import (
     PROTOCOL,
     TIME,
     WEIGHT,
+    FormPart,
     ManifestField,
     text,
 )
@@ -233,6 +234,13 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
             "optimal": "for the least error in all",
             "weights": "by a weight at each question",
         },
+        parts={
+            "weight": FormPart(
+                label="Weight of its epsilon",
+                hint="Where epsilon is divided by weights.",
+                kind="decimal",
+            ),
+        },
     ),
     ManifestField(
         name="protocol",
@@ -272,6 +280,16 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         "once. A device without blocks refuses the survey, so the form is written where it is "
         "used only.",
         example=[{"name": "habits", "attributes": ["gender", "smoker"], "protocol": "SS"}],
+        parts={
+            "together": FormPart(
+                label="Blocks, one per line",
+                hint="Answers to the questions of a block are randomised as one value, which makes "
+                "their tables more exact. A line such as habits: smokes, drinks names the block "
+                "and its questions; | SS after them names a protocol, else it is that of the "
+                "questions or the survey.",
+                lines=3,
+            ),
+        },
     ),
     ManifestField(
         name="draws",
@@ -283,6 +301,15 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         "many questions far more precise where epsilon is small. A device without draws refuses "
         "the survey, so the form is written where it is used only.",
         example=[{"name": "some", "blocks": ["gender", "age", "country"], "answer": 1}],
+        parts={
+            "draws": FormPart(
+                label="Draws, one per line",
+                hint="Each device sends some blocks of a draw, chosen at random, each with a "
+                "larger part of epsilon. A line such as rota: smokes, drinks, debts | 1 names the "
+                "draw, its questions or blocks, and how many of them a device sends.",
+                lines=3,
+            ),
+        },
     ),
     ManifestField(
         name="answer",
@@ -319,6 +346,15 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         "launch plan of a draft gives each pair its verdict before anybody is asked.",
         example=[["gender", "income"]],
         published=False,
+        parts={
+            "pairs": FormPart(
+                label="Pairs of questions, one per line",
+                hint="A line such as smokes, gender marks two questions whose relation the survey "
+                "is to tell. The launch plan says of each pair whether it will. Pairs are kept "
+                "with the draft and not published.",
+                lines=3,
+            ),
+        },
     ),
     ManifestField(
         name="protected",
@@ -328,6 +364,15 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         reason="Which group counts as privileged fixes the sign of each difference, so it is "
         "declared before data exist.",
         example={"attribute": "gender", "unprivileged": "Female", "privileged": "Male"},
+        parts={
+            "protected-attribute": FormPart(label="Name of the question that tells the groups"),
+            "protected-privileged": FormPart(
+                label="Answers of the privileged group, one per line", lines=3
+            ),
+            "protected-unprivileged": FormPart(
+                label="Answers of the unprivileged group, one per line", lines=3
+            ),
+        },
     ),
     ManifestField(
         name="opens",

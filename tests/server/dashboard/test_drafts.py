@@ -9,12 +9,14 @@ from html import unescape
 import pytest
 
 from hushpoll_server.dashboard.drafts import outlook, views
-from hushpoll_server.dashboard.drafts.fields import Control
+from hushpoll_server.dashboard.drafts.fields import Control, parts_of
 from hushpoll_server.dashboard.drafts.form import CONTROLS
 from hushpoll_server.dashboard.drafts.outlook import outlook_of
 from hushpoll_server.services.surveys import turns
+from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE
 from hushpoll_shared.drafts.fields import ManifestField, text
 from hushpoll_shared.drafts.manifest import Manifest
+from hushpoll_shared.drafts.survey_fields import SURVEY
 from hushpoll_shared.drafts.yaml_writer import write_yaml
 from hushpoll_shared.reading.yaml_reader import parse_yaml
 from hushpoll_shared.samples import sample_manifest
@@ -757,6 +759,13 @@ def of_many_answers():
             "unprivileged": "Answer 2 to question 1",
         },
     }
+
+
+def test_form_has_an_input_for_each_part_of_a_value_in_the_manifests_table(visit):
+    ada = visit("ada", every="editor")
+    inputs = set(FIELD.findall(ada.get(of_yaml(ada)).text))
+    assert inputs >= {f"q0-{part}" for part in (*parts_of(ATTRIBUTE), "weight")}
+    assert inputs >= {f"s-{part}" for part in parts_of(SURVEY) if part != "weight"}
 
 
 def test_the_page_of_a_large_draft_is_small_and_has_one_table_of_translations(site, visit):

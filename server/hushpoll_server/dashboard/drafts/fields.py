@@ -69,6 +69,8 @@ class Control:
         Words that a manifest has as they are; the first holds where it has none.
     always : bool
         Whether a manifest has it also where its word is the first.
+    lines : int
+        Of a text of several lines, how many are shown; 0 for one of a single line.
     """
 
     label: str
@@ -77,6 +79,7 @@ class Control:
     words: tuple[tuple[str, str], ...]
     values: tuple[str, ...]
     always: bool
+    lines: int = 0
 
     @classmethod
     def of(cls, entry: ManifestField) -> Control:
@@ -96,7 +99,9 @@ class Control:
             "lines": pattern == text(0, lines=True)["pattern"],
         }
         kind = next((kind for kind, is_one in kinds.items() if is_one), "text")
-        return cls(entry.label, entry.hint, kind, tuple(words.items()), values, entry.required)
+        listed = tuple(words.items())
+        rows = 2 if kind == "lines" else 0
+        return cls(entry.label, entry.hint, kind, listed, values, entry.required, rows)
 
     def text(self, value: object) -> str | None:
         """Return a member of a manifest as the control's text; None where it cannot show it."""
@@ -124,6 +129,24 @@ class Control:
 def controls_of(table: Iterable[ManifestField]) -> dict[str, Control]:
     """Return the controls of a table of the manifest, by the names of its fields."""
     return {entry.name: Control.of(entry) for entry in table if entry.label}
+
+
+def parts_of(table: Iterable[ManifestField]) -> dict[str, Control]:
+    """Return the controls of values that are shown by several, by the names of the parts."""
+    return {
+        name: Control(
+            part.label, part.hint, part.kind, tuple(part.called.items()), (), False, part.lines
+        )
+        for entry in table
+        for name, part in entry.parts.items()
+    }
+
+
+def first_parts(table: Iterable[ManifestField]) -> dict[str, str]:
+    """Return the first part of each value that is shown by its parts alone, by the field's name."""
+    return {
+        entry.name: next(iter(entry.parts)) for entry in table if entry.parts and not entry.label
+    }
 
 
 def take(rest: dict[str, object], fields: Fields, controls: Mapping[str, Control]) -> None:

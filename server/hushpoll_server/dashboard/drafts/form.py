@@ -20,6 +20,7 @@ from hushpoll_server.dashboard.drafts.fields import (
     kept_members,
     lines,
     number_of_parts,
+    parts_of,
     reader,
     shown,
     take,
@@ -37,6 +38,7 @@ from hushpoll_shared.drafts.survey_fields import SURVEY
 
 WEIGHTS: Final = "weights"
 CONTROLS: Final = controls_of(SURVEY)
+PARTS: Final = parts_of(SURVEY)
 GROUPS: Final = ("privileged", "unprivileged")
 
 

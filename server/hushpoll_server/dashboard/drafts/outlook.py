@@ -10,8 +10,8 @@ from flask import request
 
 from hushpoll_analysis.verdicts.needed import N_MAX
 from hushpoll_protocols.errors import HushpollError
+from hushpoll_server.dashboard.drafts.fields import first_parts
 from hushpoll_server.dashboard.drafts.form import CONTROLS, Form
-from hushpoll_server.dashboard.drafts.line_lists import LINE_LISTS
 from hushpoll_server.dashboard.drafts.problem_words import Told, language_at_fault, told
 from hushpoll_server.dashboard.drafts.question_fields import CONTROLS as QUESTION_CONTROLS
 from hushpoll_server.dashboard.drafts.question_fields import ENDS
@@ -22,7 +22,9 @@ from hushpoll_server.pages.survey import rendered
 from hushpoll_server.services.surveys.launch import WIDTH, launch_plan
 from hushpoll_server.services.surveys.validation import Validation, validate
 from hushpoll_server.services.surveys.warnings import PublishingWarning, publishing_warnings
+from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE
 from hushpoll_shared.drafts.manifest_problems import ManifestProblem
+from hushpoll_shared.drafts.survey_fields import SURVEY
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.documents import LaunchPlan
@@ -38,14 +40,9 @@ EXPECTED: Final = 1_000
 _WORDS: Final = ("language", "translations")
 """Members whose problems leave the survey's own words and its plan as they are."""
 
-# Parts of a manifest whose problems are told beside a field of another name.
-_FIELDS: Final = {
-    **dict.fromkeys(("range", "number"), "low"),
-    "ask_if": "router",
-    "want": "select",
-    "ends": "end-first",
-    "protected": "protected-attribute",
-}
+# Where problems of parts of a manifest are told, whose fields have other names.
+_BESIDE: Final = first_parts(SURVEY)
+_BESIDE_QUESTIONS: Final = first_parts(ATTRIBUTE) | {"range": "low", "want": "select"}
 
 
 @dataclass
@@ -192,11 +189,11 @@ class _Fault(HushpollError):
 
 def _field(problem: ManifestProblem, form: Form) -> str | None:
     """Return the name of the field beside which a problem stands; None if the form has none."""
-    part = _FIELDS.get(problem.part, problem.part)
+    beside = _BESIDE if problem.position is None else _BESIDE_QUESTIONS
+    part = beside.get(problem.part, problem.part)
     if problem.position is not None:
         if problem.position >= len(form.questions):
             return None
-        part = "rows" if problem.part == "together" else part
         kept = form.questions[problem.position].kept
         known = problem.part not in kept and part in _OF_QUESTIONS
         return f"q{problem.position}-{part if known else 'name'}"
@@ -246,10 +243,5 @@ def _path(cell: Cell, form: Form) -> str:
     return f"{start}.ends[{ENDS.index(member)}]" if member in ENDS else f"{start}.{member}"
 
 
-_OF_QUESTIONS: Final = frozenset(
-    {"low", *QUESTION_CONTROLS, "categories", "router", "select", "items", "rows", "end-first"}
-    | {"shuffle"}
-)
-_OF_SURVEYS: Final = frozenset(
-    {*CONTROLS, "protected-attribute", *(one.member for one in LINE_LISTS)}
-)
+_OF_QUESTIONS: Final = frozenset({*QUESTION_CONTROLS, *_BESIDE_QUESTIONS.values()})
+_OF_SURVEYS: Final = frozenset({*CONTROLS, *_BESIDE.values()})

@@ -13,6 +13,7 @@ from hushpoll_server.dashboard.drafts.fields import (
     kept_members,
     lines,
     number,
+    parts_of,
     shown_lines,
     take,
 )
@@ -26,6 +27,7 @@ MOST_LINES: Final = 500
 """Categories that a form shows; a longer list is written as YAML."""
 
 CONTROLS: Final = controls_of(ATTRIBUTE)
+PARTS: Final = parts_of(ATTRIBUTE)
 ENDS: Final = ("end-first", "end-last")
 SHUFFLED: Final = "shuffled"
 

@@ -24,11 +24,19 @@ from hushpoll_server.dashboard.drafts.editing import (
     new_question,
 )
 from hushpoll_server.dashboard.drafts.fields import json_text
-from hushpoll_server.dashboard.drafts.form import CONTROLS, Form, form_of, manifest_of, moment_of
+from hushpoll_server.dashboard.drafts.form import (
+    CONTROLS,
+    PARTS,
+    Form,
+    form_of,
+    manifest_of,
+    moment_of,
+)
 from hushpoll_server.dashboard.drafts.given_manifest import given_manifest, given_questionnaire
 from hushpoll_server.dashboard.drafts.item_fields import items_of
 from hushpoll_server.dashboard.drafts.outlook import BUSY, outlook_of
 from hushpoll_server.dashboard.drafts.question_fields import CONTROLS as QUESTION_CONTROLS
+from hushpoll_server.dashboard.drafts.question_fields import PARTS as QUESTION_PARTS
 from hushpoll_server.dashboard.drafts.translation_fields import names_of_items, open_tables
 from hushpoll_server.dashboard.frame import (
     LIVE_POLICY,
@@ -293,7 +301,11 @@ def _as_form(
         revision=now.revision if revision is None else revision,
         saved=manifest == kept.manifest,
         changed_by=now.changed_by if lost else None,
-        asks={"survey": CONTROLS, "question": QUESTION_CONTROLS},
+        asks={
+            "survey": CONTROLS,
+            "question": QUESTION_CONTROLS,
+            "parts": QUESTION_PARTS | PARTS,
+        },
         moment_of=moment_of,
         json_of=json_text,
         item_names=lambda text: names_of_items(items_of(text)),
