@@ -190,10 +190,12 @@ def steps(tmp_path):
     for name in SOURCED:
         (scripts / name).write_text("have() { :; }\n")
 
-    def run(**more):
+    def run(collecting="true", **more):
         for name in (*STEPS, *PROGRAMS):
             program = (scripts if name in STEPS else tools) / name
             rest = more.get(name.replace("-", "_"), "")
+            if name == "python":
+                rest = f'case "$*" in *--collect-only*) {collecting}; exit;; esac; {rest}'
             program.write_text(f'#!/usr/bin/env bash\necho "{name} $*"\n{rest}\n')
             program.chmod(0o755)
         environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "TMPDIR": tmp_path}
@@ -231,6 +233,13 @@ def test_style_that_fails_ends_the_run_before_the_tests(steps):
     done = steps(ruff="exit 1")
     assert done.returncode == 1
     assert "python" not in done.stdout
+
+
+def test_tests_that_cannot_be_collected_are_named_and_not_run(steps):
+    done = steps(collecting="echo no such name; exit 2")
+    assert done.returncode == 1
+    assert "no such name\n" in done.stdout
+    assert "run_again" not in done.stdout
 
 
 def test_without_wheels_of_the_lowest_versions_the_run_goes_on(steps):
