@@ -1,6 +1,7 @@
 """The maximum of a likelihood: EM to start, Newton's method to finish, several starts.
 
-EM finds the shares of the perturbed predictors before anything depends on anything. Newton's method
+EM finds the shares of the perturbed predictors before anything depends on anything, and again given
+the slopes that a climb has found (:mod:`hushpoll_analysis.regression.starts`). Newton's method
 climbs from there, by steps no longer than the observed information can be trusted for; of many
 rows a quasi-Newton method first comes near, as ten of its gradients cost one information's time.
 Where the likelihood has no finite maximum, because the outcome is separated or its noise is larger
@@ -19,6 +20,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, sol
 from scipy.optimize import minimize
 
 from hushpoll_analysis.regression.likelihood import Likelihood
+from hushpoll_analysis.regression.starts import with_shares, with_shares_of_groups
 from hushpoll_analysis.regression.sums import Slopes
 
 Array = npt.NDArray[np.float64]
@@ -39,12 +41,6 @@ _TRIALS: Final = 60
 """Dampings that are tried for one step."""
 _SOME: Final = 1e-4
 """Share of the respondents as which a combination counts at least in the metric."""
-_EM: Final = 25
-"""Steps of EM for the shares of the perturbed predictors, before anything depends on anything."""
-_RARE: Final = 1e-3
-"""Share, of an even one, below which EM lets no combination fall."""
-_ROUGH: Final = 0.1
-"""Rise of the log-likelihood below which EM has done its part."""
 _STARTS: Final = 3
 """Starts where the likelihood may have several maxima."""
 LARGE: Final = 2e9
@@ -118,7 +114,8 @@ def maximise(
     likelihood : Likelihood
         Of the rows.
     start : f64[q]
-        The parameters without slopes; the climb begins at the shares that EM finds from there.
+        The parameters without slopes; the climb begins at the shares that EM finds from there, and
+        again at those that it finds given the slopes.
     enough : float
         Squared length, in standard errors, of the step that may be left.
     """
@@ -133,8 +130,11 @@ def maximise(
     complete = _information(likelihood, start)
     scale = np.sqrt(np.maximum(np.diag(complete), 1e-300))
     unit = np.sqrt(likelihood.total) / 2 / scale
-    for _ in range(starts - 1):
+    for number in range(1, starts):
         moved = begin + _SPREAD * unit * rng.standard_normal(len(start))
+        if number == 1 and likelihood.c > 1:
+            again = with_shares_of_groups(likelihood, best.parameters)
+            moved = with_shares(likelihood, best.parameters) if again is None else again
         if not np.isfinite(likelihood.value(moved)):
             moved = begin
         other = climb(likelihood, moved, enough=enough)
@@ -156,41 +156,6 @@ def maximise(
         complete,
         start,
     )
-
-
-def with_shares(likelihood: Likelihood, start: Array) -> Array:
-    """Return a start at which the combinations of perturbed predictors are as frequent as EM says.
-
-    Nothing depends on anything: each constant of their model has one share, and the gradient by it
-    is what the rows are expected to have, less that.
-    """
-    z, c = likelihood.design.z, likelihood.c
-    constant = np.flatnonzero(np.isin(z, (0.0, 1.0)).all(axis=0) & (z.sum(axis=0) > 0))
-    whole = [one for one in constant if z[:, one].all()]
-    if whole:
-        constant = np.array(whole[:1])
-    elif z.shape[1] == 0 or len(constant) != z.shape[1] or not (z.sum(axis=1) == 1).all():
-        return start
-    sizes = np.bincount(likelihood.rows.group, likelihood.rows.weight, likelihood.design.groups)
-    people = (z[:, constant] * sizes[:, None]).sum(axis=0)
-    at, best = np.array(start), -np.inf
-    shares = np.full((c, len(constant)), 1 / c)
-    for _ in range(_EM):
-        mixing = np.zeros((c - 1, z.shape[1]))
-        mixing[:, constant] = np.log(shares[1:] / shares[0])
-        tried = at.copy()
-        tried[likelihood.outcome_size :] = mixing.ravel()
-        slopes = likelihood.at(tried, derivatives=1)
-        if not slopes.value > best + _ROUGH:
-            break
-        at, best = tried, slopes.value
-        rise = slopes.gradient[likelihood.outcome_size :].reshape(c - 1, -1)[:, constant]
-        shares[1:] += rise / people
-        shares = np.maximum(shares, _RARE / c)
-        shares[0] = 0
-        shares[0] = np.maximum(1 - shares.sum(axis=0), _RARE / c)
-        shares /= shares.sum(axis=0)
-    return at
 
 
 def _near(likelihood: Likelihood, start: Array) -> Array:

@@ -12,10 +12,11 @@ from hushpoll_analysis.regression.answers import (
     patterns_of,
     patterns_of_law,
 )
-from hushpoll_analysis.regression.fitting import climb, with_shares
+from hushpoll_analysis.regression.fitting import climb, maximise
 from hushpoll_analysis.regression.inference import expected_errors
 from hushpoll_analysis.regression.likelihood import Likelihood
 from hushpoll_analysis.regression.outcomes import family_of
+from hushpoll_analysis.regression.starts import with_shares
 from hushpoll_analysis.regression.terms.design import design_of
 from hushpoll_analysis.regression.terms.formulas import read_formula
 from hushpoll_protocols import create
@@ -106,3 +107,30 @@ def test_expected_information_is_the_mean_of_the_observed_where_all_is_even(bloc
     assert np.abs((seen - expected) / np.outer(size, size)).max() < 0.08
     errors = np.sqrt(np.diag(np.linalg.inv(seen)))[: likelihood.outcome_size]
     assert expected_errors(likelihood) == pytest.approx(errors, rel=0.08)
+
+
+@pytest.mark.parametrize("seed", [4, 9])
+def test_no_combination_that_has_no_share_calls_for_one(seed):
+    """Five respondents of a group: a climb that goes too far for them never comes back."""
+    rng = np.random.default_rng(seed)
+    n = 1200
+    place = np.where(np.arange(n) < 5, 2, rng.integers(0, 2, n))
+    g, m = rng.integers(0, 3, n), rng.integers(0, 4, n)
+    y = (rng.random(n) < 1 / (1 + np.exp(1 - 0.8 * (g == 1)))).astype(np.int64)
+    clear = {"place": Categories("place", place, ("n", "s", "m")), "y": Categories("y", y, "ab")}
+    units = (
+        unit("g", [("g", 3)], g, "GRR", "2", rng),
+        unit("m", [("m", 3)], m % 3, "GRR", "2", rng),
+    )
+    one = likelihood_of("y ~ g + m + place", Answers(n, clear, units), 2)
+    found = maximise(one, np.zeros(one.size))
+    _, mixing = one.split(found.parameters)
+    shares = np.exp(one.shares(mixing, one.design.z))  # [group, combination]
+    for group in range(3):
+        for combination in range(one.c):
+            moved = shares.copy()
+            moved[group] *= 0.99
+            moved[group, combination] += 0.01
+            logits = np.linalg.solve(one.design.z, np.log(moved[:, 1:] / moved[:, :1])).T
+            at = np.concatenate([found.parameters[: one.outcome_size], logits.ravel()])
+            assert one.value(at) < found.slopes.value + 1e-3
