@@ -87,4 +87,4 @@ def test_only_the_options_that_cannot_be_told_are_left_out(released, visit, monk
     assert "Cannabis" in chart
     assert "Cocaine" not in chart.partition("<figcaption")[0]
     file = visit("bob", every="admin").get(f"{START}/estimates/drugs.csv").text
-    assert re.search(r"Cocaine,0?\.\d+", file)
+    assert re.search(r'"Cocaine",0?\.\d+', file)
