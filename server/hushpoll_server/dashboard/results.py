@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NotRequired
 
 from flask import Response, request
 
@@ -251,7 +251,7 @@ def _of_questions(
             shares = result.to_dict()
             if asked.ask_if is not None and not headline and not result.too_noisy(name):
                 headline = headline_of(result)
-                headline += "" if headline == CANNOT_TELL else " of those asked"
+                headline += "" if headline == CANNOT_TELL else " of those who were asked"
         found[name] = summary, shares, "" if headline == TOO_NOISY else headline
     return found
 
@@ -285,6 +285,7 @@ class _Row(Ends):
     category: str
     frequency: float | None
     standard_error: float | None
+    option: NotRequired[str]
 
 
 def _figure(
@@ -299,6 +300,12 @@ def _figure(
         rows = sorted(rows, key=lambda row: (row["frequency"] is None, -(row["frequency"] or 0.0)))
     elif sort == "name":
         rows = sorted(rows, key=lambda row: row["category"].casefold())
+    name = attribute["name"]
+    parts = ("shares",) if chosen["among"] else options_of(published, attribute["name"])
+    untold = {part for part in parts if part_is_noisy(answer["verdict"], part)}
+    noisy = len(untold) == len(parts)
+    # Where some options cannot be told, the others are.
+    hidden = set() if noisy else untold
     known = [
         Share(
             category=row["category"],
@@ -307,13 +314,10 @@ def _figure(
             upper=row["upper"],
         )
         for row in rows
-        if row["frequency"] is not None
+        if row["frequency"] is not None and row.get("option") not in hidden
     ]
     chart: Chart | None = None
     title = about = ""
-    name = attribute["name"]
-    parts = ("shares",) if chosen["among"] else options_of(published, attribute["name"])
-    noisy = any(part_is_noisy(answer["verdict"], part) for part in parts)
     if known:
         one = {asked.name: asked for asked in published.attributes}.get(name)
         first = headline_row(one, known)
@@ -341,6 +345,12 @@ def _figure(
         "bins": None,
         "attribute": attribute,
         "rows": rows,
+        "shown": [
+            {**row, "frequency": None, "bound": TOO_NOISY.lower()}
+            if row.get("option") in hidden
+            else row
+            for row in rows
+        ],
         "chart": chart,
         "noisy": noisy,
         "svg": None,

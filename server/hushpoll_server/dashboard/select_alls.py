@@ -78,7 +78,7 @@ def gathered(entries: Sequence[Mapping[str, Any]], published: Published) -> list
             found[entry["name"]] = dict(entry)
             continue
         text = published.attribute(entry["name"]).question or entry["name"]
-        line = {**entry["categories"][1], "category": text}
+        line = {**entry["categories"][1], "category": text, "option": entry["name"]}
         if select.name in found:
             found[select.name]["categories"].append(line)
         else:

@@ -38,6 +38,12 @@ NARROW: Final = "\u202f"
 
 _SPOKEN: Final = ContextVar("language", default=ENGLISH)
 _GROUPS: Final[Mapping[str, str]] = {"de": ".", "fr": NARROW, "es": "."}
+_QUOTES: Final[Mapping[str, tuple[str, str]]] = {
+    "en": ("“", "”"),
+    "de": ("„", "“"),
+    "fr": (f"«{NO_BREAK}", f"{NO_BREAK}»"),
+    "es": ("«", "»"),
+}
 _NUMBER: Final = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w,]|\.\d)")
 _PLACE: Final = re.compile(r"\{(\w+)\}")
 _SENTENCE_END: Final = re.compile(r"(?<=[.;:]) ")
@@ -107,6 +113,12 @@ def said(text: str) -> str:
     """
     language = spoken()
     return text if language == ENGLISH or not text else _said(text, language)
+
+
+def in_quotes(text: str) -> str:
+    """Return a text in the quotation marks of the language."""
+    before, after = _QUOTES[spoken()]
+    return f"{before}{text}{after}"
 
 
 def whole(number: int) -> str:

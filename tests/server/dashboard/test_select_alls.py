@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from hushpoll_server.dashboard import results
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.batch import encode_many
 
@@ -73,3 +74,17 @@ def test_options_are_groups_and_sides_by_their_texts(released, visit):
     assert among.status_code == 200
     assert "Cannabis" in among.text
     assert analyst.get(f"{START}/estimates?among=drugs_2&group=selected").status_code == 200
+
+
+def test_only_the_options_that_cannot_be_told_are_left_out(released, visit, monkeypatch):
+    """Guards: one option that was too noisy folded all of them."""
+    monkeypatch.setattr(results, "part_is_noisy", lambda _verdict, part: part == "drugs_2")
+    page = visit("ada", every="admin").get(f"{START}/estimates?attribute=drugs").text
+    text = re.sub(r"<[^>]+>", " ", page[page.index('id="t-0"') :])
+    assert re.search(r"Cocaine +too noisy to tell", text)
+    assert re.search(r"Cannabis +\d+\.\d&nbsp;%", text)
+    chart = page[page.index('class="bands"') : page.index('id="t-0"')]
+    assert "Cannabis" in chart
+    assert "Cocaine" not in chart.partition("<figcaption")[0]
+    file = visit("bob", every="admin").get(f"{START}/estimates/drugs.csv").text
+    assert re.search(r'"Cocaine",0?\.\d+', file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from html import unescape
 
@@ -114,3 +115,23 @@ def test_findings_of_public_results_have_plain_words(site):
     assert [word for word in BANNED if word in words] == []
     assert NOTATION.findall(open_words(page)) == []
     assert "minimum batch" in open_words(methods).casefold()
+
+
+@pytest.mark.parametrize("epsilon", ["1", "4"])
+def test_a_survey_s_page_says_by_how_much_answers_change_odds_at_most(site, visit, epsilon):
+    site.publish(epsilon=epsilon, allow_weak=True)
+    words = " ".join(open_words(visit("ada", every="admin").get(START).text).split())
+    most = math.ceil(10 * math.exp(float(epsilon))) / 10
+    assert (
+        "protection: the randomised answers of one respondent change the odds of anything about "
+        f"that person by at most a factor of {most}; 2 questions are sent in clear."
+    ) in words
+
+
+@pytest.mark.parametrize("page", ["estimates", "cross-tables?a=gender&b=age", "report"])
+def test_a_page_without_results_says_from_how_many_reports_on_there_are_some(site, visit, page):
+    site.fill(site.publish(minimum_batch=100), 5)
+    text = visit("ada", every="admin").get(f"{START}/{page}").text
+    words = " ".join(open_words(text).split())
+    assert "Results are shown from 100 reports on; 5 have come in so far." in words
+    assert "fewer than its minimum batch of 100" in every_word(text)

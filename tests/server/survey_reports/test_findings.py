@@ -143,7 +143,7 @@ def test_a_follow_up_is_told_of_those_who_were_asked():
     source = OfRecords(Records.trusted(published, rows))
     shares, answered = result_of(Estimates(), source), result_of(Answered(), source)
     _, told = findings_of(published, shares, {}, answered)
-    assert told.headline == "few, of those asked"
+    assert told.headline == "few, of those who were asked"
     assert told.figure.startswith("7")
     assert [bar.label for bar in told.bars] == ["few", "many"]
     _, of_all = findings_of(published, shares, {})

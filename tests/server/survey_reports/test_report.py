@@ -483,3 +483,37 @@ def test_options_are_one_question_and_no_question_has_two_marks_after_it():
         assert shown in text
         assert re.search(r"\?[\u2068\u2069]* ?[.?!]", text) is None
         assert re.search(r"Median (nicht bestimmbar|cannot be told) 0 (bis|to) 5[.,]000", text)
+
+
+def test_only_the_options_of_a_select_all_that_cannot_be_told_are_left_out():
+    """Guards: one option that was too noisy folded all of them."""
+    draft = {
+        "name": "s", "title": "s", "epsilon": "20", "protocol": "SS",
+        "attributes": [
+            {"name": "news", "role": "sensitive", "categories": ["Radio", "Papers", "Books"],
+             "select": {}, "question": "What do you read?"},
+        ],
+    }  # fmt: skip
+    basis = basis_of(draft)
+    support = {
+        block.name: np.random.default_rng(2).integers(100, 200, block.k)
+        for block in basis.published.blocks
+    }
+    report = Report(replace(basis, support=support), lambda _: "<svg></svg>")
+    names = [one["name"] for one in report.results["estimates"]["attributes"]]
+    verdict = report.results["estimates"]["verdict"]
+    texts = {}
+    for too_noisy in ([], names[:1], names):
+        verdict |= {"says": "informative", "too_noisy": too_noisy}
+        html = page_of(report.basis, report.results, report.figures)
+        body = html.partition("<body")[2]
+        texts[len(too_noisy)] = " ".join(re.sub(r"</?(bdi|strong)>", "", body).split())
+    note = "Too noisy to tell: Radio.</p>"
+    assert note in texts[1]
+    first_pages = {noisy: text.partition('id="promise"')[0] for noisy, text in texts.items()}
+    assert "Papers" in first_pages[1]
+    assert "Radio" not in first_pages[1]
+    assert "Radio" in first_pages[0]
+    assert note not in texts[0]
+    assert "“What do you read?” is too noisy to tell." not in texts[1]
+    assert "“What do you read?” is too noisy to tell." in texts[3]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import html
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
+from hushpoll_server.survey_reports.content import waves as waves_of_reports
 from hushpoll_server.survey_reports.files.bundle import read_bundle
 from hushpoll_server.survey_reports.files.offline import remade
 from sample_survey import encoded
@@ -157,3 +159,20 @@ def test_a_select_all_is_followed_by_the_option_that_most_select(site):
     assert re.search(r"Papers\W*: up \d+ points since version 1", page)
     assert re.search(r"Share of “\W*Papers\W*” in each version", page)
     assert "1of 1 question shown" in page
+
+
+def test_of_many_questions_those_that_have_changed_are_followed_first(monkeypatch):
+    unchanged = waves_of_reports.Trend(title="", chart=None, table=None, changed=False)
+    found = {f"q{number}": unchanged for number in range(waves_of_reports.MOST_TRENDS + 2)}
+    found["q13"] = replace(unchanged, changed=True)
+    monkeypatch.setattr(waves_of_reports, "_trends", lambda *_: iter(found.items()))
+    kept, left_out = waves_of_reports.trends_of(None, {}, ())
+    assert [name for name, _ in kept] == [*(f"q{number}" for number in range(11)), "q13"]
+    assert left_out == 2
+
+
+def test_report_says_how_many_questions_it_does_not_follow(waves, monkeypatch):
+    monkeypatch.setattr(waves_of_reports, "MOST_TRENDS", 1)
+    text = told(waves.get(f"{SECOND}/report?trend=true").text)
+    assert text.count("since version 1") == 1
+    assert "1 more question that earlier versions ask too is not followed here" in text

@@ -175,7 +175,7 @@ def _asked(question: str, attribute: Attribute, rows: Sequence[CategoryEstimate]
     shown = _order(attribute, rows)
     others = len(rows) - len(shown[:MOST_BARS])
     found = _of_rows(attribute.name, question, shown, others)
-    return replace(found, headline=f"{found.headline}, of those asked")
+    return replace(found, headline=f"{found.headline}, of those who were asked")
 
 
 def _mean(name: str, question: str, summary: OrderedSummary) -> Finding:
@@ -188,12 +188,17 @@ def _mean(name: str, question: str, summary: OrderedSummary) -> Finding:
     return Finding(
         name,
         question,
-        headline=f"Mean, on a scale from {low:g} to {high:g}",
+        headline=f"Mean, on a scale from {end_words(low)} to {end_words(high)}",
         figure=figure,
         limits=scale_limits(lower, upper, ends),
-        ends=(f"{low:g}", f"{high:g}"),
+        ends=(end_words(low), end_words(high)),
         bars=(_bar("Mean", figure, mean.value, (lower, upper), ends),),
     )
+
+
+def end_words(value: float) -> str:
+    """Return an end of a scale, with its thousands apart."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:,g}"
 
 
 def _options(

@@ -45,7 +45,7 @@ def _limits(basis: Basis, results: Mapping[str, Any], names: Mapping[str, str]) 
                 "The reports tell little where an interval is wide. The widest interval of these "
                 "questions is at least ±{number} percentage points: {questions}.",
                 number=f"{100 * WIDE:.0f}",
-                questions=", ".join(
+                questions="; ".join(
                     f"{as_text(name, names)} (±{100 * half:.0f})" for name, half in wide.items()
                 ),
             )
@@ -64,7 +64,7 @@ def _limits(basis: Basis, results: Mapping[str, Any], names: Mapping[str, str]) 
         yield say(
             "The guarantee does not cover what was sent in clear: {questions}. Answers in clear "
             "can betray others that go with them.",
-            questions=", ".join(clear),
+            questions="; ".join(clear),
         )
     yield say(
         "The guarantee is about what leaves a device. Respondents of a hosted page trusted the "
@@ -109,7 +109,7 @@ def _fakes(estimates: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[s
     if not parts:
         return
     worst = sorted(parts, reverse=True)[:_MOST_NAMED]
-    named = ", ".join(
+    named = "; ".join(
         f"{as_text(name, names)} {in_marks(f'{100 * raised:.1f}')}" for raised, name, _ in worst
     )
     share = in_marks(f"{100 * parts[0][2]:g} %")

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from hushpoll_server.translations.speech import words_of_ours
-from hushpoll_shared.spelling.text import quoted
+from hushpoll_server.translations.speech import in_quotes, words_of_ours
 
-_QUOTED: Final = re.compile(r"(“[^”]*”|\"[^\"]*\"|`[^`]*`)")
+_QUOTED: Final = re.compile(r"(“[^”]*”|„[^“]*“|«[^»]*»|\"[^\"]*\"|`[^`]*`)")
 _TOKEN: Final = re.compile(r"(?<![\w.-])[a-z0-9_-]+(?![\w-])")
 # Draws and blocks have names alone, and nobody is asked them.
 _UNASKED: Final = re.compile(r"\bthe (draw|block) [a-z0-9_-]+(?![\w-])")
@@ -42,7 +41,7 @@ def in_texts(sentence: str, names: Mapping[str, str]) -> str:
 def as_text(name: str, names: Mapping[str, str]) -> str:
     """Return what a sentence calls a variable: the text of its question, in quotes, or its name."""
     text = names.get(name, name)
-    return name if text == name else quoted(text)
+    return name if text == name else in_quotes(text)
 
 
 def _text_of(word: str, names: Mapping[str, str]) -> str:

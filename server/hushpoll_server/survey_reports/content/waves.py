@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypedDict
 
 from hushpoll_server.charts.rows import BoundedShare
@@ -21,6 +21,9 @@ from hushpoll_shared.tables.result_table import Column, ResultTable, columns
 
 MOST_WAVES: Final = 12
 """Versions of a picture, the newest ones."""
+
+MOST_TRENDS: Final = 12
+"""Questions of a report that are followed over versions: as many as half of its charts at once."""
 
 MEAN: Final = ""
 """Stands for a mean where the category of a share would be."""
@@ -63,11 +66,14 @@ class Trend:
         A band for each version, from the first.
     table : ResultTable
         The same as rows.
+    changed : bool
+        Whether a change since the nearest earlier version is shown.
     """
 
     title: str
     chart: Chart
     table: ResultTable
+    changed: bool
 
 
 def trend_of(
@@ -150,10 +156,24 @@ def trend_of(
         {"attribute": name},
     )  # fmt: skip
     chart = trend_chart(rows, sentence, ends, main=rows[place]["category"])
-    return Trend(title=title, chart=chart, table=table)
+    changed = change is not None and not change["lower"] <= 0 <= change["upper"]
+    return Trend(title=title, chart=chart, table=table, changed=changed)
 
 
-def trends_of(basis: Basis, results: Any, foot: Collection[str]) -> Iterator[tuple[str, Trend]]:
+def trends_of(
+    basis: Basis, results: Any, foot: Collection[str]
+) -> tuple[list[tuple[str, Trend]], int]:
+    """Return the questions of a report that it follows over versions, and how many it leaves out.
+
+    Of more than `MOST_TRENDS` they are those first that have changed, in the order of the report.
+    """
+    found = list(_trends(basis, results, foot))
+    by_change = sorted(found, key=lambda one: not one[1].changed)
+    kept = {name for name, _ in by_change[:MOST_TRENDS]}
+    return [one for one in found if one[0] in kept], len(found) - len(kept)
+
+
+def _trends(basis: Basis, results: Any, foot: Collection[str]) -> Iterator[tuple[str, Trend]]:
     """Yield each question of a report that earlier versions tell too, with its trend.
 
     A question with a mean that can be told is followed by it; of another it is the share that its
@@ -191,7 +211,7 @@ def trends_of(basis: Basis, results: Any, foot: Collection[str]) -> Iterator[tup
                 found = trend_of(name, own, waves, version=version, n=n, answer=answer)
         if found is not None:
             chart = told(found.chart, found.title, words.questions[name], *foot)
-            yield name, Trend(title=found.title, chart=chart, table=found.table)
+            yield name, replace(found, chart=chart)
 
 
 def shares_tell(published: Published, name: str, verdict: Any) -> bool:

@@ -178,7 +178,7 @@ def _charts(
         chart = chart_of_groups(groups, words, foot)
         table = table_of(query_that_serves(SHARES_IN_GROUPS).file_name, {**about, **shares})
         yield f"{shares['of']}-in-groups-of-{shares['given']}", chart, table
-    for name, trend in trends_of(basis, results, foot):
+    for name, trend in trends_of(basis, results, foot)[0]:
         yield f"{name}-over-versions", trend.chart, trend.table
 
 

@@ -154,8 +154,8 @@ def _page_of(
     others_end = regressions_end + len(results.get("results", ()))
     groups = [one for one in results["groups"] if one is not None]
     groups_end = others_end + len(groups)
-    asked_again = [name for name, _ in trends_of(basis, results, ())]
-    trends = dict(zip(asked_again, together[groups_end:], strict=True))
+    followed, not_followed = trends_of(basis, results, ())
+    trends = dict(zip((name for name, _ in followed), together[groups_end:], strict=True))
     others = together[questions_end:crosses_end]
     names = words.names
     interval = ESTIMATOR_TERMS[basis.choices.estimator].no_interval is None
@@ -223,6 +223,7 @@ def _page_of(
                 for one, figure in zip(groups, together[others_end:groups_end], strict=True)
             ],
             trends={name: _shown(*figure) for name, figure in trends.items()},
+            not_followed=not_followed,
             limits=limits_of(basis, results, names),
             most=MOST_CELLS_A_SIDE,
             unknown=say(UNKNOWN),
@@ -287,6 +288,7 @@ def _question(
         "chart": figure.chart,
         "svg": svg,
         "noisy": chart_noisy,
+        "untold": [],
         "table_noisy": noisy,
         "numbers": numbers,
         "in_bins": bins is not None and not by_mean and (not bins["noisy"] or mean_noisy),
@@ -329,15 +331,18 @@ def _select_alls(
             continue
         first = options[0]
         attribute = first["attribute"]
+        noisy = all(one["noisy"] for one in options)
+        # Where some options cannot be told, the others are.
+        told = [one for one in options if noisy or not one["noisy"]]
         rows: list[Asked] = [
             {**row, "category": texts[one["attribute"]["name"]]}
-            for one in options
+            for one in told
             for row in one["attribute"]["categories"][1:2]
         ]
         top = sorted(rows, key=lambda row: -row["frequency"])[:MOST_BARS]
         kept = [row for row in rows if row in top]
-        best, noisy = top[0], any(one["noisy"] for one in options)
-        followed = options[rows.index(best)]["attribute"]["name"]
+        best = top[0]
+        followed = told[rows.index(best)]["attribute"]["name"]
         figure, total = by_key[first["key"]], len(rows)
         title = of_share(best["category"], best["frequency"], best["lower"], best["upper"])
         drawn = [
@@ -372,6 +377,9 @@ def _select_alls(
             "title": title,
             "top": shown,
             "others": total - len(kept),
+            "untold": [
+                texts[one["attribute"]["name"]] for one in options if one["noisy"] and not noisy
+            ],
         }
 
 
