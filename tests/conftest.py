@@ -54,6 +54,10 @@ def root() -> Path:
     return ROOT
 
 
+# Nothing that is collected goes away, so passes of the garbage collector meanwhile are for nothing.
+gc.disable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the modules that take longest first; all others stay in their order."""
     places = {ROOT / "tests" / f"{name}.py": place for place, name in enumerate(LONGEST_MODULES)}
@@ -61,9 +65,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Take all modules out of the collector's full passes, each of which would go through them."""
+    """Take all modules out of the passes of the garbage collector, which begin here."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

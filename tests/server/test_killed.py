@@ -9,9 +9,9 @@ import pytest
 from durability import killed
 from postgres import PostgreSQL
 
-KILLS = int(os.environ.get("HUSHPOLL_KILLS", "20"))
+KILLS = int(os.environ.get("HUSHPOLL_KILLS", "12"))
 # Each is a recovery of the whole database, and every other one a start of the server as well.
-KILLS_OF_POSTGRESQL = max(1, KILLS // 7)
+KILLS_OF_POSTGRESQL = max(2, KILLS // 7)
 
 
 def test_a_killed_server_loses_no_acknowledged_report(tmp_path):

@@ -7,6 +7,7 @@ its parent, however that died.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -79,7 +80,8 @@ def begin() -> tuple[Orders, Settings]:
 
 
 def ready() -> None:
-    """Tell the parent that this process answers."""
+    """Tell the parent that this process answers; the garbage collector begins."""
+    gc.enable()
     os.write(1, b"ready\n")
 
 

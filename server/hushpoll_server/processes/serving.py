@@ -101,7 +101,10 @@ class Child:
         orders = self._orders
         inherited = [one for one in (orders.listener, orders.lock) if one is not None]
         process = self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-c", f"from {self._module} import run; run()",
+            # What is loaded stays, so passes of the collector meanwhile are for nothing; `ready`
+            # has it begin.
+            sys.executable, "-P", "-c",
+            f"import gc; gc.disable(); from {self._module} import run; run()",
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
             pass_fds=inherited,
             # A signal to the whole group is the parent's to pass on, one kind after the other.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import subprocess
 import sys
 
+from hushpoll_server.processes import children
 from waiting import LONGEST_SECONDS
 
 
@@ -25,3 +28,16 @@ def test_what_is_loaded_is_out_of_full_passes_of_the_collector():
         timeout=LONGEST_SECONDS,
     )
     assert done.stdout.split() == ["True", "True"]
+
+
+def test_a_process_that_answers_collects_garbage(monkeypatch):
+    """Guards: a child whose collector is off from its start, as `Child` starts it, for good."""
+    said = []
+    monkeypatch.setattr(os, "write", lambda descriptor, text: said.append((descriptor, text)))
+    gc.disable()
+    try:
+        children.ready()
+        assert gc.isenabled()
+    finally:
+        gc.enable()
+    assert said == [(1, b"ready\n")]
