@@ -231,7 +231,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         },
     ),
     "regress": Group(
-        "Fit regressions with randomised answers: who, other things equal.",
+        "Say on which answers another one depends, other things equal: regressions.",
         {
             "data": Row(
                 "hushpoll_analysis.cli.regress:data",

@@ -141,12 +141,12 @@ def tidy_results(
     "category where a record does not have one; or the bytes of a record.",
 )
 @click.option(
-    "--language", help="With --format csv, sav or dta: of the labels; by default the survey's own."
+    "--language", help="Language of the labels of csv, sav and dta; by default the survey's own."
 )
 @click.option(
     "--design",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Of a table: JSON or YAML with weights, strata or margins of attributes in clear, which "
+    help="For a table: JSON or YAML with weights, strata or margins of attributes in clear, which "
     "become the columns weight, stratum and stratum_size.",
 )
 @analyst_command

@@ -108,7 +108,7 @@ if TYPE_CHECKING:
     type=click.Choice(list(METRICS)),
     default="SPD",
     show_default=True,
-    help="Whose gap the recommended option has to find.",
+    help="Metric in which the recommended option has to find the gap.",
 )
 @click.option(
     "--all",

@@ -75,7 +75,7 @@ def experiment() -> None:
 @click.option(
     "--manifest",
     metavar="FILE",
-    help="What says roles, domains and questions; --data then holds its categories.",
+    help="A manifest, which says roles, domains and questions; --data then holds its categories.",
 )
 @click.option(
     "--coded/--categories", default=None, help="With --manifest: --data holds codes of its domains."
@@ -91,7 +91,9 @@ def experiment() -> None:
     metavar="NAME,...",
     help=f"Out of {', '.join(DRAFT_SPLITS)}.  [default: {','.join(NAMED_SPLITS)}]",
 )
-@click.option("--epsilons", "--epsilon", metavar="NUMBER,...", help="Totals of one person.")
+@click.option(
+    "--epsilons", "--epsilon", metavar="NUMBER,...", help="Epsilons that one person spends in all."
+)
 @click.option("--seeds", metavar="0-19|N,...", help="Numbers and ranges, both ends included.")
 @params_option
 @click.option("--test-size", type=float, help=f"Share of rows to test on.  [default: {TEST_SIZE}]")

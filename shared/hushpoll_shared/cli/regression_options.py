@@ -46,7 +46,7 @@ def regression_options(command: _Command) -> _Command:
             click.option(
                 "--estimator",
                 type=click.Choice(_ESTIMATORS),
-                help="The maximum of the likelihood, or that less its first-order bias.  "
+                help="likelihood is its maximum; reduced is that less its first-order bias.  "
                 "[default: reduced for records of a protocol, likelihood otherwise]",
             ),
             click.option(

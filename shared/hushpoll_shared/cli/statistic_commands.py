@@ -146,7 +146,10 @@ ESTIMATES: Final = Statistic(
     estimates_and_shape,
     (
         click.option(
-            "--attribute", "attributes", multiple=True, help="Only this one; may be repeated."
+            "--attribute",
+            "attributes",
+            multiple=True,
+            help="Show this question alone; may be repeated.",
         ),
         *options_of(Estimates, on_file=False),
     ),

@@ -360,7 +360,7 @@ class Ordered(Query[OrderedSummary]):
         spelling=QUANTILES,
     )
     threshold: float | None = asked(
-        "For the share at or above it: in (lowest score, highest score].", None
+        "Show the share at or above this score, in (lowest score, highest score].", None
     )
     given: str | None = asked(
         "Another attribute; all is estimated within each of its categories.", None, attribute=True

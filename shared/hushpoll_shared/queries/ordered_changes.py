@@ -178,10 +178,14 @@ class OrderedChange(Query[ChangeOfStatistics]):
     since_version: int = since_version()
     since_survey: str | None = since_survey()
     since_attribute: str | None = since_attribute()
-    scores: Sequence[Score] | None = asked("As of `ordered-answers`.", None, spelling=SCORES)
+    scores: Sequence[Score] | None = asked(
+        "Scores of the categories, as of `ordered-answers`.", None, spelling=SCORES
+    )
     since_scores: Sequence[Score] | None = asked(
         "The same for the version to compare with; by default `scores`.", None, spelling=SCORES
     )
-    threshold: float | None = asked("For the share at or above it; it must fit both scales.", None)
+    threshold: float | None = asked(
+        "Show the share at or above this score, which must fit both scales.", None
+    )
     confidence: float = confidence()
     simultaneous: bool = simultaneous("differences", "")

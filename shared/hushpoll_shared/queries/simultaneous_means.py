@@ -160,8 +160,8 @@ class SimultaneousMeans(Query[MeansTogether]):
         "Another attribute; all is estimated within each of its categories.", None, attribute=True
     )
     scores: Mapping[str, Sequence[Score]] | None = asked(
-        "Of attributes whose labels are no numbers: NAME=SCORE,SCORE with semicolons between them. "
-        "Such as pain=0,1,2;commute=0:10,10:30,30:60.",
+        "Scores of attributes whose labels are no numbers: NAME=SCORE,SCORE with semicolons "
+        "between them. Such as pain=0,1,2;commute=0:10,10:30,30:60.",
         None,
         spelling=SCORES_OF,
     )

@@ -166,7 +166,7 @@ def asked(means: str, default: Any = MISSING, **facts: Any) -> Any:
 
 def confidence() -> Any:
     """Return the field that says how sure the intervals are."""
-    (least, most), means = CONFIDENCES, "Of the intervals, in [0.01, 0.999999]."
+    (least, most), means = CONFIDENCES, "Confidence of the intervals, in [0.01, 0.999999]."
     return asked(means, 0.95, least=least, most=most, common=True)
 
 

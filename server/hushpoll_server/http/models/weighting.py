@@ -36,7 +36,7 @@ class WeightedSharesBody(Strict):
     attribute: str = Field(description="Attribute whose shares are estimated.")
     design: DesignModel
     confidence: float = Field(
-        0.95, ge=0.01, le=0.999999, description="Of the intervals, in [0.01, 0.999999]."
+        0.95, ge=0.01, le=0.999999, description="Confidence of the intervals, in [0.01, 0.999999]."
     )
 
 
