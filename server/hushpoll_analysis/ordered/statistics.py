@@ -26,7 +26,7 @@ from hushpoll_shared.queries.parts.rows import SummaryEstimate
 Array = npt.NDArray[np.float64]
 
 NAMES: Final = STATISTICS
-"""Of the statistics, in the order in which they are shown."""
+"""The statistics, in the order in which they are shown."""
 
 
 @dataclass(frozen=True, slots=True)

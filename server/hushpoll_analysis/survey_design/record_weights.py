@@ -140,7 +140,7 @@ class RecordWeights:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns."""
+        """Return those of the columns."""
         return (WEIGHT,) if self.stratum is None else (WEIGHT, STRATUM, STRATUM_SIZE)
 
 

@@ -25,7 +25,7 @@ from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.survey.published import Published
 
 _DIGITS: Final = 3
-"""Of the part of the reports that the effective ones are."""
+"""So many of the part of the reports that the effective ones are."""
 
 
 def verdict_on(

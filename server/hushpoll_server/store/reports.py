@@ -326,7 +326,7 @@ def _slices(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
 
 
 def _compare(stored: bytes | None, record: bytes) -> Outcome:
-    # Of a sealed or withdrawn report only the id is known.
+    # Only the id is known of a sealed or withdrawn report.
     if stored is None or not is_record(stored, record) or stored == record:
         return Outcome.DUPLICATE
     return Outcome.CONFLICT
