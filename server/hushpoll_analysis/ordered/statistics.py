@@ -107,8 +107,6 @@ class Statistics:
         ----------
         answers : Answers
             Of the attribute.
-        scale : Scale
-            Its scores.
         threshold : float or None
             As :meth:`Scale.at_least` takes it.
         names : sequence of str, optional

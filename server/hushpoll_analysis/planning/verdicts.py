@@ -193,8 +193,6 @@ def verdicts(
 
     Parameters
     ----------
-    manifest : Manifest
-        The draft.
     goals : sequence of Goal
         From 1 to `GOALS_MAX`.
     n : int, optional

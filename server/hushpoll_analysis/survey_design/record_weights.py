@@ -59,8 +59,6 @@ class RecordWeights:
 
         Parameters
         ----------
-        published : Published
-            The survey.
         design : SurveyDesign
             Weights, strata and margins, all of attributes in clear.
         parts : iterable of Records

@@ -38,8 +38,6 @@ def verdict_on(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     plan : CheckedDesign
         What is known of the sample, the same for all attributes.
     results : sequence of WeightedShares

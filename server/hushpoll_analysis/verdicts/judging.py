@@ -62,8 +62,6 @@ def verdict_of(
 
     Parameters
     ----------
-    query : Query
-        What is asked.
     sides : sequence of Expected
         Each version that it is about, with how many reports it has: this one first.
     foresee : callable
@@ -83,8 +81,6 @@ def judged(maths: Callable[P, F], *, foresee: Foresee | None = None) -> Callable
 
     Parameters
     ----------
-    maths : callable
-        The function.
     foresee : callable, optional
         Says how far the intervals will reach; by default the function itself does, given expected
         counts.

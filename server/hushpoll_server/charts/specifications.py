@@ -109,8 +109,6 @@ def estimates_chart(
 
     Parameters
     ----------
-    attribute : str
-        Its name.
     rows : sequence of mapping
         ``category``, ``frequency``, ``lower`` and ``upper`` of each category, in the order to show;
         the limits are None for an estimator without an interval.

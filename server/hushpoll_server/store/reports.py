@@ -78,10 +78,6 @@ class Batch:
     ----------
     version_id : int
         Survey version they belong to.
-    ids : ndarray of uint8, shape (n, 16)
-        Their ids.
-    records : ndarray of uint8, shape (n, L)
-        Their records.
     """
 
     version_id: int
@@ -117,8 +113,6 @@ class ReportStore:
 
     Parameters
     ----------
-    database : Database
-        The database.
     cutoff : callable
         Returns the cutoff of this moment.
     """

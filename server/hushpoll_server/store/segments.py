@@ -60,8 +60,6 @@ class ShuffledRows:
 
     Parameters
     ----------
-    blocks : iterable of uint8[m, L]
-        The rows.
     rows : int
         How many there are, approximately.
     record_size : int

@@ -137,8 +137,6 @@ class Exports:
 
         Parameters
         ----------
-        row : VersionRow
-            The version.
         format : str
             ``records``: the file that carries its own manifest; ``parquet``; ``csv``; ``sav`` of
             SPSS and ``dta`` of Stata, with labels and made in memory.

@@ -247,8 +247,6 @@ class PublicResults:
 
         Parameters
         ----------
-        name, version : str, int
-            The version.
         language : str, optional
             One of `languages`; by default that of the publication.
 

@@ -84,8 +84,6 @@ class MailPreview:
 
     Parameters
     ----------
-    language : str
-        Its language.
     sender, recipient : str
         As its head has them; the sender is empty while ``mail_sender`` is not set.
     subject, body : str

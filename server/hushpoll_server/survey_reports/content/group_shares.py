@@ -64,8 +64,6 @@ def group_shares_of(
 
     Parameters
     ----------
-    source : Source
-        The reports.
     cells : sequence of mapping
         The cross-table of the two: of its columns the largest is the reference.
     a, b : str

@@ -72,8 +72,6 @@ def privacy_sheet(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     form : str
         A key of `MEDIA_TYPES`.
     language : str, optional
