@@ -34,7 +34,8 @@ CLIENT_HEADER: Final = "X-Hushpoll-Client"
 SIGN_IN_PATH: Final = "/dashboard/sign-in"
 # To which the OpenID Connect provider sends the browser back.
 PROVIDER_RETURN_PATH: Final = f"{SIGN_IN_PATH}/return"
-# Of a form whose body was refused: the web process answers it with a page. No client can send it.
+# It marks a form whose body was refused, which the web process answers with a page; no client can
+# send it.
 REFUSED_BODY_HEADER: Final = "X-Hushpoll-Refused-Body"
 DASHBOARD_PATH: Final = "/dashboard/"
 

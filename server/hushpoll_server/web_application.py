@@ -74,8 +74,6 @@ def build(settings: Settings, services: Services, *, testing: bool = False) -> F
 
     Parameters
     ----------
-    settings : Settings
-        The whole configuration.
     services : Services
         What answers.
     testing : bool

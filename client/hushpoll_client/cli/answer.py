@@ -288,10 +288,6 @@ def interview(
 
     Parameters
     ----------
-    published : Published
-        The survey.
-    console : Console
-        The terminal.
     wording : Wording or None
         The words that are shown; the survey's own by default.
     shuffle : callable or None

@@ -41,8 +41,6 @@ def arrival_times(
 
     Parameters
     ----------
-    pattern : Arrivals
-        The pattern.
     count : int
         Respondents.
     seconds : float

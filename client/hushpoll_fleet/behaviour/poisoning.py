@@ -25,8 +25,6 @@ def targets_of(published: Published, texts: tuple[str, ...]) -> dict[str, int]:
 
     Parameters
     ----------
-    published : Published
-        The survey.
     texts : tuple of str
         ``ATTRIBUTE=CATEGORY`` each.
 
@@ -75,8 +73,6 @@ def poisoned(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     behaviour : Behaviour
         ``poison-maximal`` or ``poison-random``.
     answers : mapping

@@ -89,8 +89,6 @@ def read_respondents(
 
     Parameters
     ----------
-    path : Path
-        The file.
     attributes : sequence of Attribute
         The survey's attributes. One with a ``missing`` category may lack its column, unless it is a
         follow-up; an empty value means missing, or not asked.

@@ -74,8 +74,6 @@ def from_function(
 
     Parameters
     ----------
-    manifest : Manifest
-        The survey.
     target : str
         ``MODULE:FUNCTION``, importable from the current folder or the environment. It is called
         with the respondent's number, from 0, and a ``random.Random`` of its own, and returns a

@@ -34,8 +34,6 @@ def read_selections(
 
     Parameters
     ----------
-    question : SelectAll
-        The question.
     model : object
         The JSON or YAML value of its entry.
     earlier : mapping of str to Attribute

@@ -114,8 +114,6 @@ def play_bulk(
     ----------
     client : AnalystClient
         With a token of scope ``submit``.
-    fleet : Fleet
-        Who answers.
     account : Account
         Starts with the number of respondents; it is also right if an upload fails.
     progress : callable

@@ -111,8 +111,6 @@ class Fleet:
 
         Parameters
         ----------
-        member : Member
-            The respondent.
         randomize : callable, optional
             What perturbs its answers where no seed does;
             :func:`hushpoll_client.randomize` by default.

@@ -36,8 +36,6 @@ def write_reports(
     ----------
     path : Path
         The file; it must not exist yet.
-    fleet : Fleet
-        Who answers.
     bulk : bool
         Whether the kernels perturb, instead of each device.
     progress : callable

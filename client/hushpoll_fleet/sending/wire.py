@@ -122,8 +122,6 @@ def play(
     ----------
     url : str
         Address of the server.
-    fleet : Fleet
-        Who answers.
     account : Account
         Starts with the number of respondents; it is also right if the simulation is interrupted.
     concurrency : int

@@ -200,8 +200,6 @@ def weights(
     ----------
     indicators : uint8[..., k]
         Support of each record.
-    channel : Channel
-        Its law.
     shares : f64[..., k]
         The constants c.
     """

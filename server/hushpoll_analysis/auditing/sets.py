@@ -42,10 +42,10 @@ NEAR = 7
 """Between the neighbours of the best of them; a parabola through the best of these ends it."""
 
 _HALVINGS = 10
-"""Of the logarithm of a p-value, which is then known to 1 %."""
+"""After so many the logarithm of a p-value is known to 1 %."""
 
 _ROUNDS = 3
-"""Of the correlation, which depends on the pair."""
+"""How often the correlation, which depends on the pair, is computed again."""
 
 Array = npt.NDArray[np.float64]
 
@@ -195,7 +195,7 @@ class _Region:
 
     @property
     def standard_error(self) -> Array:
-        """Of the metric, by the delta method, f64[...]."""
+        """Return that of the metric, by the delta method, f64[...]."""
         low_slope, high_slope = self._slopes
         square = low_slope**2 + 2 * self._estimated[..., 0] * low_slope * high_slope + high_slope**2
         return np.asarray(np.sqrt(np.maximum(square, 0.0)))

@@ -315,8 +315,6 @@ def _judged(found: Estimates, published: Published, reports: int) -> Estimates:
     ----------
     found : Estimates
         Of attributes of the survey.
-    published : Published
-        The survey.
     reports : int
         Behind them; of a question of a draw so many are taken to answer as do on average.
     """

@@ -188,7 +188,7 @@ class Influence:
     def row(self) -> Poisoning:
         """Return the influence as a row of a result, with the shift that 1 % fakes can cause."""
         fakes, genuine = QUOTED_SHARE.numerator, QUOTED_SHARE.denominator - QUOTED_SHARE.numerator
-        # Of a question in a draw all fakes are among those who answer, and some of the genuine.
+        # All fakes are among those who answer a question in a draw, and some of the genuine.
         fakes, genuine = fakes * self.drawn.numerator, genuine * self.drawn.denominator
         return _row(
             self.up * self.drawn,

@@ -53,8 +53,6 @@ class RowWeights:
 
         Parameters
         ----------
-        published : Published
-            The survey.
         names : sequence of str
             See above.
         support : int64[k] or int64[k1, k2, ...]

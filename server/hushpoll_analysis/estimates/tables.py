@@ -41,8 +41,6 @@ def estimate_table(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     counts : JointCounts
         As :meth:`hushpoll_analysis.records.source.Source.table` gives them.
     a, b : str

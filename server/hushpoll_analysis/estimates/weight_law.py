@@ -32,7 +32,7 @@ from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.weights import WeightLaw
 
 POINTS = 3
-"""Of a number that has more values."""
+"""How many of its values stand for a number that has more."""
 
 Array = npt.NDArray[np.float64]
 Point = tuple[tuple[float, ...], float]

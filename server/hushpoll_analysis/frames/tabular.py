@@ -30,7 +30,7 @@ class Tabular(ABC):
 
     __slots__ = ()
     statistic_name: ClassVar[str]
-    """Of :data:`hushpoll_shared.statistic_tables.TABLES`."""
+    """Its name in :data:`hushpoll_shared.statistic_tables.TABLES`."""
 
     @abstractmethod
     def to_dict(self) -> Mapping[str, object]:

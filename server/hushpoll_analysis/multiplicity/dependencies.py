@@ -33,7 +33,7 @@ from hushpoll_shared.queries.independence import Independence
 from hushpoll_shared.survey.published import Published
 
 RATE = 0.05
-"""Of the discoveries, the part that is expected to be false, at most."""
+"""The part of the discoveries that is expected to be false, at most."""
 
 MOST_TABLES = 99_999
 """Drawn for one pair, where so many pairs are tested that a discovery needs a smaller p-value."""

@@ -82,7 +82,7 @@ _NUMBERS = 1 << 20
 """Normal numbers held at a time."""
 
 MOST_CATEGORIES = 128
-"""Of an attribute for max-t; above, it is Bonferroni, which is then hardly wider."""
+"""An attribute with more is left to Bonferroni, which is then hardly wider than max-t."""
 
 _SEED = 20260101
 _BISECTIONS = 60

@@ -30,7 +30,7 @@ Mask = npt.NDArray[np.bool_]
 FEWEST: Final = 21
 """Categories from which on neighbouring numbers are put together."""
 MOST_CATEGORIES: Final = 2_000
-"""Of a question with bins; the shares of more would take seconds."""
+"""A question with more has no bins: its shares would take seconds."""
 MOST: Final = 10
 """Bins of a question."""
 _STEPS: Final = (1, 2, 5)

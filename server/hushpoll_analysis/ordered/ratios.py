@@ -43,7 +43,7 @@ STEPS = 24
 """Bisections of an end."""
 
 TOGETHER = 4
-"""Of them are looked at together where the means are few."""
+"""So many are looked at together where the means are few."""
 
 FEW = 256
 """Means at most: of more, numpy takes longer for the values than for the calls."""

@@ -26,7 +26,7 @@ from hushpoll_shared.queries.parts.rows import SummaryEstimate
 Array = npt.NDArray[np.float64]
 
 NAMES: Final = STATISTICS
-"""Of the statistics, in the order in which they are shown."""
+"""The statistics, in the order in which they are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,6 @@ class Statistics:
         ----------
         answers : Answers
             Of the attribute.
-        scale : Scale
-            Its scores.
         threshold : float or None
             As :meth:`Scale.at_least` takes it.
         names : sequence of str, optional

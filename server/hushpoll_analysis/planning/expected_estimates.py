@@ -40,7 +40,7 @@ OTHERS = 3
 """Points of the number of other supports, given the first number."""
 
 QUANTILES = 400
-"""Of a survey's estimate, all equally likely, from which a power is counted."""
+"""A power is counted from so many values of a survey's estimate, all equally likely."""
 
 _GOLDEN = (5**0.5 - 1) / 2
 _REACH = 10.0
@@ -49,7 +49,7 @@ _MORE = 60.0
 """Counts that are looked at beyond, since rare successes are not normal."""
 _PRECISION = 2e-3
 _NEAR = 5e-3
-"""Of the normal quantile of a power: then the power is within 0.0014 of 0.8."""
+"""So near to the normal quantile of a power, it is within 0.0014 of 0.8."""
 _STEPS = 4
 """Relative, of a difference."""
 

@@ -72,8 +72,6 @@ def lead_power(pair: Pair, confidence: float, surveys: int) -> float:
 
     Parameters
     ----------
-    pair : Pair
-        The categories.
     confidence : float
         Of the interval, in (0, 1).
     surveys : int

@@ -116,8 +116,6 @@ def expected_mean_width(means: Means, confidence: float, surveys: int) -> float:
 
     Parameters
     ----------
-    means : Means
-        The scale.
     confidence : float
         Of the interval, in (0, 1).
     surveys : int
@@ -183,8 +181,6 @@ def mean_gap_sets(
 
     Parameters
     ----------
-    means : Means
-        The scale.
     group : PublishedAttribute
         Another question, perturbed or in clear, of which two categories are the groups.
     sizes : (float, float)
@@ -337,8 +333,6 @@ def _ratios_in_groups(
 
     Parameters
     ----------
-    means, group : Means, PublishedAttribute
-        The questions.
     own, among : _Numbers
         Theirs.
     products : f64[7, 4, surveys]

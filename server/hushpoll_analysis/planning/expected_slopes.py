@@ -103,8 +103,6 @@ def slope_power(slope: Slope, n: int, confidence: float) -> float:
 
     Parameters
     ----------
-    slope : Slope
-        The slope.
     n : int
         Respondents, at least 1.
     confidence : float

@@ -126,13 +126,13 @@ class Asked:
     in_clear: bool
     surveys: int
     part: float = 1.0
-    """Of the people who are asked the first question."""
+    """How many of the people are asked the first question."""
     cells: npt.NDArray[np.float64] | None = None
     """Combinations of the block that both questions are in."""
 
     @property
     def share(self) -> float:
-        """Of the category."""
+        """Return that of the category."""
         share = self.goal.share
         assert share is not None  # noqa: S101  (resolved)
         return share

@@ -475,8 +475,6 @@ def total_variance(published: Published, names: Collection[str] = ()) -> float:
 
     Parameters
     ----------
-    published : Published
-        The survey.
     names : collection of str
         Of the attributes that are meant; by default all are.
     """

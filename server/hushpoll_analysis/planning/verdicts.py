@@ -82,7 +82,7 @@ class GoalVerdict:
     sampling: Outcome | None
     level_needed: Level | None = None
     part: Fraction = Fraction(1)
-    """Of the respondents who answer what the goal is about."""
+    """How many of the respondents answer what the goal is about."""
 
     @property
     def answer(self) -> str:
@@ -193,8 +193,6 @@ def verdicts(
 
     Parameters
     ----------
-    manifest : Manifest
-        The draft.
     goals : sequence of Goal
         From 1 to `GOALS_MAX`.
     n : int, optional

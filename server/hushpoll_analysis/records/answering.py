@@ -67,8 +67,6 @@ def of_respondents(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     names : collection of str
         Of the questions.
     n : int

@@ -417,7 +417,7 @@ def _count_block_in_pairs(records: Records) -> PairCounts:
 
     published = records.published
     together = paired_fields(published)
-    # Of a block in a draw one more column says which records answer it.
+    # One more column says which records answer a block in a draw.
     widths = [field.k + (field.mask is not None) for field in together]
     starts = np.cumsum([0, *widths]).tolist()
     places = {
@@ -425,7 +425,7 @@ def _count_block_in_pairs(records: Records) -> PairCounts:
         for field, start in zip(together, starts, strict=False)
     }
     width = starts[-1]
-    # Of each column, where the next field's columns begin.
+    # Where the columns of the field after each column's own begin.
     later = np.repeat(starts[1:], widths)
     support, joint = np.zeros(width, np.int64), np.zeros((width, width), np.int64)
     adding = Lock()

@@ -18,8 +18,6 @@ def fields_of(published: Published, only: Collection[str] | None = None) -> Sequ
 
     Parameters
     ----------
-    published : Published
-        The survey.
     only : collection of str, optional
         Names; one that the survey does not have chooses nothing.
     """

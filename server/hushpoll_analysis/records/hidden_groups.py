@@ -62,8 +62,6 @@ class ClearGroups:
 
     Parameters
     ----------
-    published : Published
-        The survey.
     smallest : int
         Reports of the smallest group that is shown.
     places : mapping of str to int64[k]
@@ -98,8 +96,6 @@ class ClearGroups:
 
         Parameters
         ----------
-        published : Published
-            The survey.
         counts : PairCounts
             Of all its reports.
         smallest : int

@@ -27,7 +27,7 @@ from hushpoll_analysis.records.counts import PairCounts, paired_fields
 from hushpoll_shared.survey.published import Published
 
 MOST_GROUPS: Final = 256
-"""Of all attributes in clear together: their counts are one matrix, whose inverse is needed."""
+"""All attributes in clear together have at most so many: the inverse of their counts is needed."""
 
 _ZERO: Final = 1e-11
 """An eigenvalue below it, of counts that are scaled to a diagonal of ones, is zero."""

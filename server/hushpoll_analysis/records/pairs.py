@@ -62,8 +62,6 @@ def pair(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     a, b : str
         Names of the attributes.
     fields : (str, str)

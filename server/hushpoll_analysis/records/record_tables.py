@@ -124,8 +124,6 @@ def rows_of(published: Published, batches: Iterable[Any]) -> npt.NDArray[np.uint
 
     Parameters
     ----------
-    published : Published
-        The survey.
     batches : iterable of pyarrow.RecordBatch
         They have a column for each field of the record.
 

@@ -351,8 +351,6 @@ def patterns_of_law(
     ----------
     law : f64[r, k]
         P(recorded | true): a row for each recorded value, a column for each true one.
-    recorded, domain : sequence of str
-        Their texts.
     groups : sequence of str, optional
         The group of respondents that each row of the law is of, where they have laws of their own;
         a law then need not tell all true values apart by itself, if all together do.

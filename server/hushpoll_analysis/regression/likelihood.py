@@ -87,8 +87,6 @@ class Likelihood:
         Of the predictors.
     family : Family
         Of the outcome.
-    answers : Answers
-        The rows.
     outcome : Unit or int64[n]
         The unit that has the outcome, or its categories in clear, the reference 0.
     name : str

@@ -42,7 +42,7 @@ Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
 MOST_CELLS: Final = 2048
-"""Of the table: its covariance matrix is decomposed."""
+"""A table has at most so many: its covariance matrix is decomposed."""
 
 TABLES: Final = 999
 """Drawn, unless `WORK` allows fewer."""

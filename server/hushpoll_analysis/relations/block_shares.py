@@ -50,8 +50,6 @@ class BlockSharesLaw:
 
         Parameters
         ----------
-        published : Published
-            The survey.
         counts : JointCounts
             Of the question whose shares are asked for, and of the groups; in this order.
         of, given : str

@@ -53,11 +53,11 @@ class Compares(Protocol):
 
     @property
     def attribute(self) -> str:
-        """Of this version."""
+        """Return that of this version."""
 
     @property
     def since_attribute(self) -> str | None:
-        """Of the earlier one; None: the one of the same name."""
+        """Return that of the earlier one; None: the one of the same name."""
 
 
 class SideFacts(TypedDict):

@@ -60,7 +60,7 @@ STEPS = 22
 """Bisections of a corrected quantile."""
 
 _NEAR = 0.999
-"""Of the quantile at which a set loses its bound: limits are looked for below."""
+"""Limits are looked for below this part of the quantile at which a set loses its bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,11 +243,11 @@ class LawOfShares(Protocol):
 
     @property
     def joint(self) -> Array:
-        """Of all people, in both, f64[groups, columns]."""
+        """Return the share of all people in both, f64[groups, columns]."""
 
     @property
     def weight(self) -> Array:
-        """Of all people, in the group, f64[groups, 1] or f64[groups, columns]."""
+        """Return the share of all people in the group, f64[groups, 1] or f64[groups, columns]."""
 
     def variance(self) -> tuple[Array, Array, Array]:
         """Return the coefficients of V(r)."""

@@ -65,7 +65,7 @@ PValue: TypeAlias = tuple[float, Reference, int | None]
 
 ALPHA = 0.05
 MOST_CATEGORIES = 2048
-"""Of each attribute: its covariance matrix is decomposed."""
+"""Each attribute has at most so many: its covariance matrix is decomposed."""
 
 _RANK = 1e-9
 """Eigenvalues below this part of the largest are taken for 0."""

@@ -42,7 +42,7 @@ TOLERANCE = 1e-3
 MOST_ITERATIONS = 2_000
 
 GROUPED_CATEGORIES = 64
-"""Of all attributes together: with more, hardly two records support the same."""
+"""Where all attributes together have more, hardly two records support the same."""
 
 NO_INTERVAL = (
     "Maximum likelihood shares have no interval: they are biased where cells are rare. The "

@@ -29,10 +29,6 @@ def dependence(published: Published, a: str, b: str, n: int, alpha: float, part:
 
     Parameters
     ----------
-    published : Published
-        The survey.
-    a, b : str
-        The questions.
     n : int
         Reports, at least 1.
     alpha : float

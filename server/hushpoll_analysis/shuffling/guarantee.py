@@ -41,7 +41,7 @@ DELTA: Final = 1e-6
 """Taken where none is given."""
 
 _VALUES: Final = 1 << 14
-"""Of the log-ratio that are kept apart."""
+"""How many values of the log-ratio are kept apart."""
 
 _GRID: Final = 1 << 15
 _CHOICES: Final = 256

@@ -68,7 +68,7 @@ from hushpoll_shared.survey.attributes import PublishedAttribute
 Array = npt.NDArray[np.float64]
 
 SURE: Final = 1.28
-"""Of the interval's half-width, by which a perturbed category's sum must be above 0."""
+"""Half-widths of its interval by which a perturbed category's sum must be above 0."""
 
 _ROUNDING: Final = 1e-10
 """Part of a variance below which a difference is none."""

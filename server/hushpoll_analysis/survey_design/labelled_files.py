@@ -41,7 +41,7 @@ LABELLED: Final[Mapping[str, str]] = {
 """Media types of the formats."""
 MOST_CELLS: Final = 50_000_000
 MOST_VARIABLES: Final = 32_000
-"""Of a file of Stata; SPSS opens no more in comfort."""
+"""A file of Stata has at most so many; SPSS opens no more in comfort."""
 _LONGEST_NAME: Final = 31
 _LONGEST_LABEL: Final = 80
 """Characters of a variable's label that Stata shows; in bytes SPSS has 255."""

@@ -170,8 +170,6 @@ def fitted(cells: Array, outcome: Array, margins: Sequence[Grouping], factors: F
         Shares of the respondents in each cell and in each category of the outcome.
     margins : sequence of Grouping
         As given to :func:`rake`.
-    factors : Factors
-        Its result.
     """
     weight = np.where(factors.moving, factors.factor, 0.0)
     starts = np.cumsum([0, *(len(margin.shares) for margin in margins)]).tolist()

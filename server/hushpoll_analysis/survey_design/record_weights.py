@@ -59,8 +59,6 @@ class RecordWeights:
 
         Parameters
         ----------
-        published : Published
-            The survey.
         design : SurveyDesign
             Weights, strata and margins, all of attributes in clear.
         parts : iterable of Records
@@ -140,7 +138,7 @@ class RecordWeights:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns."""
+        """Return those of the columns."""
         return (WEIGHT,) if self.stratum is None else (WEIGHT, STRATUM, STRATUM_SIZE)
 
 

@@ -25,7 +25,7 @@ from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.survey.published import Published
 
 _DIGITS: Final = 3
-"""Of the part of the reports that the effective ones are."""
+"""So many of the part of the reports that the effective ones are."""
 
 
 def verdict_on(
@@ -38,8 +38,6 @@ def verdict_on(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     plan : CheckedDesign
         What is known of the sample, the same for all attributes.
     results : sequence of WeightedShares

@@ -115,8 +115,6 @@ def with_epsilon(published: Published, epsilon: Decimal) -> Published:
 
     Parameters
     ----------
-    published : Published
-        The survey.
     epsilon : Decimal
         Of the whole survey, in [1e-6, 64].
     """

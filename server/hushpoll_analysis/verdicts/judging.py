@@ -10,7 +10,7 @@ kept, as the same query is asked of one release many times.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final, ParamSpec, TypeVar
@@ -18,9 +18,8 @@ from typing import Any, Final, ParamSpec, TypeVar
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.verdicts.expected import Expected, with_epsilon
 from hushpoll_analysis.verdicts.needed import fewest_reports, rounded_up, smallest_epsilon
-from hushpoll_analysis.verdicts.numbers import check_numbers
 from hushpoll_analysis.verdicts.words import in_words, share_of_all
-from hushpoll_protocols import format_epsilon
+from hushpoll_protocols import InvalidParameter, format_epsilon
 from hushpoll_shared.qualifying.verdict import INFORMATIVE, TOO_NOISY, Reach, Verdict
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
@@ -34,6 +33,8 @@ F = TypeVar("F", bound=Found | Result)
 
 KEPT: Final = 512
 """Verdicts."""
+_WITHIN: Final = "given"
+"""The parameter that names an attribute whose categories are groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,6 @@ def verdict_of(
 
     Parameters
     ----------
-    query : Query
-        What is asked.
     sides : sequence of Expected
         Each version that it is about, with how many reports it has: this one first.
     foresee : callable
@@ -83,8 +82,6 @@ def judged(maths: Callable[P, F], *, foresee: Foresee | None = None) -> Callable
 
     Parameters
     ----------
-    maths : callable
-        The function.
     foresee : callable, optional
         Says how far the intervals will reach; by default the function itself does, given expected
         counts.
@@ -94,7 +91,7 @@ def judged(maths: Callable[P, F], *, foresee: Foresee | None = None) -> Callable
     @functools.wraps(maths)
     def with_verdict(*args: P.args, **keywords: P.kwargs) -> F:
         asked: Sequence[Any] = args
-        check_numbers(asked[0], [one.published for one in asked[1:] if _is_source(one)])
+        _check_numbers(asked[0], [one.published for one in asked[1:] if _is_source(one)])
         return add_verdict(maths(*args, **keywords), args, ahead)
 
     return with_verdict
@@ -195,3 +192,25 @@ def _verdict(case: _Case) -> Verdict:
         epsilon=None if epsilon is None else format_epsilon(epsilon),
         too_noisy=tuple(noisy),
     )
+
+
+def _check_numbers(query: Query[Any], surveys: Iterable[Published]) -> None:
+    """Refuse a statistic of the single answers to a number, of which records have an anchor.
+
+    Raises
+    ------
+    InvalidParameter
+        Naming the attribute and what is known of it.
+    """
+    for published in surveys:
+        rounded = {one.name for one in published.attributes if one.rounded}
+        for name, parameter in query.names().items() if rounded else ():
+            if name not in rounded or (not query.single_answers and parameter != _WITHIN):
+                continue
+            asked = "groups" if parameter == _WITHIN else query.single_answers
+            raise InvalidParameter(
+                f"{name} is answered by a number, and of each answer the records have one of the "
+                f"two anchors beside it: {asked} of single numbers are not known; ask for its mean "
+                "and quantiles (ordered-answers), which may be within groups of another attribute",
+                field=parameter,
+            )

@@ -41,8 +41,6 @@ def in_words(
         What would be enough; reports of all, also of those that do not answer a question of a draw.
     changed : Published or None
         The survey with that epsilon.
-    query : Query
-        What is asked.
     """
     have = _have(sides, share_of_all(sides, query))
     level = getattr(query, "confidence", None)

@@ -10,7 +10,7 @@ from hushpoll_server.charts.specifications import Chart, base
 
 MOST_DAYS: Final = 90
 CHART_PIXELS: Final = 640
-# Of one day, at most: few days make no wide bars.
+# A day has at most so many: few days make no wide bars.
 DAY_PIXELS: Final = 90
 
 

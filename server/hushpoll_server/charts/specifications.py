@@ -67,7 +67,7 @@ LIGHT: Final = {
 
 # A title is a text of the picture, which needs no name of its own in English.
 _TITLES: Final = re.compile(r'(<g class="mark-text role-title-[a-z]+") aria-label="[^"<>]*"')
-# Of elements alone: a text of the data has no < in SVG.
+# They stand in elements alone: a text of the data has no < in SVG.
 _ROLES: Final = re.compile(
     r'(<g class="[^"<>]*") role="graphics-[a-z]+" aria-roledescription="[^"<>]*"'
 )
@@ -109,8 +109,6 @@ def estimates_chart(
 
     Parameters
     ----------
-    attribute : str
-        Its name.
     rows : sequence of mapping
         ``category``, ``frequency``, ``lower`` and ``upper`` of each category, in the order to show;
         the limits are None for an estimator without an interval.
@@ -292,7 +290,7 @@ def cross_table_chart(
                 "field": "row",
                 "type": "nominal",
                 "sort": None,
-                # Of all categories, so that one of which nothing is known keeps its place.
+                # All categories, so that one of which nothing is known keeps its place.
                 "scale": {"domain": list(of_rows.values()), "paddingInner": 0.06},
                 "title": None,
                 "axis": axis | {"labelLimit": LABEL_PIXELS},

@@ -157,8 +157,6 @@ def with_words(
     ----------
     specification : mapping
         In colours that need no style sheet: no text of the data is taken for one.
-    words : Words
-        What is said.
     ink, soft : str
         Colours of the title, and of what is less loud.
     """

@@ -53,7 +53,7 @@ COOKIE: Final = "hushpoll_session"
 # Flask-Login also looks for a cookie that remembers a user for a year, by default of a name that
 # other programs on the same host use. Nobody is remembered here, and no cookie can have this name.
 REMEMBER_COOKIE: Final = "="
-# Of a form that is sent before there is a session: the sign-in.
+# It is for a form that is sent before there is a session: the sign-in.
 FORM_COOKIE: Final = "hushpoll_form"
 FORM_FIELD: Final = "form_token"
 # There is no script, and nothing of another host.
@@ -67,7 +67,7 @@ POLICY: Final = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-# Of a page on which something goes on: a module of this server looks how far it is.
+# It is for a page on which something goes on: a module of this server looks how far it is.
 LIVE_POLICY: Final = f"{POLICY}; script-src 'self'; connect-src 'self'"
 TITLES: Final = {
     403: "You may not do this",

@@ -13,7 +13,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.provider import ATTEMPT_SECONDS, Attempt, Provider
 
-# Of a sign-in that has begun: its secret, and the page to which it leads.
+# It has the secret of a sign-in that has begun, and the page to which that leads.
 PROVIDER_COOKIE: Final = "hushpoll_provider"
 LONGEST_PAGE: Final = 2000
 

@@ -48,7 +48,7 @@ from hushpoll_shared.tables.result_table import ResultTable, columns
 
 R = TypeVar("R", bound=Result)
 
-# Of a survey that releases immediately, whose count rises while the page is seen.
+# A survey that releases immediately has a count that rises while the page is seen.
 LOOK_AGAIN_SECONDS: Final = 3
 # Questions that are summed up by a mean, all numbers among them; the others by a share, as each
 # mean takes its time.

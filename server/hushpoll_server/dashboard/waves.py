@@ -40,8 +40,6 @@ def over_versions(
     ----------
     row : VersionRow
         The version that is looked at.
-    name : str
-        The question.
     own : mapping
         The share of an answer, or the mean, of that version.
     n : int

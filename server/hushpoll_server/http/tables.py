@@ -40,8 +40,6 @@ def statistic_answer(
 
     Parameters
     ----------
-    model : BaseModel
-        The answer.
     statistic : str
         Of :data:`hushpoll_shared.statistic_tables.TABLES`.
     form : str or None
@@ -105,8 +103,6 @@ def answer_in_form(
 
     Parameters
     ----------
-    model : BaseModel
-        The answer.
     table : callable
         Makes its table of its JSON form.
     form : str or None

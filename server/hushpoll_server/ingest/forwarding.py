@@ -22,7 +22,7 @@ ALIVE_SECONDS: Final = 1.0
 # Until the web process has loaded what it needs; far more than any machine takes.
 START_SECONDS: Final = 120.0
 
-# Of one connection (RFC 9110, section 7.6.1), or written anew by each server that answers.
+# They concern one connection (RFC 9110, section 7.6.1), or each server that answers writes them.
 _NOT_FORWARDED: Final = frozenset(
     {
         b"connection", b"content-length", b"expect", b"keep-alive", b"proxy-authenticate",

@@ -250,8 +250,6 @@ def client_address(request: Request, proxies: int) -> tuple[str, IPv4Address | I
 
     Parameters
     ----------
-    request : Request
-        The request.
     proxies : int
         Proxies in front of the server that append to ``X-Forwarded-For``: the address is the one
         that the first of them appended. Without as many values it is that of the connection.

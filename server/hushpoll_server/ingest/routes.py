@@ -33,7 +33,7 @@ from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
 
 READY_RETRY_SECONDS: Final = 5
 LARGEST_VERSION: Final = 2**31 - 1
-# Of the body of a withdrawal, which has some 150.
+# The body of a withdrawal has some 150.
 WITHDRAWAL_BYTES: Final = 4096
 
 _SURVEY: Final = re.compile(

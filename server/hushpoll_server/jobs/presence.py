@@ -18,8 +18,6 @@ class Presence:
 
     Parameters
     ----------
-    store : WorkerStore
-        The table.
     lease : float
         Seconds for which a word holds.
     now : callable

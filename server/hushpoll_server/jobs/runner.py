@@ -170,8 +170,6 @@ class WorkerProcess:
 
     Parameters
     ----------
-    settings : Settings
-        The whole configuration.
     ready : callable
         Called once the worker looks for jobs.
     server : str or None

@@ -27,7 +27,7 @@ MEDIA_TYPES: Mapping[str, str] = {
     "svg": "image/svg+xml",
     "map": "application/json",
 }
-# Of the dashboard, which loads its modules by itself.
+# The dashboard loads the modules there by itself.
 DASHBOARD = "dashboard/"
 # Modules that the browser SDK imports only where a survey needs them (its features.js), and which
 # surveys do. Bundled, their names end in a hash.

@@ -29,8 +29,6 @@ class DeviceServices:
 
     Parameters
     ----------
-    settings : Settings
-        The whole configuration.
     upgrade : bool
         Whether to bring the database to this program's schema version first.
 

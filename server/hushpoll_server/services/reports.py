@@ -54,8 +54,6 @@ class Ingest:
 
         Parameters
         ----------
-        name : str
-            The survey.
         document : object
             ``{"digest", "secret"}``, parsed.
 
@@ -77,8 +75,6 @@ class Ingest:
 
         Parameters
         ----------
-        name : str
-            The survey.
         document : object
             ``{"digest", "id", "record"}``, parsed.
         authorization : str or None
@@ -262,8 +258,6 @@ class CheckedBatch:
 
     Parameters
     ----------
-    row : VersionRow
-        The version.
     batch : Batch
         Its well-formed reports.
     places : ndarray of int
@@ -298,8 +292,6 @@ class BatchIngest:
 
         Parameters
         ----------
-        name : str
-            The survey.
         body : bytes
             Header and n rows of id and record; see ``hushpoll_shared.wire.reports``.
 

@@ -251,8 +251,6 @@ class ReleaseStore:
 
     Parameters
     ----------
-    database : Database
-        The database.
     shuffle : callable
         Returns the rows of uint8[n, L] in a random order.
     """
@@ -277,8 +275,6 @@ class ReleaseStore:
 
         Parameters
         ----------
-        version_id, record_size
-            The version.
         minimum : int
             With fewer new reports nothing is released before the end of the next period.
         now : int

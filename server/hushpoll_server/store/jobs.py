@@ -57,13 +57,7 @@ class JobRow:
 
 
 class JobStore:
-    """Statements on jobs.
-
-    Parameters
-    ----------
-    database : Database
-        The database.
-    """
+    """Statements on jobs."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

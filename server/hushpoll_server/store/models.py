@@ -11,13 +11,7 @@ from hushpoll_server.store.schema import models
 
 
 class ModelStore:
-    """Statements on what is kept until it is deleted; ``JobStore`` adds and deletes it.
-
-    Parameters
-    ----------
-    database : Database
-        The database.
-    """
+    """Statements on what is kept until it is deleted; ``JobStore`` adds and deletes it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -78,10 +78,6 @@ class Batch:
     ----------
     version_id : int
         Survey version they belong to.
-    ids : ndarray of uint8, shape (n, 16)
-        Their ids.
-    records : ndarray of uint8, shape (n, L)
-        Their records.
     """
 
     version_id: int
@@ -117,8 +113,6 @@ class ReportStore:
 
     Parameters
     ----------
-    database : Database
-        The database.
     cutoff : callable
         Returns the cutoff of this moment.
     """
@@ -326,7 +320,7 @@ def _slices(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
 
 
 def _compare(stored: bytes | None, record: bytes) -> Outcome:
-    # Of a sealed or withdrawn report only the id is known.
+    # Only the id is known of a sealed or withdrawn report.
     if stored is None or not is_record(stored, record) or stored == record:
         return Outcome.DUPLICATE
     return Outcome.CONFLICT

@@ -381,8 +381,8 @@ jobs = Table(
     Column("progress", String),
 )
 
-# Of a job whose result is kept until it is deleted: a model, an audit or a regression. The card is
-# JSON: what its readers may know of the model, or what was found.
+# A row is about a job whose result is kept until it is deleted: a model, an audit or a regression.
+# Its card is JSON: what its readers may know of the model, or what was found.
 models = Table(
     "models",
     metadata,

@@ -55,8 +55,6 @@ class SegmentStore:
 
     Parameters
     ----------
-    database : Database
-        The database.
     shuffle : callable
         Returns the rows of uint8[n, L] in a random order.
     aggregator : callable
@@ -349,8 +347,6 @@ def add_ids(
         Transaction that seals the version, and holds its lock alone.
     statements : Inbox
         Inserts the chunks.
-    version_id : int
-        The version.
     ids : ndarray of uint8, shape (n, 16)
         New ids, in any order.
     known : int

@@ -26,7 +26,7 @@ SEGMENT_REPORTS = 65_536
 SEGMENT_BYTES = 16 * 2**20
 # What a reader is given at a time, at least.
 BLOCK_BYTES = 16 * 2**20
-# Of a bucket. Reading it back takes about three times as much memory for a moment.
+# Reading a bucket back takes about three times as much memory for a moment.
 BUCKET_BYTES = 32 * 2**20
 MOST_BUCKETS = 512
 ROWS_PER_BLOCK = 65_536
@@ -60,8 +60,6 @@ class ShuffledRows:
 
     Parameters
     ----------
-    blocks : iterable of uint8[m, L]
-        The rows.
     rows : int
         How many there are, approximately.
     record_size : int

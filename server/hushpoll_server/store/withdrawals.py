@@ -56,8 +56,6 @@ class WithdrawalStore:
 
         Parameters
         ----------
-        row : VersionRow
-            The version.
         report_id : bytes
             The report's 16 bytes.
         day : str

@@ -9,13 +9,7 @@ from hushpoll_server.store.schema import workers
 
 
 class WorkerStore:
-    """Statements on workers. Times are seconds since 1970, UTC.
-
-    Parameters
-    ----------
-    database : Database
-        The database.
-    """
+    """Statements on workers. Times are seconds since 1970, UTC."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

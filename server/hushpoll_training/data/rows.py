@@ -80,8 +80,6 @@ def read_coded(
 
     Parameters
     ----------
-    path : Path
-        The file.
     option : str
         What the file was given as, for the errors' field.
     columns_of : callable

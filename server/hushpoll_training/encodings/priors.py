@@ -78,8 +78,6 @@ def priors_from_counts(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     counts : Counts
         Counts of the training records alone.
     method : {"shrinkage", "projection"}

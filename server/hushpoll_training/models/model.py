@@ -116,8 +116,6 @@ def records_design(features: Features, records: Records, table: Table | None = N
 
     Parameters
     ----------
-    features : Features
-        The columns.
     records : Records
         All of them, with those that report no label.
     table : csr_matrix or array [n, columns of `features`], optional

@@ -135,8 +135,6 @@ def measure_collected(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     records : int
         Records that are fitted to, at least 1.
     fit : callable

@@ -92,8 +92,6 @@ def make_problem(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     codes : mapping of str to int64[n]
         All rows in clear. Of those to test on, the target alone is looked at, by the split.
     seed : int

@@ -51,8 +51,6 @@ class ManifestField:
 
     Parameters
     ----------
-    name : str
-        The key.
     form : mapping
         JSON Schema of its values; null is added to the values of a field that is not required.
     allowed : str

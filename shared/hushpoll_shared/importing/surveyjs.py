@@ -83,8 +83,6 @@ def read_surveyjs(document: object, *, name: str) -> Questionnaire:
 
     Parameters
     ----------
-    document : JSON value
-        The survey.
     name : str
         The file's name, for errors and for a survey without a title.
 

@@ -186,7 +186,7 @@ class Query(Generic[R]):
     name: ClassVar[str]
     """In addresses and in the action log."""
     command: ClassVar[str]
-    """Of a server; its last word is the command's on a file, after ``records``."""
+    """What asks a server; its last word is the command's on a file, after ``records``."""
     summary: ClassVar[str]
     """One line for the list of commands."""
     example: ClassVar[str]

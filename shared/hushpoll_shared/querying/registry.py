@@ -42,8 +42,6 @@ def query_at(address: str, field: str) -> Query[Any]:
 
     Parameters
     ----------
-    address : str
-        It.
     field : str
         What a refusal names.
 

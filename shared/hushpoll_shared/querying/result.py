@@ -123,7 +123,7 @@ class Result:
     """
 
     title: ClassVar[str]
-    """Of its table, in a few words."""
+    """What its table is called, in a few words."""
 
     told_as: ClassVar[str] = ""
     """The kind of finding that its headline is; empty where a page has words for it alone."""

@@ -86,7 +86,7 @@ def cut_notes(sections: Iterable[ShownSection], *, folded: bool) -> tuple[str, .
 def _lines(section: Section, lines: Sequence[Line]) -> Iterator[tuple[str, ...]]:
     if not section.shown:
         return
-    # Of shares the largest are shown; other long tables are cut by what shows them.
+    # The largest shares are shown; other long tables are cut by what shows them.
     shares = [
         {"line": line, "frequency": line.row.frequency}
         for line in lines

@@ -30,8 +30,6 @@ def parse_number(text: str, *, beyond: bool = False) -> float:
 
     Parameters
     ----------
-    text : str
-        It.
     beyond : bool
         Whether ``inf``, ``-inf`` and ``nan`` are numbers, too: results of experiments have them.
 

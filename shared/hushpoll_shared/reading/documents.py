@@ -15,8 +15,6 @@ def read_document(path: Path, *, field: str, what: str) -> Any:
 
     Parameters
     ----------
-    path : Path
-        The file.
     field : str
         What it was given as.
     what : str

@@ -82,8 +82,6 @@ def read_list(text: str, *, field: str, names: Collection[str] | None = None) ->
     ----------
     text : str
         Names with quotes or without. Blanks beside a comma are no part of a name.
-    field : str
-        The option.
     names : collection of str, optional
         Those that there are; one may hold commas. A part that is none of them is returned as it is
         where commas alone cut the text.

@@ -152,8 +152,6 @@ class NumberColumn:
 
     Parameters
     ----------
-    table : TableReader
-        The table.
     position : int
         The column's place, from 0.
     """

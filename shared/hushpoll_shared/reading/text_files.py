@@ -80,8 +80,6 @@ def read_text(
 
     Parameters
     ----------
-    path, field, remedy
-        See there.
     most : int, optional
         Largest number of bytes.
 

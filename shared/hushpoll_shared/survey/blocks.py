@@ -378,8 +378,6 @@ def check_split(
 
     Parameters
     ----------
-    split : Split
-        The rule.
     together : sequence of Together
         The blocks of several.
     selects : sequence of Selection

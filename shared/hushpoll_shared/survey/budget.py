@@ -147,8 +147,6 @@ def split_budget(
         The survey's total, in [1e-6, 64].
     sizes : mapping of str to int
         Domain size k of every block; a perturbed attribute alone is one.
-    split : Split or str
-        The rule.
     several : collection of str
         Names of the blocks of several questions: errors name their field.
     apart : mapping of str to sequence of str, or None

@@ -103,8 +103,6 @@ def label_of(published: Published, *, hosted: bool = False) -> Label:
 
     Parameters
     ----------
-    published : Published
-        The survey.
     hosted : bool
         Whether respondents answer on a page whose scripts come from the survey's server, rather
         than with a program of their own.
@@ -218,8 +216,6 @@ def say_label(label: Label, words: Mapping[str, str], language: str = "en") -> S
 
     Parameters
     ----------
-    label : Label
-        What is said.
     words : mapping of str to str
         The texts of `ENGLISH`, in that language.
     language : str

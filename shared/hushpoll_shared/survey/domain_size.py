@@ -33,8 +33,6 @@ class TooFine:
 
     Parameters
     ----------
-    n : int
-        The reports.
     needed : int
         Reports at which it would tell.
     message : str
@@ -83,8 +81,6 @@ def reports_for_mean(oracle: FrequencyOracle, values: int) -> int:
 
     Parameters
     ----------
-    oracle : FrequencyOracle
-        The protocol.
     values : int
         Numbers among the answers, at least 2; the scale is from the least to the greatest.
     """

@@ -304,8 +304,6 @@ def divide(
         The survey's total.
     sizes : mapping of str to int
         Domain size of every block, in record order.
-    split : Split or str
-        The rule.
     together, draws
         The survey's; errors name their fields.
     apart : mapping of str to sequence of str, or None

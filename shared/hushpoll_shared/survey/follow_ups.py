@@ -251,8 +251,6 @@ def code_answer(
 
     Parameters
     ----------
-    attribute : Attribute
-        The question.
     answer : str, int or None
         As for `Attribute.code`; None for a follow-up that is not asked.
     codes : mapping of str to int

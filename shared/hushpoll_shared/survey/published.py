@@ -22,6 +22,7 @@ from hushpoll_protocols import (
     format_epsilon,
     parse_epsilon,
 )
+from hushpoll_shared.spelling.base64url import b64decode
 from hushpoll_shared.spelling.canonical import (
     InvalidJson,
     canonical_json,
@@ -45,7 +46,6 @@ from hushpoll_shared.survey.budget import split_budget
 from hushpoll_shared.survey.codec import Layout
 from hushpoll_shared.survey.draws import Draw, check_claims, divide, marked
 from hushpoll_shared.survey.follow_ups import check_follow_ups, routers_of
-from hushpoll_shared.survey.invitation_key import check_key
 from hushpoll_shared.survey.option_texts import said_of_options
 from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.published_attributes import (
@@ -77,6 +77,7 @@ _REQUIRED: Final = (
     "minimum_batch",
     "attributes",
 )
+KEY_SIZE: Final = 32
 _KEYS: Final = frozenset({*_REQUIRED, *OPTIONAL, "invitation_key"})
 _BLOCKS_KEYS: Final = frozenset({*_KEYS, "together", "selects", "draws", "matrices"})
 
@@ -231,7 +232,7 @@ class Published(Terms):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.invitation_key is not None:
-            check_key(self.invitation_key)
+            _check_key(self.invitation_key)
             if self.submission != INVITED:
                 raise InvalidParameter(
                     f"invitation_key is given, and submission is {self.submission}; only a survey "
@@ -488,6 +489,22 @@ def _answered(blocks: Sequence[Block], left: dict[str, int]) -> Iterator[Block]:
         elif left[draw]:
             left[draw] -= 1
             yield block
+
+
+def _check_key(value: object) -> None:
+    """Refuse a key that is not spelled as one; whether it is one, is found out where it is used."""
+    field = "invitation_key"
+    if isinstance(value, str) and len(value) <= 64:
+        try:
+            if len(b64decode(value, field=field)) == KEY_SIZE:
+                return
+        except InvalidParameter:
+            pass
+    raise InvalidParameter(
+        f"{field} is {show(value)}; it is {KEY_SIZE} bytes in base64url, which the server fills in "
+        "as it publishes a survey with submission invited: leave it out of a draft",
+        field=field,
+    )
 
 
 def _check_translations(translations: object) -> None:

@@ -141,8 +141,6 @@ def choose(
     ----------
     select : SelectAll
         The question, which is sensitive.
-    protocol : str
-        Its protocol.
     epsilon : Decimal
         Its part of the budget, as a whole.
     room : int

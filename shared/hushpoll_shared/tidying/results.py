@@ -109,8 +109,6 @@ def tidy_results(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     ask : callable
         Gives the result of a query.
     addresses : iterable of str

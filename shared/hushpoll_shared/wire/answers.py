@@ -84,8 +84,6 @@ def not_ours(
 
     Parameters
     ----------
-    status : int
-        Its status.
     media_type : str or None
         Its media type.
     retryable : bool or None

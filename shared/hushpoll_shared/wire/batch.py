@@ -55,8 +55,6 @@ def column(layout: Layout, records: NDArray[np.uint8], name: str) -> NDArray[np.
         The survey's field table.
     records : uint8[n, L]
         Records of the survey.
-    name : str
-        The attribute.
 
     Returns
     -------
@@ -111,8 +109,6 @@ def encode_many(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     codes : mapping of str to int array, shape (n,)
         Codes in [0, answer_codes) for every attribute, and nothing else.
     rng : numpy.random.Generator
@@ -191,8 +187,6 @@ def malformed_many(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     records : uint8[n, L]
         Rows of the right length; a wrong length is a matter of the body as a whole.
 

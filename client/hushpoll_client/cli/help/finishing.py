@@ -15,7 +15,7 @@ except ImportError:
     raise MissingExtra("cli", "the command line") from None
 
 _COLUMNS: Final = 76
-"""Of an example's line: 80, less click's indent and the sign that it goes on."""
+"""How many a line of an example has: 80, less click's indent and the sign that it goes on."""
 # a word, or an option with the word after it, such as its value
 _WORDS: Final = re.compile(r"(?:-\S+ (?!-))?(?:'[^']*'|[^\s'])+")
 

@@ -36,8 +36,6 @@ def over_domain(attribute: PublishedAttribute, part: float, among: Array) -> Arr
 
     Parameters
     ----------
-    attribute : PublishedAttribute
-        The question.
     part : float
         Of the people who are asked.
     among : f64[answers, ...]

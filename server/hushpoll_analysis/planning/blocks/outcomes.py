@@ -70,8 +70,6 @@ def _error_among(asked: Asked, n: int, row: Array, contrast: Array) -> float:
 
     Parameters
     ----------
-    asked : Asked
-        The goal.
     n : int
         Respondents.
     row : f64[answers]

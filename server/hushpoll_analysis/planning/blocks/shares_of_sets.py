@@ -23,7 +23,7 @@ from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.score import score_limits
 
 POINTS = 9
-"""Of an estimate, over which the width of its interval is averaged."""
+"""Values of an estimate over which the width of its interval is averaged."""
 
 Array = npt.NDArray[np.float64]
 

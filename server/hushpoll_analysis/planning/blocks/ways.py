@@ -172,8 +172,6 @@ def best_draw(manifest: Manifest, goals: Sequence[Goal], *, hubs: bool) -> Manif
 
     Parameters
     ----------
-    manifest : Manifest
-        The draft.
     goals : sequence of Goal
         What is wanted; variances of the shares of these questions decide how many are answered.
     hubs : bool

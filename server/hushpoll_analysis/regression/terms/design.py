@@ -182,8 +182,6 @@ def design_of(formula: Formula, answers: Answers, *, saturated: bool = False) ->
     ----------
     formula : Formula
         That was read.
-    answers : Answers
-        Its rows.
     saturated : bool
         Whether each combination of values in clear has its own distribution of the perturbed
         predictors, in place of a multinomial logit on the terms in clear.

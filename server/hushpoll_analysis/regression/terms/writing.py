@@ -33,8 +33,6 @@ def formula_of(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     outcome : str
         An attribute.
     predictors : sequence of str

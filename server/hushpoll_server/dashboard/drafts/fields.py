@@ -99,9 +99,9 @@ class Control:
             "lines": pattern == text(0, lines=True)["pattern"],
         }
         kind = next((kind for kind, is_one in kinds.items() if is_one), "text")
-        listed = tuple(words.items())
-        rows = 2 if kind == "lines" else 0
-        return cls(entry.label, entry.hint, kind, listed, values, entry.required, rows)
+        lines = 2 if kind == "lines" else 0
+        choices = tuple(words.items())
+        return cls(entry.label, entry.hint, kind, choices, values, entry.required, lines)
 
     def text(self, value: object) -> str | None:
         """Return a member of a manifest as the control's text; None where it cannot show it."""

@@ -19,7 +19,7 @@ from hushpoll_shared.querying.query import NAMING, Parameter, Query
 from hushpoll_shared.survey.published import Published
 
 MOST_OPTIONS: Final = 500
-"""Of a list to choose from; of more categories the name is typed."""
+"""A list to choose from has at most so many; of more categories the name is typed."""
 # Names of parameters that say little to who has not written them.
 _LABELS: Final = {"a": "one question", "b": "the other question"}
 _ARTICLES: Final = {"An ": "A ", "an ": "a "}

@@ -39,8 +39,6 @@ def add_routes(
     ----------
     api : Routes
         Where they are added.
-    kind : type of KeptResults
-        The kind.
     results : callable
         Returns them, of the server's services.
     answer, path : type

@@ -20,7 +20,7 @@ from hushpoll_shared.tidying.results import tidy_table
 
 api = Routes("queries", VERSION, tag="analysis")
 SCOPE = "read"
-"""Of every query's route."""
+"""What every query's route asks for."""
 REFUSALS = (409, 410, 503)
 
 

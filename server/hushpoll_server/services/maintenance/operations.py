@@ -50,8 +50,6 @@ class Operations:
 
     Parameters
     ----------
-    database : Database
-        The database.
     metrics : Metrics or None
         The server's metrics; without them the queue of other processes is not known.
     waiting : callable

@@ -62,8 +62,6 @@ def most_waiting(seal_at: int, record_size: int, factor: int) -> int:
 
     Parameters
     ----------
-    seal_at : int
-        The setting.
     record_size : int
         L of the version, in bytes.
     factor : int
@@ -159,8 +157,6 @@ class VersionByVersion:
         ----------
         act : str
             What is done, for the log.
-        version_ids : iterable of int
-            The versions.
         work : callable
             Does it to a version.
         """

@@ -20,11 +20,11 @@ import requests
 from requests.adapters import BaseAdapter
 from requests.utils import DEFAULT_CA_BUNDLE_PATH, select_proxy
 
-# Of one answer. The keys of large providers have some 30 kB.
+# One answer has at most so many. The keys of large providers have some 30 kB.
 ANSWER_BYTES: Final = 2**19
-# Of the JSON in an answer.
+# The JSON in an answer is nested no deeper.
 DEEPEST: Final = 32
-# Of a connection, or written anew by the library that sends.
+# They concern a connection, or the library that sends writes them.
 _NOT_SENT: Final = frozenset({"accept-encoding", "connection", "content-length", "host"})
 
 _Result = TypeVar("_Result")

@@ -144,7 +144,7 @@ class SignIn:
         """
         account = Counted("account", f"{address or ''}\0{name}", ACCOUNT_FAILURES)
         counted = [*_of_address(address), account, Counted("everywhere", name, EVERYWHERE_FAILURES)]
-        # Of no lock: attempts that were sent away, and tell nothing of any password.
+        # No lock counts attempts that were sent away: they tell nothing of any password.
         unchecked = Counted("unchecked", account.value, 0)
         now = self._now()
         self._count(counted, "wrong passwords with this name or from this address", now)

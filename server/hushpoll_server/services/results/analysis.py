@@ -225,8 +225,6 @@ class Analysis:
 
         Parameters
         ----------
-        row : VersionRow
-            The version.
         addresses : sequence of str
             Queries; see :func:`hushpoll_shared.tidying.results.tidy_results`.
         require : callable

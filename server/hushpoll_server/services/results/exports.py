@@ -60,7 +60,7 @@ from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, pack_records_h
 Format = Literal["records", "parquet", "csv", "sav", "dta"]
 Content = Literal["records", "indicators", "debiased"]
 Cells = Literal["labels", "codes", "hexadecimal"]
-"""Of records in a CSV file: what stands in its cells."""
+"""What stands in the cells of records in a CSV file."""
 OnRows: TypeAlias = Callable[[int, int], object]
 """Called with (rows written, rows in all)."""
 
@@ -137,8 +137,6 @@ class Exports:
 
         Parameters
         ----------
-        row : VersionRow
-            The version.
         format : str
             ``records``: the file that carries its own manifest; ``parquet``; ``csv``; ``sav`` of
             SPSS and ``dta`` of Stata, with labels and made in memory.

@@ -32,7 +32,7 @@ from hushpoll_shared.wire.documents import PublicationDocument
 log = get_logger(__name__)
 
 MOST_BYTES: Final = 16 * 2**20
-"""Of a page, and of a bundle."""
+"""A page has at most so many, and so has a bundle."""
 
 KEPT: Final = 8
 """Publications, each in one language, whose files are kept in memory."""
@@ -247,8 +247,6 @@ class PublicResults:
 
         Parameters
         ----------
-        name, version : str, int
-            The version.
         language : str, optional
             One of `languages`; by default that of the publication.
 

@@ -44,8 +44,6 @@ class Drafts:
 
     Parameters
     ----------
-    store : DraftStore
-        Their table.
     surveys : SurveyService
         Publishes, and tells the time.
     most_bytes : int

@@ -37,8 +37,6 @@ class Images:
 
     Parameters
     ----------
-    store : ImageStore
-        Their table.
     now : callable
         Returns the current second since 1970, UTC.
     """
@@ -52,8 +50,6 @@ class Images:
 
         Parameters
         ----------
-        data : bytes
-            The file.
         actor : str
             Who adds it, as the action log names them.
         name : str

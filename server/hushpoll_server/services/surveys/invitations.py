@@ -29,10 +29,6 @@ class CheckedRedemption:
 
     Parameters
     ----------
-    row : VersionRow
-        The version.
-    key : KeyPair
-        Its key.
     invitation : bytes
         SHA-256 of the invitation; whether it is known is found out with the store.
     blinded : bytes
@@ -110,8 +106,6 @@ class Invitations:
 
         Parameters
         ----------
-        name : str
-            The survey.
         document : object
             ``{"digest", "blinded"}``, parsed.
         authorization : str or None

@@ -49,7 +49,7 @@ SHARE_OF_JOB: Final = 0.8
 SAMPLE_PERSON: Final = ("ada@example.org", "Ada Lovelace")
 SAMPLE_INVITATION: Final = "the-invitation-of-this-person"
 SAMPLE_LANGUAGE: Final = "en"
-"""Of a survey that states none."""
+"""It stands for that of a survey that states none."""
 
 Texts = Mapping[str, MailText]
 OnMail = Callable[[int, int], object]
@@ -84,8 +84,6 @@ class MailPreview:
 
     Parameters
     ----------
-    language : str
-        Its language.
     sender, recipient : str
         As its head has them; the sender is empty while ``mail_sender`` is not set.
     subject, body : str

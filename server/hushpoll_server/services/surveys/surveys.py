@@ -309,8 +309,6 @@ class SurveyService:
 
         Parameters
         ----------
-        row : VersionRow
-            The version.
         grace_seconds : int or None
             For how long from now reports of offline devices are still taken, in [0, 31536000];
             the configured time by default. A version that has not opened has no such devices, and

@@ -38,7 +38,7 @@ class PublishingWarning:
     message: str
 
 
-# Of the protected attribute's interval: the half-width, two points of a hundred, for which the
+# The half-width of the protected attribute's interval, two points of a hundred, for which the
 # number of reports is quoted.
 QUOTED_HALF_WIDTH = 0.02
 

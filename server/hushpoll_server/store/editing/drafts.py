@@ -33,13 +33,7 @@ _COLUMNS = [column for column in drafts.c if column.name != "manifest"]
 
 
 class DraftStore:
-    """Statements on drafts.
-
-    Parameters
-    ----------
-    database : Database
-        The database.
-    """
+    """Statements on drafts."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

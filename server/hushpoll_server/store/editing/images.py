@@ -22,13 +22,7 @@ class ImageRow:
 
 
 class ImageStore:
-    """Statements on images.
-
-    Parameters
-    ----------
-    database : Database
-        The database.
-    """
+    """Statements on images."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

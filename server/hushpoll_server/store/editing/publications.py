@@ -32,13 +32,7 @@ _COLUMNS = [column for column in publications.c if column.name not in ("page", "
 
 
 class PublicationStore:
-    """Statements on publications; of a version at most one is not taken back.
-
-    Parameters
-    ----------
-    database : Database
-        The database.
-    """
+    """Statements on publications; of a version at most one is not taken back."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -48,8 +42,6 @@ class PublicationStore:
 
         Parameters
         ----------
-        row : PublicationRow
-            The publication.
         files : mapping of str to (bytes, bytes)
             Page and bundle by language, first those in the publication's own.
         """
@@ -93,8 +85,6 @@ class PublicationStore:
 
         Parameters
         ----------
-        publication_id : str
-            The publication.
         language : str, optional
             Another one than its own.
         """

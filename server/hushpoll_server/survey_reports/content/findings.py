@@ -98,8 +98,6 @@ def findings_of(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     shares : EstimatedShares
         With intervals, of all questions or some.
     means : mapping of OrderedSummary

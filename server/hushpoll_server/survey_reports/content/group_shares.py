@@ -64,8 +64,6 @@ def group_shares_of(
 
     Parameters
     ----------
-    source : Source
-        The reports.
     cells : sequence of mapping
         The cross-table of the two: of its columns the largest is the reference.
     a, b : str
@@ -80,7 +78,7 @@ def group_shares_of(
     if len(sizes) > MOST_PANELS or len(answers) > MOST_BANDS:
         return None
     largest = max(sizes, key=lambda group: sizes[group])
-    # Of two groups and two answers, one difference is the other with its sign turned.
+    # Two groups with two answers have differences that are equal but for their sign.
     several = (len(sizes), len(answers)) != (2, 2)
     about: Any = {"of": a, "given": b, "confidence": confidence}
     compared = shares_in_groups(**about, reference=largest, simultaneous=several)

@@ -75,8 +75,6 @@ def of_groups(rows: Iterable[Any], group: str, reference: str) -> str:
     ----------
     rows : iterable
         With ``category``, ``value``, ``lower`` and ``upper`` of each answer: group minus reference.
-    group, reference : str
-        The two.
     """
     row = _farthest(rows)
     if row is None:

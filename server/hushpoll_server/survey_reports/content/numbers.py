@@ -56,8 +56,6 @@ def bins_chart(
 
     Parameters
     ----------
-    question : str
-        What is asked.
     rows : sequence of mapping
         Of `rows_of_bins`.
     noisy : bool
@@ -82,8 +80,6 @@ def chart_of_mean(
 
     Parameters
     ----------
-    question : str
-        What is asked.
     result : OrderedSummary
         Ordered answers of everybody.
     confidence, foot
@@ -114,8 +110,6 @@ def numbers_chart(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     name, question : str
         The question, and what is asked.
     results : mapping

@@ -30,11 +30,6 @@ PROTOCOL_NAMES: Final = MappingProxyType(
 def promise_of(published: Published) -> JsonMembers:
     """Return a survey's guarantee: of all answers together, then of each attribute.
 
-    Parameters
-    ----------
-    published : Published
-        The survey.
-
     Returns
     -------
     dict

@@ -145,7 +145,7 @@ class _KeptInDraws:
 
     @property
     def counts(self) -> Counts:
-        """Of its questions."""
+        """Return those of its questions."""
         return self.basis.counts
 
     def questions(self, only: Collection[str] | None = None) -> Counts:

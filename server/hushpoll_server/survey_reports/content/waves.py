@@ -90,12 +90,8 @@ def trend_of(
 
     Parameters
     ----------
-    name : str
-        The question.
     own : mapping
         Of the version that is looked at: the share of a category, or the mean, of `MEAN`.
-    waves : sequence of mapping
-        The others.
     version, n : int
         The version that is looked at, and how many answered the question there.
     answer : str

@@ -27,7 +27,7 @@ RESULTS: Final = "results.json"
 PAGE: Final = "report.html"
 SUMS: Final = "SHA256SUMS"
 MOST_BYTES: Final = 64 * 2**20
-"""Of all files of a bundle, expanded; a larger bundle is refused."""
+"""All files of a bundle have at most so many, expanded; a larger bundle is refused."""
 
 DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 """What reading a ZIP raises where it is damaged, encrypted, or of a kind that is not read."""

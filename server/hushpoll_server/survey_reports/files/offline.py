@@ -46,11 +46,6 @@ class Remade:
 def remade(data: bytes) -> Iterator[Remade]:
     """Make a bundle's report again, for as long as the block needs it.
 
-    Parameters
-    ----------
-    data : bytes
-        The ZIP.
-
     Raises
     ------
     InvalidParameter

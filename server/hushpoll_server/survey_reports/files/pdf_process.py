@@ -37,7 +37,7 @@ def main() -> int:
         import weasyprint
     except OSError:  # it looks for Pango as it is imported
         return NO_LIBRARY
-    # Of the screen's rules it does not know some, and says so of each.
+    # It does not know some of the screen's rules, and says so of each.
     logging.getLogger("weasyprint").setLevel(logging.CRITICAL)
     page = sys.stdin.buffer.read().decode()
     page = _CHART.sub(_readable, page)

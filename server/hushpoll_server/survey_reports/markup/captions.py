@@ -37,8 +37,6 @@ def foot_of(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     n : int
         Reports that the picture is of.
     confidence : float

@@ -54,8 +54,6 @@ def codebook(published: Published, shares: EstimatedShares | None) -> CodebookDo
 
     Parameters
     ----------
-    published : Published
-        The survey.
     shares : EstimatedShares or None
         Of the last release; None where there is none yet. Questions that it leaves out have none.
     """
@@ -199,8 +197,6 @@ def codebook_file(document: CodebookDocument, form: str) -> bytes:
 
     Parameters
     ----------
-    document : CodebookDocument
-        It.
     form : str
         A key of `MEDIA_TYPES`.
     """

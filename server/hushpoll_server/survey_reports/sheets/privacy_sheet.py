@@ -40,7 +40,7 @@ from hushpoll_shared.survey.wording import Wording
 
 PRIORS: Final = (Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))
 MOST_CHARACTERS: Final = 800
-"""Of question texts together; longer ones are cut, so that the sheet has two pages."""
+"""Question texts have at most so many together; longer ones are cut to keep two pages."""
 MOST_NAMED: Final = 16
 """Questions that are named; the others are counted."""
 MOST_ROWS: Final = 12
@@ -72,8 +72,6 @@ def privacy_sheet(
 
     Parameters
     ----------
-    published : Published
-        The survey.
     form : str
         A key of `MEDIA_TYPES`.
     language : str, optional
@@ -210,7 +208,7 @@ def _collected(
         ways = {}
     apart = {name: select.name for select in published.selects for name in select.attributes}
     for block in published.blocks:
-        # Of a select-all whose options are randomised alone, each is a question of its own here.
+        # Options of a select-all that are randomised alone are questions of their own here.
         ways.setdefault(_way(published, block, say), []).append(_asked(block, texts, apart))
     own = ways if len(ways) <= MOST_ROWS else dict(islice(ways.items(), MOST_ROWS - 1))
     others = [way for way in ways if way is not None and way not in own]

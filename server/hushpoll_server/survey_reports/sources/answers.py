@@ -26,7 +26,7 @@ class OfReport(Protocol):
 
     @property
     def counts(self) -> Counts:
-        """Of its questions."""
+        """Return those of its questions."""
 
     def answered_by_both(self, a: str, b: str) -> JointCounts:
         """Return the joint counts of two questions, of the records that answer both."""

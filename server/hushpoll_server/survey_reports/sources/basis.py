@@ -34,8 +34,6 @@ class Basis:
 
     Parameters
     ----------
-    published : Published
-        The survey.
     groups : ClearGroups or None
         Which of its groups in clear may be seen: counts are of these; None: all of them.
     choices : Choices

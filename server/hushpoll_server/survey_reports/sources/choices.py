@@ -27,7 +27,7 @@ MOST_RESULTS: Final = 20
 MOST_CROSS_TABLES: Final = 20
 MOST_REGRESSIONS: Final = 10
 MOST_CELLS: Final = 1 << 17
-"""Of all cross-tables of a report together; a bundle has a line for each."""
+"""All cross-tables of a report have at most so many; a bundle has a line for each."""
 
 
 _ID: Final = re.compile("[0-9a-f]{32}")

@@ -22,8 +22,6 @@ class Needed:
 
     Parameters
     ----------
-    published : Published
-        The survey.
     counts : Counts
         Of all its questions.
     count_pair, count_pairs : callable

@@ -148,8 +148,6 @@ def fairness_report(
     ----------
     label, predicted : array[n] of {0, 1}
         True and predicted class, 1 positive.
-    partition : Partition
-        The groups.
     confidence : float
         Level of each interval by itself, in (0, 1).
     resamples : int
