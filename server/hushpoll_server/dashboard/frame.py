@@ -38,7 +38,9 @@ from hushpoll_server.services.people.users import Member
 from hushpoll_server.services.readiness import NO_WORKER
 from hushpoll_shared.qualifying.possible import shown_difference, shown_share, shown_within
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
+from hushpoll_shared.spelling.digits import p_value_text
 from hushpoll_shared.spelling.text import show, with_mark
+from hushpoll_shared.tables.regressions import shown_coefficient
 from hushpoll_shared.tables.top_rows import top_rows
 from hushpoll_shared.wire.problems import PROBLEMS
 
@@ -272,7 +274,10 @@ def _refuse_body() -> None:
         raise RequestEntityTooLarge
 
 
-for shown_as in (top_rows, shown_share, shown_difference, shown_within):
+for shown_as in (
+    *(top_rows, shown_share, shown_difference, shown_within),
+    *(shown_coefficient, p_value_text),
+):
     dashboard.add_app_template_filter(shown_as)
 for name, filter_ in FILTERS.items():
     dashboard.add_app_template_filter(filter_, name)

@@ -33,6 +33,7 @@ from hushpoll_shared.qualifying.verdict import TOO_NOISY
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.tables.regressions import references_of
 from hushpoll_shared.wire.regression_documents import (
     RegressionDocument,
     RegressionEntry,
@@ -104,6 +105,7 @@ def regression(row: VersionRow, regression_id: str) -> Response:
         answer=answer,
         finding=finding_of(answer),
         predictors=_predictors(answer),
+        references=references_of(answer),
         questions=questions,
         slopes={one["name"]: one["label"] for one in slopes},
         noisy=answer["verdict"]["says"] == TOO_NOISY,

@@ -16,6 +16,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from hushpoll_analysis.html import style_sheet
+from hushpoll_analysis.regression.terms.formulas import read_formula
 from hushpoll_protocols import format_epsilon
 from hushpoll_server.charts.figures import FILTERS, GLOBALS
 from hushpoll_server.charts.regressions import finding_of, slopes_of
@@ -52,6 +53,7 @@ from hushpoll_shared.spelling.languages import direction
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.option_texts import question_names
+from hushpoll_shared.tables.regressions import references_of, shown_coefficient
 from hushpoll_shared.tables.top_rows import top_rows
 from hushpoll_shared.wire.regression_documents import RegressionDocument
 
@@ -200,7 +202,12 @@ def _page_of(
                 )
             ],
             regressions=[
-                {**_regression(document), "key": figure.key, "chart": figure.chart, "svg": svg}
+                {
+                    **_regression(document, names),
+                    "key": figure.key,
+                    "chart": figure.chart,
+                    "svg": svg,
+                }
                 for document, (figure, svg) in zip(
                     regressions, together[audits_end:regressions_end], strict=True
                 )
@@ -517,12 +524,15 @@ def _audit(audit: Mapping[str, Any], words: SurveyWords) -> dict[str, Any]:
     }
 
 
-def _regression(document: RegressionDocument) -> dict[str, object]:
+def _regression(document: RegressionDocument, questions: Mapping[str, str]) -> dict[str, object]:
+    named = [document["outcome"]["name"], *read_formula(document["formula"]).predictors]
     labels = {one["name"]: one["label"] for one in slopes_of(document)}
     return {
         **document,
         "finding": finding_of(document),
         "noisy": document["verdict"]["says"] == NOISY,
+        "questions": {name: questions[name] for name in named if questions.get(name, name) != name},
+        "references": references_of(document),
         "rows": [
             {**one, "label": labels.get(one["name"], one["name"])}
             for one in document["coefficients"]
@@ -582,4 +592,5 @@ def _templates() -> Environment:
     templates.globals |= GLOBALS
     templates.filters["top_rows"] = top_rows
     templates.filters["shown_share"] = shown_share
+    templates.filters["shown_coefficient"] = shown_coefficient
     return templates
