@@ -6,7 +6,7 @@ from typing import Final
 
 from flask import Response, request, url_for
 
-from hushpoll_analysis.regression.survey import checked_formula
+from hushpoll_analysis.regression.survey import checked_formula, limits_of
 from hushpoll_analysis.regression.terms.formulas import is_scored, read_formula
 from hushpoll_analysis.regression.terms.writing import formula_of
 from hushpoll_protocols.errors import InvalidParameter
@@ -188,20 +188,24 @@ def _form(row: VersionRow) -> dict[str, object]:
     return {
         "small_groups": () if groups is None else groups.sentences(),
         "labels": labels,
-        "questions": [_question(one, labels[one.name]) for one in published.attributes],
+        "questions": [
+            _question(one, labels[one.name], limits_of(published, one))
+            for one in published.attributes
+        ],
         "target": "" if published.target is None else published.target.name,
         "families": FAMILIES,
         "confidences": CONFIDENCES,
     }
 
 
-def _question(attribute: PublishedAttribute, text: str) -> dict[str, object]:
+def _question(attribute: PublishedAttribute, text: str, limits: str | None) -> dict[str, object]:
     number = is_scored(attribute.domain)
     kind = "a number" if number else f"{len(attribute.domain)} answers"
+    about = f"{'in clear' if attribute.oracle is None else 'randomised'}, {kind}"
     return {
         "name": attribute.name,
         "text": text,
-        "about": f"{'in clear' if attribute.oracle is None else 'randomised'}, {kind}",
+        "about": about if limits is None else f"{about}; {limits}",
         "number": number,
         "answers": attribute.domain if len(attribute.domain) <= MOST_REFERENCES else (),
     }
