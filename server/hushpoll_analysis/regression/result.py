@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -15,6 +15,7 @@ from hushpoll_analysis.regression.sentences import (
     compared,
     named_factors,
     rounded_up,
+    slope_name,
 )
 from hushpoll_analysis.regression.stratified import AdjustedOdds
 from hushpoll_analysis.regression.terms.coding import Column
@@ -165,15 +166,24 @@ class Regression:
         needed = max((self.n * (_expected(one) / NOISY) ** 2 for one in noisy), default=None)
         worst = max(map(_expected, slopes), default=0.0)
         if not self.odds or not slopes:
-            sentence = "No expected standard error is computed for this outcome."
+            sentence = (
+                "The intervals say what these records can tell: of this outcome no standard error "
+                "is expected beforehand."
+            )
             says = INFORMATIVE
         elif not noisy:
             sentence = (
                 f"The records can tell: the largest expected standard error of a slope is "
                 f"{worst:.2g}, and {NOISY:g} is the most that tells something."
             )
+            wide = [one for one in slopes if (one.standard_error or 0) > NOISY]
+            if wide:
+                sentence += (
+                    " That is of answers that are all alike: some are rarer, and the standard "
+                    f"error is above {NOISY:g} for {self._named(wide)}."
+                )
         else:
-            named = ", ".join(one.name for one in noisy)
+            named = self._named(noisy)
             sentence = (
                 f"Too noisy to tell: the expected standard error is above {NOISY:g} for {named}."
             )
@@ -266,11 +276,30 @@ class Regression:
             "predictors_model": [asdict(one) for one in self.mixing],
             "tests": [asdict(one) for one in self.tests],
             "adjusted_odds_ratios": [asdict(one) for one in self.adjusted_odds],
-            "marginal_effects": [one.to_dict() for one in self.effects],
-            "adjusted": self.adjusted() if self.effects else [],
+            "marginal_effects": [self._judged(one.to_dict()) for one in self.effects],
+            "adjusted": [self._judged(one) for one in self.adjusted()] if self.effects else [],
             "plain_is_wrong": self.plain_sentence,
             "notes": list(self.notes),
         }
+
+    def _named(self, slopes: Sequence[Coefficient]) -> str:
+        """Return slopes as a verdict names them."""
+        columns = {one.name: column for one, column in self.slopes.each()}
+        return ", ".join(
+            slope_name(one, columns[one.name]) if one.name in columns else one.name
+            for one in slopes
+        )
+
+    def _judged(self, chance: dict[str, str | float]) -> JsonMembers:
+        """Return a chance, and whether the slope that it comes from is too noisy to tell."""
+        slopes = self.slopes
+        noisy = any(
+            slopes.is_noisy(one)
+            and len(parts := compared(column)) == 1
+            and chance["what"] in parts[0].chances
+            for one, column in slopes.each()
+        )
+        return {**chance, "too_noisy": noisy}
 
     @property
     def plain_sentence(self) -> str | None:

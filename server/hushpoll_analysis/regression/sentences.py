@@ -39,6 +39,14 @@ class Compared:
     category: str | None
     reference: str | None
 
+    @property
+    def chances(self) -> tuple[str, ...]:
+        """What average chances and their differences are called that follow from it."""
+        if self.category is None:
+            return (f"{self.predictor}: one more",)
+        stated = f"{self.predictor}={self.category}"
+        return (stated, f"{self.predictor}: {self.category} instead of {self.reference}")
+
     def __str__(self) -> str:
         """Name it, as a chart's label does."""
         if self.category is None:
@@ -265,10 +273,7 @@ class Slopes:
         return shown
 
     def _too_noisy(self, one: Coefficient, column: Column) -> str:
-        on = " times ".join(
-            part.predictor if part.category is None else f"{part.predictor} ({part.category})"
-            for part in compared(column)
-        )
+        on = named_parts(column)
         of = f" ({one.category})" if one.category is not None else ""
         number = self.needed(one)
         if number is None:
@@ -278,6 +283,20 @@ class Slopes:
         return (
             f"Too noisy to tell how {self.outcome}{of} depends on {on}, other things equal: {what}."
         )
+
+
+def named_parts(column: Column) -> str:
+    """Return what a slope is of, such as ``region (south)``."""
+    return " times ".join(
+        part.predictor if part.category is None else f"{part.predictor} ({part.category})"
+        for part in compared(column)
+    )
+
+
+def slope_name(one: Coefficient, column: Column) -> str:
+    """Return a slope as a verdict names it, with the outcome's category where there are several."""
+    name = named_parts(column)
+    return name if one.category is None else f"{name} of {one.category}"
 
 
 def rounded_up(number: float) -> int:

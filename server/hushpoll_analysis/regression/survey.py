@@ -152,14 +152,30 @@ def _refuse_apart(published: Published, names: Sequence[str]) -> None:
             )
 
 
-def _refuse_unreadable(published: Published, attribute: PublishedAttribute) -> None:
+def limits_of(published: Published, attribute: PublishedAttribute) -> str | None:
+    """Return what a regression cannot do with a question, in words; None: it can be either side."""
+    if _is_rounded(attribute):
+        return "as an outcome alone"
+    return None if _unreadable(published, attribute) is None else "in no regression"
+
+
+def _unreadable(published: Published, attribute: PublishedAttribute) -> str | None:
+    """Return why a question's block is not read; None: it is."""
     block, oracle = _block_of(published, attribute), attribute.oracle
-    if block and oracle is not None and math.prod(one.k for one in block) != oracle.k:
-        others = ", ".join(one.name for one in block if one is not attribute)
+    if not block or oracle is None or math.prod(one.k for one in block) == oracle.k:
+        return None
+    others = ", ".join(one.name for one in block if one is not attribute)
+    if any(one.ask_if is not None for one in block):
+        return f"is in a block with {others}, of which one is a follow-up"
+    return f"is an option beside {others}, of which only so many may be selected"
+
+
+def _refuse_unreadable(published: Published, attribute: PublishedAttribute) -> None:
+    why = _unreadable(published, attribute)
+    if why is not None:
         raise InvalidParameter(
-            f"{attribute.name} is in a block with {others}, of which one is a follow-up; this "
-            "version fits no regressions with such blocks. Ask for differences or cross-tables of "
-            "them, which it has",
+            f"{attribute.name} {why}; this version fits no regressions with such blocks. Ask for "
+            "differences or cross-tables of them, which it has",
             field=FIELD,
         )
 

@@ -163,7 +163,11 @@ def regression_chart(
 def _layers(low: float, high: float, *, ratios: bool) -> list[Specification]:
     ends = [_shown(low, ratios), _shown(high, ratios)]
     scale: dict[str, object] = {"domain": ends, "nice": False}
-    axis: dict[str, object] = {"tickCount": 5, "format": "~g", "labelFlush": True}
+    axis: dict[str, object] = {
+        "tickCount": 5,
+        "format": "~g" if ratios else ",~r",
+        "labelFlush": True,
+    }
     if ratios:
         scale["type"] = "log"
         fine, coarse = (

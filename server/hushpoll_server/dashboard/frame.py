@@ -40,7 +40,9 @@ from hushpoll_server.survey_reports.content.naming import as_text, in_texts
 from hushpoll_server.survey_reports.markup.narrow_tables import with_columns
 from hushpoll_shared.qualifying.possible import shown_difference, shown_share, shown_within
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
+from hushpoll_shared.spelling.digits import p_value_text
 from hushpoll_shared.spelling.text import show, with_mark
+from hushpoll_shared.tables.regressions import shown_coefficient
 from hushpoll_shared.tables.top_rows import top_rows
 from hushpoll_shared.wire.problems import PROBLEMS
 
@@ -274,7 +276,10 @@ def _refuse_body() -> None:
         raise RequestEntityTooLarge
 
 
-for shown_as in (top_rows, shown_share, shown_difference, shown_within):
+for shown_as in (
+    *(top_rows, shown_share, shown_difference, shown_within),
+    *(shown_coefficient, p_value_text),
+):
     dashboard.add_app_template_filter(shown_as)
 for in_words_of_questions in (in_texts, as_text):
     dashboard.add_app_template_filter(in_words_of_questions)

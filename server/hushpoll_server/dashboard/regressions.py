@@ -6,7 +6,7 @@ from typing import Final
 
 from flask import Response, request, url_for
 
-from hushpoll_analysis.regression.survey import checked_formula
+from hushpoll_analysis.regression.survey import checked_formula, limits_of
 from hushpoll_analysis.regression.terms.formulas import is_scored, read_formula
 from hushpoll_analysis.regression.terms.writing import formula_of
 from hushpoll_protocols.errors import InvalidParameter
@@ -33,6 +33,7 @@ from hushpoll_shared.qualifying.verdict import TOO_NOISY
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.tables.regressions import references_of
 from hushpoll_shared.wire.regression_documents import (
     RegressionDocument,
     RegressionEntry,
@@ -100,6 +101,7 @@ def regression(row: VersionRow, regression_id: str) -> Response:
         answer=answer,
         finding=finding_of(answer, questions),
         predictors=_predictors(answer),
+        references=references_of(answer),
         slopes={one["name"]: one["label"] for one in slopes},
         noisy=answer["verdict"]["says"] == TOO_NOISY,
         kinds=KINDS,
@@ -182,20 +184,24 @@ def _form(row: VersionRow) -> dict[str, object]:
     return {
         "small_groups": () if groups is None else groups.sentences(),
         "labels": labels,
-        "questions": [_question(one, labels[one.name]) for one in published.attributes],
+        "questions": [
+            _question(one, labels[one.name], limits_of(published, one))
+            for one in published.attributes
+        ],
         "target": "" if published.target is None else published.target.name,
         "families": FAMILIES,
         "confidences": CONFIDENCES,
     }
 
 
-def _question(attribute: PublishedAttribute, text: str) -> dict[str, object]:
+def _question(attribute: PublishedAttribute, text: str, limits: str | None) -> dict[str, object]:
     number = is_scored(attribute.domain)
     kind = "a number" if number else f"{len(attribute.domain)} answers"
+    about = f"{'in clear' if attribute.oracle is None else 'randomised'}, {kind}"
     return {
         "name": attribute.name,
         "text": text,
-        "about": f"{'in clear' if attribute.oracle is None else 'randomised'}, {kind}",
+        "about": about if limits is None else f"{about}; {limits}",
         "number": number,
         "answers": attribute.domain if len(attribute.domain) <= MOST_REFERENCES else (),
     }

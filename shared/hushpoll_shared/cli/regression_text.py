@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, asked_lines
 from hushpoll_shared.cli.terminal import COLUMNS, rendered
-from hushpoll_shared.spelling.digits import decimals_of, ratio_texts, with_decimals
+from hushpoll_shared.spelling.digits import decimals_of, p_value_text, ratio_texts, with_decimals
+from hushpoll_shared.tables.regressions import references_of, shown_coefficient
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,13 +28,14 @@ def regression_text(document: Document, questions: Questions = NO_QUESTIONS) -> 
     verdict = document["verdict"]
     noisy = bool(verdict.get("too_noisy"))
     names = [document["outcome"]["name"], *document.get("predictors", ())]
+    compared = "; ".join(map(": ".join, references_of(document).items()))
     blocks = [
         [verdict["sentence"]] if noisy else [],
         [f"- {one}" for one in document["sentences"]],
         [
             *asked_lines(names, questions),
             f"{document['formula']}, {document['family']}: {rows}.",
-            *_references(document),
+            *([f"Compared with: {compared}."] if compared else []),
             _fitted(document),
             *([] if noisy else [verdict["sentence"]]),
         ],
@@ -93,19 +95,6 @@ def _fitted(document: Document) -> str:
     return text
 
 
-def _references(document: Document) -> list[str]:
-    """Return a line of the answers that others are compared with."""
-    outcome, family = document["outcome"], document["family"]
-    found: dict[str, str] = {}
-    for one in document["coefficients"]:
-        for part in one.get("compares", ()):
-            if part["reference"] is not None:
-                found[part["predictor"]] = part["reference"]
-    if outcome["categories"] and family != "ordered":
-        found = {outcome["name"]: outcome["categories"][0], **found}
-    return [f"Compared with: {'; '.join(map(': '.join, found.items()))}."] if found else []
-
-
 def _table(*headings: str, labels: int = 1) -> Table:
     from rich.table import Table
 
@@ -123,22 +112,16 @@ def _coefficients(document: Document) -> Table:
     headings = ["coefficient", "estimate", "std. error", "p", interval]
     table = _table(*headings, *(["plain\n(wrong)"] if plain else []))
     for one in rows:
-        error = one["standard_error"]
-        if error is None and one["lower"] is not None and one["upper"] is not None:
-            error = (one["upper"] - one["lower"]) / 4
-        decimals = decimals_of(error)
+        shown = shown_coefficient(one)
         cells = [
             one["name"],
-            _number(one["estimate"], decimals, "no finite maximum"),
-            _number(one["standard_error"], decimals, "-"),
-            _p_value(one["p_value"]),
-            " to ".join(
-                _number(one[end], decimals, none)
-                for end, none in (("lower", "-inf"), ("upper", "inf"))
-            ),
+            shown.estimate or "no finite maximum",
+            shown.standard_error or "-",
+            shown.p_value or "-",
+            f"{shown.lower or '-inf'} to {shown.upper or 'inf'}",
         ]
         if plain:
-            cells.append(_number(one["plain"] and one["plain"]["estimate"], decimals, "-"))
+            cells.append(shown.plain or "-")
         table.add_row(*cells)
     return table
 
@@ -151,7 +134,7 @@ def _tests(document: Document) -> Table:
             one["kind"],
             f"{one['statistic']:.3g}",
             str(one["degrees_of_freedom"]),
-            _p_value(one["p_value"]),
+            p_value_text(one["p_value"]),
         )
     return table
 
@@ -170,7 +153,7 @@ def _adjusted(ratios: Sequence[Document], confidence: float) -> Table:
             one["name"],
             estimate,
             str(one["strata"]),
-            _p_value(one["p_value"]),
+            "-" if one["p_value"] is None else p_value_text(one["p_value"]),
             f"{lower or '0'} to {upper or 'inf'}",
         )
     return table
@@ -181,6 +164,9 @@ def _chances(chances: Sequence[Document], confidence: float) -> Table:
     interval = f"{100 * confidence:g} % interval"
     table = _table("values", "of", "chance", "std. error", interval, labels=2)
     for one in chances:
+        if one.get("too_noisy"):
+            table.add_row(one["what"], one["category"], "too noisy", "-", "-")
+            continue
         decimals = decimals_of(one["standard_error"])
         ends = (with_decimals(one[end], decimals) for end in ("lower", "upper"))
         table.add_row(
@@ -191,17 +177,6 @@ def _chances(chances: Sequence[Document], confidence: float) -> Table:
             " to ".join(ends),
         )
     return table
-
-
-def _number(value: float | None, decimals: int, none: str) -> str:
-    return none if value is None else with_decimals(value, decimals)
-
-
-def _p_value(value: float | None) -> str:
-    """Return a p-value with two digits; below .0001 only that it is below."""
-    if value is None:
-        return "-"
-    return "<.0001" if value < 0.0001 else f"{value:.2g}"
 
 
 def _wrapped(line: str) -> str:

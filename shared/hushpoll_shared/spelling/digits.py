@@ -30,6 +30,11 @@ def with_decimals(value: float, decimals: int) -> str:
     return text.lstrip("-") if float(text) == 0 else text
 
 
+def p_value_text(value: float) -> str:
+    """Return a p-value with two digits; below .0001 only that it is below."""
+    return "<.0001" if value < 0.0001 else f"{value:.2g}"
+
+
 def ratio_texts(
     estimate: float, lower: float | None, upper: float | None
 ) -> tuple[str, str | None, str | None]:

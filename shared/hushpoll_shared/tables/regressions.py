@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
+from hushpoll_shared.spelling.digits import decimals_of, p_value_text, ratio_texts, with_decimals
 from hushpoll_shared.tables.result_table import ResultTable, columns
 
 _COEFFICIENTS: Final = columns(
@@ -64,3 +66,64 @@ def regression_table(answer: Mapping[str, Any]) -> ResultTable:
         **{name: answer[name] for name in _ABOUT},
     }
     return ResultTable.of("regression", _COEFFICIENTS, rows, about)
+
+
+@dataclass(frozen=True)
+class ShownCoefficient:
+    """A coefficient as pages and terminals show it, with the digits that its interval supports.
+
+    Attributes
+    ----------
+    estimate, standard_error, lower, upper, p_value, plain : str or None
+        None where there is none.
+    odds_ratio : str or None
+        The exponential of the estimate; None where that is no odds ratio.
+    """
+
+    estimate: str | None
+    standard_error: str | None
+    lower: str | None
+    upper: str | None
+    p_value: str | None
+    plain: str | None
+    odds_ratio: str | None
+
+
+def shown_coefficient(one: Mapping[str, Any]) -> ShownCoefficient:
+    """Return a coefficient of a regression's JSON as it is shown."""
+    error, lower, upper = one["standard_error"], one["lower"], one["upper"]
+    if error is None and lower is not None and upper is not None:
+        error = (upper - lower) / 4
+    decimals = decimals_of(error)
+
+    def shown(value: float | None) -> str | None:
+        return None if value is None else with_decimals(value, decimals)
+
+    plain, odds = one.get("plain") or {}, one.get("odds_ratio") or {}
+    ratio = odds.get("estimate")
+    return ShownCoefficient(
+        shown(one["estimate"]),
+        shown(one["standard_error"]),
+        shown(lower),
+        shown(upper),
+        None if one["p_value"] is None else p_value_text(one["p_value"]),
+        shown(plain.get("estimate")),
+        None if ratio is None else ratio_texts(ratio, odds["lower"], odds["upper"])[0],
+    )
+
+
+def references_of(document: Mapping[str, Any]) -> dict[str, str]:
+    """Return the answers that others are compared with, by attribute: the outcome's first.
+
+    An ordered outcome has none, nor has a number.
+    """
+    outcome = document["outcome"]
+    found = {
+        part["predictor"]: part["reference"]
+        for one in document["coefficients"]
+        for part in one.get("compares", ())
+        if part["reference"] is not None
+    }
+    if outcome["categories"] and document["family"] != "ordered":
+        found = {outcome["name"]: outcome["categories"][0], **found}
+    return found

@@ -195,3 +195,50 @@ def test_what_a_law_tells_before_any_answer_is_known_is_each_samples(tmp_path):
         assert one.standard_error == pytest.approx(other.standard_error, rel=1e-6)
     told = found.coefficients[1].expected_standard_error
     assert told == pytest.approx(alone.coefficients[1].expected_standard_error, rel=0.02)
+
+
+FITTED_IN_R = {
+    # yes recorded of a no and of a yes; estimates, standard errors and log-likelihood, by RRreg
+    # 0.7.5 (RRlog, fit.n = 3) in R 4.2.2; GLMMRR 0.6.0 gives the last one's, too
+    "Triangular": (
+        (0.25, 1.0),
+        (-0.10287080, 0.46632388, -0.73569036),
+        (0.16688438, 0.11144868, 0.18102254),
+        -580.98715,
+    ),
+    "Mangat": (
+        (0.3, 1.0),
+        (-0.13973569, 0.46382866, -0.71194464),
+        (0.17759448, 0.11852214, 0.19155752),
+        -573.36442,
+    ),
+    "FR and DQ": (
+        (0.2, 0.9),
+        (0.017124474, 0.363975182, -0.807907865),
+        (0.15801221, 0.10442565, 0.17121068),
+        -601.45671,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FITTED_IN_R)
+def test_fits_of_packages_for_r(tmp_path, name):
+    (no, yes), estimates, errors, log_likelihood = FITTED_IN_R[name]
+    rng, n = np.random.default_rng(25), 900
+    x, z = rng.integers(0, 3, n), rng.integers(0, 2, n)
+    true = rng.random(n) < 1 / (1 + np.exp(0.4 - 0.5 * x + 0.6 * z))
+    recorded, direct = rng.random(n) < np.where(true, yes, no), np.zeros(n, np.bool_)
+    if name == "FR and DQ":
+        direct = np.arange(n) >= 600
+        recorded = np.where(direct, true, recorded)
+    form = np.where(direct, "direct", "cards")
+    rows = zip(recorded * 1, x, z, form, strict=True)
+    table = written(tmp_path / "people.csv", ("y", "x", "z", "form"), rows)
+    laws = [("cards", 0, 1 - no, 1 - yes), ("cards", 1, no, yes)]
+    laws += [("direct", 0, 1, 0), ("direct", 1, 0, 1)]
+    law = written(tmp_path / "law.csv", ("form", "recorded", "no", "yes"), laws)
+    found = fit("y ~ x + z", read_answers(table, {"y": law}, "y ~ x + z", by={"y": "form"}))
+    assert [one.estimate for one in found.coefficients] == pytest.approx(estimates, abs=1e-4)
+    told = [one.standard_error for one in found.coefficients]
+    assert told == pytest.approx(errors, rel=1e-3)
+    assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-4)

@@ -54,6 +54,7 @@ from hushpoll_shared.spelling.languages import direction
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.option_texts import question_names
+from hushpoll_shared.tables.regressions import references_of, shown_coefficient
 from hushpoll_shared.tables.top_rows import top_rows
 from hushpoll_shared.wire.regression_documents import RegressionDocument
 
@@ -541,6 +542,7 @@ def _regression(document: RegressionDocument, names: Mapping[str, str]) -> dict[
         **document,
         "finding": finding_of(document, names),
         "noisy": document["verdict"]["says"] == NOISY,
+        "references": {as_text(name, names): of for name, of in references_of(document).items()},
         "rows": [
             {**one, "label": labels.get(one["name"], one["name"])}
             for one in document["coefficients"]
@@ -600,4 +602,5 @@ def _templates() -> Environment:
     templates.globals |= GLOBALS
     templates.filters["top_rows"] = top_rows
     templates.filters["shown_share"] = shown_share
+    templates.filters["shown_coefficient"] = shown_coefficient
     return templates

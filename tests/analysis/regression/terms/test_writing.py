@@ -2,7 +2,7 @@
 
 import pytest
 
-from hushpoll_analysis.regression.survey import checked_formula
+from hushpoll_analysis.regression.survey import checked_formula, limits_of
 from hushpoll_analysis.regression.terms.formulas import read_formula
 from hushpoll_analysis.regression.terms.writing import formula_of
 from hushpoll_protocols.errors import InvalidParameter
@@ -102,3 +102,29 @@ def test_formula_that_no_record_can_answer_is_refused_before_one_is_read(publish
 def test_number_is_the_outcome_by_its_mean(published):
     assert checked_formula(published, "score(pay) ~ region").outcome.variables == ("pay",)
     assert formula_of(published, "pay", ["region"]).startswith("score(pay) ~ ")
+
+
+def test_options_of_which_only_so_many_may_be_selected_are_named_as_such():
+    draft = {
+        "name": "nights",
+        "version": 1,
+        "title": "Nights",
+        "epsilon": "7.2",
+        "protocol": "GRR",
+        "attributes": [
+            {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]},
+            {
+                "name": "awake",
+                "role": "sensitive",
+                "categories": ["work", "money", "noise"],
+                "select": {"at_most": 2},
+            },
+            {"name": "rent", "role": "sensitive", "number": {"low": 0, "high": 9, "unit": "d"}},
+        ],
+    }
+    published = Manifest.from_dict(draft).resolve()
+    with pytest.raises(InvalidParameter, match="an option beside awake_2, awake_3, of which only"):
+        checked_formula(published, "smokes ~ awake_1")
+    limits = [limits_of(published, published.attribute(name)) for name in ("smokes", "awake_1")]
+    assert limits == [None, "in no regression"]
+    assert limits_of(published, published.attribute("rent")) == "as an outcome alone"
