@@ -91,7 +91,8 @@ def body_of(content: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 def file_of(description: str, media_types: Iterable[str]) -> dict[str, Any]:
     """Return the answer of a view that gives a file, in one of some media types."""
-    schemas = {one: {"type": "object"} if one == JSON_MEDIA_TYPE else BINARY for one in media_types}
+    json: dict[str, str] = {"type": "object"}
+    schemas = {name: json if name == JSON_MEDIA_TYPE else BINARY for name in media_types}
     return {
         "description": description,
         "content": {media_type: {"schema": schema} for media_type, schema in schemas.items()},

@@ -18,25 +18,25 @@ from hushpoll_shared.querying.result import Result
 
 def parameters_of(query: type[Query[Any]]) -> type[TableQuery]:
     """Return the parameters of a query's route; those that queries share stand first."""
-    ordered = sorted(query.parameters(), key=lambda one: not one.common)
-    named: dict[str, Any] = {one.name: _parameter(one) for one in ordered}
+    ordered = sorted(query.parameters(), key=lambda parameter: not parameter.common)
+    named: dict[str, Any] = {parameter.name: _parameter(parameter) for parameter in ordered}
     return create_model(
         f"{query.__name__}Query", __base__=TableQuery, __doc__=query.__doc__, **named
     )
 
 
-def _parameter(one: Parameter) -> tuple[Any, Any]:
-    kind: Any = Literal[one.choices] if one.choices else one.kind
-    default = one.default
-    if one.spelling is not None and default not in (MISSING, None):
-        default = one.spelling.write(default)
+def _parameter(parameter: Parameter) -> tuple[Any, Any]:
+    kind: Any = Literal[parameter.choices] if parameter.choices else parameter.kind
+    default = parameter.default
+    if parameter.spelling is not None and default not in (MISSING, None):
+        default = parameter.spelling.write(default)
     declared = Field(
         ... if default is MISSING else default,
-        ge=one.least,
-        le=one.most,
-        gt=one.above,
-        max_length=None if one.spelling is None else one.spelling.longest,
-        description=one.means,
+        ge=parameter.least,
+        le=parameter.most,
+        gt=parameter.above,
+        max_length=None if parameter.spelling is None else parameter.spelling.longest,
+        description=parameter.means,
     )
     return (kind | None if default is None else kind), declared
 
@@ -68,9 +68,9 @@ def _model(
 def _members(kind: type) -> dict[str, Any]:
     hints = get_type_hints(kind)
     members = {
-        one.name: (_documented(hints[one.name]), Field(**dict(one.metadata)))
-        for one in fields(kind)
-        if one.name != "about"  # which is `VersionResult`, or a member of the comparison
+        member.name: (_documented(hints[member.name]), Field(**dict(member.metadata)))
+        for member in fields(kind)
+        if member.name != "about"  # which is `VersionResult`, or a member of the comparison
     }
     if issubclass(kind, Result):  # only an answer about a domain, or about options, has them
         told, options = members.pop("where")[1], members.pop("options")[1]

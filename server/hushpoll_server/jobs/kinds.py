@@ -100,8 +100,7 @@ def table(parts: Services, row: VersionRow, parameters: TableParameters, say: On
     with parts.analysis.scanning(row, release) as stream:
         records = counted(stream, release.reports, say).joined()
     say(Step("estimates the shares", 0, None, "cells"))
-    found = joint_table(records, **parameters.given())
-    document = found.to_dict()
+    document = joint_table(records, **parameters.given()).to_dict()
     heading = {"verdict": document["verdict"], **parts.analysis.heading(row, release)}
     return json_result("table", row, {**heading, **document})
 
@@ -116,14 +115,14 @@ def weight(parts: Services, row: VersionRow, parameters: WeightParameters, say: 
     release = parts.analysis.release(row)
     with parts.analysis.scanning(row, release) as stream:
         records = counted(stream, release.reports, say).joined()
-    found = weighted_shares_of_several(
+    shares = weighted_shares_of_several(
         records,
         parameters.attributes,
         design,
         confidence=parameters.confidence,
         on_attribute=lambda done, total: say(Step("weights", done, total, "attributes")),
     )
-    return json_result("weight", row, {**parts.analysis.heading(row, release), **found.to_dict()})
+    return json_result("weight", row, {**parts.analysis.heading(row, release), **shares.to_dict()})
 
 
 def dependencies(
@@ -135,12 +134,12 @@ def dependencies(
     others a pair takes up to a second. To fetch the result, a token needs the scope `read`.
     """
     source, query = parts.analysis.source(row, may_export=True), Dependencies(**parameters.given())
-    found = outcomes_of_pairs(
+    outcomes = outcomes_of_pairs(
         query,
         in_domain(query, source),
         lambda done, total: say(Step("tests", done, total, "pairs")),
     )
-    result = result_about(query, found.result())
+    result = result_about(query, outcomes.result())
     answer = {**parts.analysis.heading(row, source.release), **result.to_dict()}
     return json_result("dependencies", row, answer)
 
@@ -162,9 +161,9 @@ def regress(parts: Services, row: VersionRow, parameters: RegressParameters, say
     with parts.analysis.scanning(row, release) as stream:
         records = counted(stream, release.reports, say).joined()
     answers = answers_of(records, formula, groups=groups)
-    found = fit(formula, answers, tell=lambda text: say(Step(text, 0, None, "steps")), **options)
-    document = found.to_dict()
-    chances = [chance.to_dict() for chance in found.predicted(values)] if values else []
+    fitted = fit(formula, answers, tell=lambda text: say(Step(text, 0, None, "steps")), **options)
+    document = fitted.to_dict()
+    chances = [chance.to_dict() for chance in fitted.predicted(values)] if values else []
     heading = {"verdict": document["verdict"], **parts.analysis.heading(row, release)}
     smallest = parts.analysis.smallest_group if for_readers else None
     merged = (
@@ -205,8 +204,8 @@ def _check_export(parts: Services, row: VersionRow, parameters: Parameters) -> N
 
 
 def _check_report(parts: Services, row: VersionRow, parameters: ReportParameters) -> None:
-    chosen = parameters.model_dump(exclude={"format"})
-    parts.survey_reports.choices(row, may_export=True, **chosen)
+    choices = parameters.model_dump(exclude={"format"})
+    parts.survey_reports.choices(row, may_export=True, **choices)
     parts.analysis.release(row)
     parts.survey_reports.require_form(parameters.format)
 

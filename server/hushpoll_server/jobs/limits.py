@@ -90,15 +90,15 @@ def limits(learner: Learner, setting: str | None) -> dict[str, int | float | Non
     from hushpoll_training.learners.parameters import ranges
 
     own = ranges(learner.bounds)
-    known = {name for each in LEARNERS.values() for name in ranges(each.bounds)}
+    names = {name for each in LEARNERS.values() for name in ranges(each.bounds)}
     limits = {name: allowed.job_limit for name, allowed in own.items()}
     for pair in (setting or "").split(","):
         name, _, number = pair.partition("=")
         if not pair:
             continue
         lowest = own[name].low if name in own else 0
-        if name not in known or float(number) < lowest:
-            wanted = f"one of {', '.join(sorted(known))}" if name not in known else "a larger limit"
+        if name not in names or float(number) < lowest:
+            wanted = f"one of {', '.join(sorted(names))}" if name not in names else "a larger limit"
             raise InvalidParameter(
                 f"the setting job_parameter_limits of this server has {pair!r}; its operator must "
                 f"give {wanted}",

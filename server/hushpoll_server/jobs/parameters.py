@@ -34,8 +34,10 @@ Category = Annotated[str, Field(min_length=1, max_length=1000)]
 
 def _as_asked(query: type[Query[Any]], name: str) -> Any:
     """Return a field as a query declares it, where a job does in turn what the query asks."""
-    (one,) = (one for one in query.parameters() if one.name == name)
-    return Field(one.default, description=one.means, ge=one.least, le=one.most, gt=one.above)
+    (asked,) = (asked for asked in query.parameters() if asked.name == name)
+    return Field(
+        asked.default, description=asked.means, ge=asked.least, le=asked.most, gt=asked.above
+    )
 
 
 def confidence_of(intervals: str) -> Any:
@@ -139,13 +141,13 @@ def people_of(people: Sequence[PersonParameters], languages: Sequence[str]) -> l
     InvalidParameter
         Naming the person's number, the field, the value and the remedy.
     """
-    found = []
-    for number, one in enumerate(people, 1):
+    checked = []
+    for number, parameters in enumerate(people, 1):
         try:
-            found.append(person(one.model_dump(), languages))
+            checked.append(person(parameters.model_dump(), languages))
         except InvalidParameter as error:
             raise InvalidParameter(f"person {number}: {error}", field=error.field) from None
-    return found
+    return checked
 
 
 class InviteParameters(RemindParameters):

@@ -178,8 +178,8 @@ def check_train(parts: Services, row: VersionRow, parameters: TrainParameters) -
 
 def check_tune(parts: Services, row: VersionRow, parameters: TuneParameters) -> None:
     """Refuse a search that no worker could do."""
-    chosen = parameters.model_dump(include={"learner", "encoding", "seed"})
-    recipe = _check_fit(parts, row, FitParameters.model_validate(chosen))
+    fit = parameters.model_dump(include={"learner", "encoding", "seed"})
+    recipe = _check_fit(parts, row, FitParameters.model_validate(fit))
     recipe.refuse_repeated_fits("a search")
     recipe.refuse_group_at_prediction("a search")
     setting = parts.settings.job_parameter_limits

@@ -56,9 +56,9 @@ def add_routes(
         return json_answer(answer.model_validate({listed: entries}))
 
     def delete(path: Any) -> Response:
-        grant, kept = current_grant(), results(services())
-        job, _ = kept.covered(getattr(path, id_field), grant)
-        kept.delete(job, grant, actor=grant.actor)
+        grant, service = current_grant(), results(services())
+        job, _ = service.covered(getattr(path, id_field), grant)
+        service.delete(job, grant, actor=grant.actor)
         return Response(status=204)
 
     list_all.__name__, list_all.__doc__ = f"list_{noun}s", list_text

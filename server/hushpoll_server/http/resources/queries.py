@@ -37,7 +37,7 @@ def tidy_results(path: VersionPath, query: TidyQuery) -> Response:
     grant = current_grant()
 
     row = parts.surveys.version(path.name, path.version)
-    found = parts.analysis.tidy(
+    results = parts.analysis.tidy(
         row,
         (query.queries or "").split(),
         lambda survey, _: grant.require_survey(survey),
@@ -45,7 +45,7 @@ def tidy_results(path: VersionPath, query: TidyQuery) -> Response:
     )
     log_act(row)
     return answer_in_form(
-        TidyAnswer.model_validate(found.to_dict()),
+        TidyAnswer.model_validate(results.to_dict()),
         tidy_table,
         form=query.format,
         name=f"{row.name}-{row.version}-results",
