@@ -82,11 +82,24 @@ WHOLE = tuple(
 TELLING, NOISIER, SMALL = "telling", "noisy", "small"
 """The whole in two, designs whose slopes have Wald's intervals, and those that have sets; and every
 third of the first with 1,000 respondents, where a bias is largest beside the standard error."""
+GRID = tuple(
+    Case(
+        protocol,
+        k,
+        ("1", "2", "4")[(i + j) % 3],
+        (1_000, 10_000, 50_000)[(2 * i + j) % 3],
+        (i + j) % 2 == 1,
+    )
+    for i, protocol in enumerate(PROTOCOLS)
+    for j, k in enumerate((2, 4, 10))
+)
+"""A part of the whole in which each level of each axis stands beside each of every other axis."""
 BIASED = (Case("SS", 10, "2", 10_000), Case("GRR", 4, "2", 1_000))
 """Where maximum likelihood misses z's slope by more than a tenth of its standard error."""
 PARTS = {
     "short": SHORT,
     "bias": BIASED,
+    "grid": GRID,
     SMALL: WHOLE,
     TELLING: WHOLE,
     NOISIER: WHOLE,
@@ -131,7 +144,7 @@ def fits(case: Case, repeats: int, seed: int | Sequence[int]) -> Iterator[Regres
     """Yield the fits of surveys drawn one after the other."""
     rng = np.random.default_rng(seed)
     for _ in range(repeats):
-        yield fit("y ~ x + z + w", survey(case, rng), plain=False, effects=False)
+        yield fit("y ~ x + z + w", survey(case, rng), plain=False, effects=False, ratios=False)
 
 
 @dataclass(frozen=True)

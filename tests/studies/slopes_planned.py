@@ -123,7 +123,7 @@ def simulated(case: Case, rng: np.random.Generator) -> Coefficient:
     codes["smokes"] = (rng.random(case.n) < 1 / (1 + np.exp(-eta))).astype(int)
     records = Records(published, encode_many(published, codes, rng))
     answers = answers_of(records, case.formula)
-    found = fit(case.formula, answers, plain=False, effects=False)
+    found = fit(case.formula, answers, plain=False, effects=False, ratios=False)
     return next(one for one in found.coefficients if one.term == case.predictor)
 
 

@@ -4,7 +4,9 @@ A survey with n respondents has a standard error of sqrt(v / n), v the slope's p
 of the expected information of one record, at the slope that is wanted. Information is the mean of
 the products of the scores, which have mean zero. It is averaged over drawn records, with a fixed
 seed, of the very likelihood that the regression maximises: outcome and predictors may be perturbed,
-in blocks or in clear. The test is Wald's, two-sided.
+in blocks or in clear. The test is that of the regression, two-sided: its distance from 0 is half
+by the error at the estimate, half by that at no slope
+(:mod:`hushpoll_analysis.regression.variances`), which a rare outcome makes the smaller of the two.
 
 Taken is: predictors are independent of each other, the categories of each are alike but for the
 smaller group, the outcome's second answer has the wanted share where the predictor has its first
@@ -50,6 +52,12 @@ RECORDS: Final = 20_000
 LARGEST: Final = 3.0
 """Slope, in logits: odds 20 times as high. Beyond it chances are so near 0 and 1 that noise hides
 how large it is."""
+_ROUNDS: Final = 4
+"""In which the smallest estimate is found that is told from 0."""
+_BEYOND: Final = 2.0
+"""Slopes up to which its variance is taken to change as between 0 and the slope."""
+_LEAST: Final = 0.25
+"""Of the variance if the slope was 0, that it has at least."""
 
 
 @dataclass(frozen=True)
@@ -108,14 +116,22 @@ def slope_power(slope: Slope, n: int, confidence: float) -> float:
     confidence : float
         Of the interval, in (0, 1).
     """
-    z, distance = normal_quantile(confidence), abs(slope.value) / _error_of_one(slope) * n**0.5
-    return _normal(distance - z) + _normal(-distance - z)
+    found, without = (error / n**0.5 for error in _errors_of_one(slope))
+    z, distance = normal_quantile(confidence), abs(slope.value) / found
+    # an estimate that is just told from 0 has an error between both
+    least, share = z * without, 1.0
+    for _ in range(_ROUNDS):
+        share = min(least / abs(slope.value), _BEYOND)
+        there = max(without**2 + share * (found**2 - without**2), _LEAST * without**2) ** 0.5
+        least = 2 * z / (1 / there + 1 / without)
+    return _normal(distance - least / found) + _normal(-distance - least / found)
 
 
 @lru_cache(maxsize=256)
-def _error_of_one(slope: Slope) -> float:
-    """Return the standard error of a slope times the root of the number of respondents."""
+def _errors_of_one(slope: Slope) -> tuple[float, float]:
+    """Return the standard errors of a slope, and if it was 0, times the root of respondents."""
     # numba and scipy are loaded where a likelihood is computed, and nowhere else
+    from hushpoll_analysis.regression.fitting import covariance_of
     from hushpoll_analysis.regression.likelihood import Likelihood
 
     formula = slope.formula()
@@ -142,9 +158,13 @@ def _error_of_one(slope: Slope) -> float:
     crossed = likelihood.crossed(truth)
     size = np.sqrt(np.diag(crossed))
     if not (size > 0).all():
-        return math.inf
-    scaled = np.linalg.pinv(crossed / np.outer(size, size), hermitian=True)
-    return math.sqrt(scaled[place, place] * RECORDS) / float(size[place])
+        return math.inf, math.inf
+    inverse = np.linalg.pinv(crossed / np.outer(size, size), hermitian=True) / np.outer(size, size)
+    found = float(inverse[place, place])
+    without = truth - slope.value * inverse[place] / found
+    known = covariance_of(likelihood.observed_and_crossed(without)[0])
+    least = found if known is None else float(known[place, place])
+    return math.sqrt(found * RECORDS), math.sqrt(least * RECORDS)
 
 
 def _shares(slope: Slope, attribute: PublishedAttribute) -> Array:

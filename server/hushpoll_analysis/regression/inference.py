@@ -1,10 +1,10 @@
 """What a fitted model says of its coefficients: errors, tests, intervals and sets.
 
-Standard errors come from the observed information, or from the sandwich of it and of the products
-of the scores, over rows or over clusters of rows with the factor m / (m - 1) (Binder 1983, as R's
-survey computes it). Where the standard error of a slope, expected before any answer is known, is
-above .5, the normal approximation is not trusted: the sets of the profile likelihood are given for
-all slopes (in large fits, for that one), which may have no end.
+Standard errors come from the observed information at the estimates, or from the sandwich of it and
+of the products of the scores, over rows or over clusters of rows with the factor m / (m - 1)
+(Binder 1983, as R's survey computes it). Where the standard error of a slope, expected before any
+answer is known, is above .5, the normal approximation is not trusted: the sets of the profile
+likelihood are given for all slopes (in large fits, for that one), which may have no end.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from hushpoll_analysis.regression.answers import patterns_of
 from hushpoll_analysis.regression.fitting import FLAT, Maximum, climb, covariance_of, profile
 from hushpoll_analysis.regression.likelihood import Likelihood
 from hushpoll_analysis.regression.terms.coding import Column
+from hushpoll_analysis.regression.variances import Variance
 from hushpoll_protocols import EPSILON_MAX, create
 from hushpoll_protocols.kernels import perturb
 from hushpoll_protocols.oracle import FrequencyOracle
@@ -149,8 +150,10 @@ class Covariance:
         return stats.t(self.freedom)
 
 
-def covariance(likelihood: Likelihood, maximum: Maximum, *, robust: bool) -> Covariance:
-    """Return the covariance of the estimates at the maximum.
+def covariance(
+    likelihood: Likelihood, maximum: Maximum, *, robust: bool, estimates: Array | None = None
+) -> Covariance:
+    """Return the covariance of the estimates, by the information at them.
 
     Parameters
     ----------
@@ -158,9 +161,13 @@ def covariance(likelihood: Likelihood, maximum: Maximum, *, robust: bool) -> Cov
         The model and where it is largest.
     robust : bool
         Whether the sandwich is used; it is with weights or clusters.
+    estimates : f64[q], optional
+        By default the maximum.
     """
-    slopes, complete = maximum.slopes, maximum.complete
-    assert slopes.observed is not None  # noqa: S101  (a maximum has it)
+    at, slopes, complete = maximum.parameters, maximum.slopes, maximum.complete
+    if estimates is not None:
+        at, slopes = estimates, likelihood.at(estimates, complete=False)
+    assert slopes.observed is not None  # noqa: S101  (two derivatives were asked for)
     sizes, directions = eigh(slopes.observed, complete)
     kept = sizes > FLAT
     inverse = directions[:, kept] / sizes[kept] @ directions[:, kept].T
@@ -172,7 +179,7 @@ def covariance(likelihood: Likelihood, maximum: Maximum, *, robust: bool) -> Cov
     cluster = likelihood.rows.cluster
     if not (robust or weighted or cluster is not None):
         return Covariance(inverse, flat, OBSERVED, np.inf, np.ones(likelihood.size), inverse)
-    crossed = likelihood.crossed(maximum.parameters)
+    crossed = likelihood.crossed(at)
     units = likelihood.n if cluster is None else len(np.unique(cluster))
     matrix = inverse @ crossed @ inverse * (units / max(units - 1, 1))
     own = np.diag(inverse)
@@ -291,6 +298,7 @@ def coefficients(
     confidence: float,
     expected_of: Mapping[int, float],
     bias: Array | None = None,
+    changes: Array | None = None,
     tell: Callable[[], object] | None = None,
 ) -> list[Coefficient]:
     """Return the coefficients of the outcome's model.
@@ -298,13 +306,16 @@ def coefficients(
     Parameters
     ----------
     likelihood, maximum, known
-        The model, its maximum and the covariance there.
+        The model, its maximum and the covariance of the estimates.
     confidence : float
         Of the intervals.
     expected_of : mapping of int to float
         See :func:`expected_of_slopes`.
     bias : f64[outcome_size], optional
         Of the maximum: it is taken off estimates with Wald's intervals.
+    changes : f64[outcome_size, 2], optional
+        Of their variances to both sides (:mod:`hushpoll_analysis.regression.variances`); none by
+        default.
     tell : callable, optional
         Called at each point of a profile.
     """
@@ -324,9 +335,17 @@ def coefficients(
         error = float(np.sqrt(known.matrix[place, place]))
         flat = bool(known.flat[place])
         noisy = expected is not None and (expected > NOISY or flat or all_sets)
-        statistic = None if flat or not error else estimate / error
-        limits = [None if flat else estimate + side * z * error for side in (-1, 1)]
-        far = [None if flat else estimate + side * together * error for side in (-1, 1)]
+        varies = None
+        if not flat and error:
+            varies = Variance(estimate, error, *((1.0, 1.0) if changes is None else changes[place]))
+        statistic = None if varies is None else varies.distance()
+        limits, far = (
+            [
+                (None if flat else estimate) if varies is None else varies.end(quantile, side)
+                for side in (-1, 1)
+            ]
+            for quantile in (z, together)
+        )
         p_value = None if statistic is None else known.p_value(statistic)
         method = WALD
         if noisy and without:
@@ -396,6 +415,7 @@ def tests(
     known: Covariance,
     *,
     estimates: Array,
+    table: Sequence[Coefficient],
     ratios: bool,
 ) -> list[Test]:
     """Return the tests of each term, and of all slopes together.
@@ -403,9 +423,11 @@ def tests(
     Parameters
     ----------
     likelihood, maximum, known
-        The model, its maximum and the covariance there.
+        The model, its maximum and the covariance of the estimates.
     estimates : f64[q]
         Of Wald's tests.
+    table : sequence of Coefficient
+        Whose own test is that of a term with one coefficient.
     ratios : bool
         Whether likelihood ratios are computed, which fit the model once more for each test; they
         hold without weights and clusters alone.
@@ -421,7 +443,11 @@ def tests(
         parts.append(("all slopes", [place for _, places in parts for place in places]))
     for term, places in parts:
         chosen = np.array(places)
-        if not known.flat[chosen].any():
+        own = table[places[0]]
+        if len(places) == 1 and own.method == WALD and own.statistic is not None:
+            square = own.statistic**2
+            found.append(Test(term, WALD, square, 1, known.p_of_square(square, 1)))
+        elif not known.flat[chosen].any():
             found += wald(term, estimates[chosen], known, chosen)
         if ratios and known.kind == OBSERVED:
             statistic = likelihood_ratio(likelihood, maximum, chosen)

@@ -41,6 +41,7 @@ from hushpoll_analysis.regression.stratified import adjusted_odds
 from hushpoll_analysis.regression.terms.coding import coded
 from hushpoll_analysis.regression.terms.design import LARGEST, Design, design_of
 from hushpoll_analysis.regression.terms.formulas import FIELD, Formula, read_formula
+from hushpoll_analysis.regression.variances import changes
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.spelling.text import show
@@ -62,7 +63,8 @@ ESTIMATORS: Final = (REDUCED, LIKELIHOOD)
 _MOST_BIAS: Final = 1.0
 """Standard errors above which a first-order bias is no small correction, and is not taken off."""
 _BIAS_WORK: Final = 1e10
-"""Products of all informations that a bias needs, above which it is estimated from fewer rows."""
+"""Products of two informations for each of the outcome's parameters, above which a bias is
+estimated from fewer rows, and standard errors are taken as the same whatever is tested."""
 _FEWEST: Final = 4_000
 """Rows of which it is estimated, at least."""
 
@@ -78,6 +80,7 @@ def fit(
     confidence: float = 0.95,
     plain: bool = True,
     effects: bool = True,
+    ratios: bool = True,
     tell: Callable[[str], object] | None = None,
 ) -> Regression:
     """Fit a regression of an outcome on predictors, each perturbed or in clear.
@@ -108,6 +111,8 @@ def fit(
         Whether the regression that takes the records for answers is fitted, too.
     effects : bool
         Whether average marginal effects are computed.
+    ratios : bool
+        Whether terms get likelihood ratios beside Wald's tests, where these are cheap.
     tell : callable, optional
         Called with the state that the work is in.
 
@@ -152,13 +157,27 @@ def fit(
     say("intervals")
     expected = expected_of_slopes(likelihood, sample)
     bias, of_bias = _bias(model, maximum, known, sample, expected, estimator)
-    table = coefficients(
-        likelihood, maximum, known, confidence=confidence, expected_of=expected, bias=bias
-    )
-    estimates = maximum.parameters.copy()
+    estimates, varied = maximum.parameters, None
     if bias is not None:
-        estimates[: likelihood.outcome_size] -= bias
+        there = _less(estimates, bias)
+        reduced = covariance(likelihood, maximum, robust=robust, estimates=there)
+        if reduced.flat[: likelihood.outcome_size].any():
+            bias, of_bias = None, [_too_large("a coefficient")]
+        else:
+            estimates, known = there, reduced
+    if bias is not None and _work_of_each(likelihood) <= _BIAS_WORK:
+        varied = changes(likelihood, estimates, known.inverse)
+    table = coefficients(
+        likelihood,
+        maximum,
+        known,
+        confidence=confidence,
+        expected_of=expected,
+        bias=bias,
+        changes=varied,
+    )
     cheap = not no_sets(likelihood) and len(likelihood.rows.group) * likelihood.c <= _CHEAP
+    cheap = cheap and ratios
     averages = Averages(sample, estimates, known)
     perturbed = tuple(name for name in read.variables if answers.unit_of(name) is not None)
     say("tests and effects")
@@ -180,7 +199,9 @@ def fit(
         confidence=confidence,
         coefficients=tuple(table),
         mixing=tuple(_mixing(model, maximum, known)),
-        tests=tuple(tests(likelihood, maximum, known, estimates=estimates, ratios=cheap)),
+        tests=tuple(
+            tests(likelihood, maximum, known, estimates=estimates, table=table, ratios=cheap)
+        ),
         effects=tuple(marginal_effects(averages, confidence=confidence)) if effects else (),
         plain=_plain(read, asked_all, chosen) if plain and perturbed and asked_all.n else (),
         notes=(
@@ -419,6 +440,27 @@ def _separating(model: _Model, flat: Sequence[Parameter]) -> Parameter | None:
     return None
 
 
+def _too_large(name: str) -> str:
+    return (
+        f"the first-order bias of {name} is above {_MOST_BIAS:g} standard error, too large "
+        "for a correction, and the estimates are those of maximum likelihood; give more rows, "
+        "or leave terms out"
+    )
+
+
+def _less(parameters: Array, bias: Array) -> Array:
+    """Return parameters whose first, the outcome's, are less their bias."""
+    found = parameters.copy()
+    found[: len(bias)] -= bias
+    return found
+
+
+def _work_of_each(likelihood: Likelihood) -> float:
+    """Return the products of two informations for each of the outcome's parameters."""
+    rows = float(len(likelihood.rows.group))
+    return 2 * likelihood.outcome_size * rows * likelihood.size**2
+
+
 def _bias(
     model: _Model,
     maximum: Maximum,
@@ -438,7 +480,7 @@ def _bias(
     noisy = any(one > NOISY for one in expected.values()) or known.flat[:size].any()
     if estimator != REDUCED or noisy or not size:
         return None, []
-    work = 2.0 * size * len(likelihood.rows.group) * likelihood.size**2
+    work = _work_of_each(likelihood)
     if work > _BIAS_WORK and likelihood.rows.cluster is not None:
         return None, [
             "the estimates keep their first-order bias, which takes too long to compute of so many "
@@ -458,11 +500,7 @@ def _bias(
     place = int(np.argmax(worst))
     name, much = likelihood.family.coefficients[place].name, float(worst[place])
     if not np.isfinite(bias).all() or much > _MOST_BIAS:
-        return None, [
-            f"the first-order bias of {name} is above {_MOST_BIAS:g} standard error, too large "
-            "for a correction, and the estimates are those of maximum likelihood; give more rows, "
-            "or leave terms out"
-        ]
+        return None, [_too_large(name)]
     return bias, [
         f"the estimates are less the first-order bias of maximum likelihood (Kosmidis and "
         f"Lunardon 2024), at most {much:.2g} of a standard error ({name})"
