@@ -134,7 +134,7 @@ def test_many_ways_of_sending_share_the_last_row_with_the_most_that_one_may_tell
 def test_what_the_author_decides_is_said_or_asked_for():
     assert "was given no time of deletion" in sheet()
     kept = sheet(kept_days=90)
-    assert kept.count("The operator deletes the records within 90 days after the end of the survey.") == 2
+    assert kept.count("deletes the records within 90 days after the end of the survey.") == 2
     assert "was given no time" not in kept
     assert sheet(kept_days=1).count("within a day after the end of the survey.") == 2
     assert sheet(kept_days=1).count("within a day after the end of the survey.") == 2
