@@ -34,7 +34,8 @@ COLUMNS = [
     *("experiment", "records", "mitigation", "accuracy", "its change", "balanced accuracy"),
     *(*GAPS, *(f"size of {name}" for name in SIZED)),
 ]
-HEADER = f"| {' | '.join(COLUMNS[1:])} |\n|{'---|' * len(COLUMNS[1:])}"
+BESIDE = {"its change": "change of accuracy", "SPD": "SPD", "EOD": "EOD"}
+"""What a page shows of each kind of records; the file beside it has every column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +112,33 @@ def cells(row: Row) -> list[str]:
     ]
 
 
-def markdown(table: Sequence[Row]) -> str:
-    """Return the rows in clear, and the first protocol's with its lowest epsilon, in Markdown."""
-    lowest = list(dict.fromkeys(row.records for row in table))[:2]
-    shown = [row for row in table if row.records in lowest]
-    return "\n".join([HEADER, *(f"| {' | '.join(cells(row))} |" for row in shown)])
+def markdown(table: Sequence[Sequence[str]]) -> str:
+    """Return a row for each mitigation: in clear, and by the first protocol's lowest epsilon.
+
+    Parameters
+    ----------
+    table : sequence of sequence of str
+        As ``cells`` gives each. In the place of its change, the method without mitigation has its
+        accuracy.
+    """
+    named = [dict(zip(COLUMNS[1:], row, strict=True)) for row in table]
+    shown = list(dict.fromkeys(row["records"] for row in named))[:2]
+    found = {(row["records"], row["mitigation"]): row for row in named if row["records"] in shown}
+    head = [
+        "mitigation",
+        *(f"{records}: {words}" for records in shown for words in BESIDE.values()),
+    ]
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for method in dict.fromkeys(method for _, method in found):
+        told = [method]
+        for records in shown:
+            row = found.get((records, method), {})
+            told += [row.get(name) or row.get("accuracy", "") for name in BESIDE]
+        lines.append(f"| {' | '.join(told)} |")
+    return "\n".join(lines)
 
 
-def section(description: Mapping[str, Any], table: Sequence[Row]) -> str:
+def section(description: Mapping[str, Any], table: Sequence[Sequence[str]]) -> str:
     """Return one experiment as a section: its data, and its table."""
     configuration, data = description["configuration"], description["data"]
     return "\n\n".join(
@@ -156,9 +176,10 @@ def main(runs: tuple[Path, ...], head: Path | None, out: Path) -> None:
     parts = [] if head is None else [head.read_text(encoding="utf-8").rstrip()]
     every = [COLUMNS]
     for run in runs:
-        description, table = read_description(run), list(rows(read_results(run, Trial)))
+        description = read_description(run)
+        table = [cells(row) for row in rows(read_results(run, Trial))]
         parts.append(section(description, table))
-        every += [[description["configuration"]["name"], *cells(row)] for row in table]
+        every += [[description["configuration"]["name"], *row] for row in table]
     out.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     with out.with_suffix(".csv").open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream, lineterminator="\n").writerows(every)

@@ -44,4 +44,5 @@ def test_changes_are_paired_by_seed_with_the_same_records(tmp_path):
     assert done.exit_code == 0, done.output
     page = (tmp_path / "page.md").read_text(encoding="utf-8")
     assert page.startswith("## small\n\n1,500 rows, 3 seeds, 20% of the rows to test on.")
-    assert len([line for line in page.splitlines() if line.startswith("| ")]) == 6
+    assert len([line for line in page.splitlines() if line.startswith("| ")]) == 4
+    assert f"| {BEFORE} | " in page

@@ -84,7 +84,7 @@ def test_the_figures_are_those_of_the_manifest():
     assert "Work &lt;and&gt; health" in page
     assert "single-use token" in page
     assert "hushpoll calls this limited protection." in page
-    assert "Number of questions whose answers it randomises: 3." in page
+    assert "My device randomises my answers to 3 of the questions before anything is sent." in page
     assert "My answers to these questions are sent as I give them: Where?" in page
     assert "not published yet" not in page
 
@@ -110,9 +110,17 @@ def test_items_of_a_matrix_have_the_question_that_is_asked_of_all():
     matrix = {"name": "content", "question": "How content?", "categories": ["a", "b"]}
     clear = matrix | {"role": "plain", "items": items}
     page = sheet(DRAFT | {"attributes": [*DRAFT["attributes"][:1], clear]})
-    asked = "How content? Your home · How content? Your street"
+    asked = "How content? Your home / Your street"
     assert cells(page, "collected")[0][0] == asked
     assert f"sent as I give them: {asked}" in page
+
+
+def test_options_that_are_randomised_apart_have_their_question_once():
+    """Guards: each option repeated the question, which filled the row."""
+    options = {"name": "awake", "role": "sensitive", "question": "What kept you awake?"}
+    options |= {"categories": ["Work", "Money", "Noise"], "select": {}}
+    page = sheet(DRAFT | {"attributes": [options], "protocol": "SS", "epsilon": "0.8"})
+    assert cells(page, "collected")[0][0] == "What kept you awake? Work / Money / Noise"
 
 
 def test_many_ways_of_sending_share_the_last_row_with_the_most_that_one_may_tell():
@@ -130,8 +138,10 @@ def test_many_ways_of_sending_share_the_last_row_with_the_most_that_one_may_tell
 def test_what_the_author_decides_is_said_or_asked_for():
     assert "was given no time of deletion" in sheet()
     kept = sheet(kept_days=90)
-    assert kept.count("within which the operator deletes the records: 90.") == 2
+    assert kept.count("deletes the records within 90 days after the end of the survey.") == 2
     assert "was given no time" not in kept
+    assert sheet(kept_days=1).count("within a day after the end of the survey.") == 2
+    assert sheet(kept_days=1).count("within a day after the end of the survey.") == 2
     assert "is not published yet" in sheet(draft=True)
     bare = {key: DRAFT[key] for key in ("name", "version", "title", "epsilon", "protocol")}
     page = sheet(bare | {"attributes": DRAFT["attributes"][:1], "epsilon": "20"})

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -143,7 +143,9 @@ def _html(published: Published, words: Words, *, kept_days: int | None, draft: b
         return texts[key].format(**values)
 
     total = spelled(_places(label.total), words.language)
-    clear = _clear(published, _texts(published, wording, words, say))
+    clear = _listed(
+        _clear(published, _texts(published, wording, words, say), _heads(published, wording))
+    )
     named = " · ".join(_cut(clear, 3 if _is_long(clear) else 0, say))
     consent = [
         say("consent.who", operator=published.operator, title=wording.title)
@@ -191,7 +193,9 @@ def _html(published: Published, words: Words, *, kept_days: int | None, draft: b
 
 
 def _kept(texts: Mapping[str, str], days: int | None) -> str:
-    return texts["kept.open"] if days is None else texts["kept.days"].format(count=days)
+    if days is None:
+        return texts["kept.open"]
+    return texts["kept.day" if days == 1 else "kept.days"].format(count=days)
 
 
 def _collected(
@@ -202,19 +206,19 @@ def _collected(
     So many kinds have a row of their own that the sheet has two pages; a last row has the others.
     """
     texts = _texts(published, wording, words, say)
-    if clear := _clear(published, texts):
-        ways: dict[_Way | None, list[str]] = {None: clear}
-    else:
-        ways = {}
-    apart = {name: select.name for select in published.selects for name in select.attributes}
+    heads = _heads(published, wording)
+    ways: dict[_Way | None, list[_Asked]] = {}
+    if clear := _clear(published, texts, heads):
+        ways[None] = clear
     for block in published.blocks:
-        # Options of a select-all that are randomised alone are questions of their own here.
-        ways.setdefault(_way(published, block, say), []).append(_asked(block, texts, apart))
-    own = ways if len(ways) <= MOST_ROWS else dict(islice(ways.items(), MOST_ROWS - 1))
-    others = [way for way in ways if way is not None and way not in own]
-    rest = [text for way in others for text in ways[way]]
+        # Of a select-all whose options are randomised alone, each is a question of its own here.
+        ways.setdefault(_way(published, block, say), []).append(_asked(block, texts, heads))
+    listed = {way: _listed(asked) for way, asked in ways.items()}
+    own = listed if len(listed) <= MOST_ROWS else dict(islice(listed.items(), MOST_ROWS - 1))
+    others = [way for way in listed if way is not None and way not in own]
+    rest = [text for way in others for text in listed[way]]
     rows = len(own) + bool(others)
-    parts = rows if _is_long([text for asked in ways.values() for text in asked]) else 0
+    parts = rows if _is_long([text for asked in listed.values() for text in asked]) else 0
     for way, asked in own.items():
         questions = " · ".join(_cut(asked, parts, say))
         if way is None:
@@ -257,24 +261,52 @@ def _strength(epsilon: Decimal, reach: Decimal, words: Words) -> tuple[str, str]
     return spelled(_places(epsilon), words.language), _factor(reach, words)
 
 
-def _asked(block: Block, texts: Mapping[str, str], apart: Mapping[str, str]) -> str:
+class _Asked(NamedTuple):
+    """What a question asks, and what is asked of all options or items that it is one of."""
+
+    head: str | None
+    text: str
+
+
+def _asked(block: Block, texts: Mapping[str, str], heads: Mapping[str, str]) -> _Asked:
     if block.select is not None:
-        return texts[block.name]
-    if block.alone and block.name in apart:
-        return f"{texts[apart[block.name]]} {texts[block.name]}"
-    return " + ".join(texts[question.name] for question in block.questions)
+        return _Asked(None, texts[block.name])
+    if block.alone:
+        return _Asked(heads.get(block.name), texts[block.name])
+    asked = (_Asked(heads.get(one.name), texts[one.name]) for one in block.questions)
+    return _Asked(None, " + ".join(_listed(asked)))
+
+
+def _heads(published: Published, wording: Wording) -> dict[str, str]:
+    """Return what is asked of all, by the name of an option or of an item of a matrix."""
+    several = [
+        *zip(published.selects, wording.selects, strict=True),
+        *zip(published.matrices, wording.matrices, strict=True),
+    ]
+    return {name: asked for one, asked in several for name in one.attributes}
+
+
+def _listed(asked: Iterable[_Asked]) -> list[str]:
+    """Return texts in which what is asked of all stands once before its options or items."""
+    found: list[str] = []
+    before = None
+    for head, text in asked:
+        if head is not None and head == before:
+            found[-1] = f"{found[-1]} / {text}"
+        else:
+            found.append(text if head is None else f"{head} {text}")
+        before = head
+    return found
 
 
 def _texts(published: Published, wording: Wording, words: Words, say: Any) -> dict[str, str]:
     """Return what is asked, by the name of an attribute or of a select-all.
 
-    A number has its limits and its unit, and an item of a matrix what is asked of all items.
+    A number has its limits and its unit.
     """
     asked = zip(published.attributes, wording.questions, strict=True)
     selects = zip(published.selects, wording.selects, strict=True)
     texts = {one.name: text for one, text in asked} | {one.name: text for one, text in selects}
-    for matrix, of_all in zip(published.matrices, wording.matrices, strict=True):
-        texts |= {name: f"{of_all} {texts[name]}" for name in matrix.attributes}
     for attribute, unit in zip(published.attributes, wording.units, strict=True):
         if (number := attribute.number) is not None:
             texts[attribute.name] = say(
@@ -292,10 +324,12 @@ def _whole(number: int, words: Words) -> str:
     return digits if number >= 0 else f"−{digits}"
 
 
-def _clear(published: Published, texts: Mapping[str, str]) -> list[str]:
+def _clear(
+    published: Published, texts: Mapping[str, str], heads: Mapping[str, str]
+) -> list[_Asked]:
     owners = {name: select.name for select in published.selects for name in select.attributes}
     found = [owners.get(one.name, one.name) for one in published.attributes if one.oracle is None]
-    return [texts[name] for name in dict.fromkeys(found)]
+    return [_Asked(heads.get(name), texts[name]) for name in dict.fromkeys(found)]
 
 
 def _randomised(published: Published) -> int:
