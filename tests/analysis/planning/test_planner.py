@@ -169,15 +169,17 @@ def test_the_command_leads_with_what_the_draft_can_tell(tmp_path):
 
 def test_the_command_prints_a_table_or_json(tmp_path):
     path = tmp_path / "draft.json"
-    path.write_text(json.dumps(DRAFT))
+    gender, age = DRAFT["attributes"]
+    draft = DRAFT | {"attributes": [gender, age | {"range": [17, 32]}]}
+    path.write_text(json.dumps(draft))
     program = [sys.executable, "-W", "error", "-m", "hushpoll_client", "plan", str(path)]
-    run = [*program, "--n", "5000", "--all"]
+    options = ("--n", "5000", "--all")
+    run = [*program, *options]
     text = subprocess.run(run, capture_output=True, text=True, check=True).stdout
     assert "Recommended: protocol" in text
     assert "less than k-based" in text
     assert "the mean width of a category's 95 % interval / the smallest" in " ".join(text.split())
-    document = subprocess.run([*run, "--json"], capture_output=True, text=True, check=True).stdout
-    assert json.loads(document)["n"] == 5000
+    assert json.loads(called(path, *options, "--json").stdout)["n"] == 5000
 
 
 def called(path, *options):
@@ -265,7 +267,9 @@ def test_the_command_says_which_option_is_missing(tmp_path, options, field):
 
 def test_a_perturbed_target_keeps_its_protocol():
     label = {"name": "income", "role": "target", "categories": ["no", "yes"], "positive": "yes"}
-    draft = DRAFT | {"attributes": [*DRAFT["attributes"], label | {"protocol": "GRR"}]}
+    gender, age = DRAFT["attributes"]
+    asked = [gender, age | {"range": [17, 24]}, label | {"protocol": "GRR"}]
+    draft = DRAFT | {"attributes": asked}
     for option in plan(Manifest.from_dict(draft), 6000)["options"]:
         protocols = {row["name"]: row["protocol"] for row in option["attributes"]}
         assert protocols["income"] == "GRR"
