@@ -48,7 +48,7 @@ class Metrics:
         )
         self._requests = Counter(
             "hushpoll_http_requests",
-            "Requests by method, route and status.",
+            "Requests by method, route and status; route is the template.",
             ["method", "route", "status"],
             registry=registry,
         )
@@ -66,7 +66,8 @@ class Metrics:
         )
         self._broken_off = Counter(
             "hushpoll_answers_broken_off",
-            "Answers of the web process that ended half way.",
+            "Answers of the web process that ended half way, such as an export while it was "
+            "killed; their connections are closed.",
             registry=registry,
         )
         self._commit_seconds = Histogram(
@@ -95,14 +96,14 @@ class Metrics:
         )
         self._seal_lag = Gauge(
             "hushpoll_seal_lag_seconds",
-            "At most this long has the oldest report in an inbox waited to be sealed, as far as "
-            "this server has seen.",
+            "Upper limit of the time for which the oldest report in an inbox has waited to be "
+            "sealed, as far as the server has seen since its start; no time is stored.",
             multiprocess_mode="livemostrecent",
             registry=registry,
         )
         self._jobs = Gauge(
             "hushpoll_jobs",
-            "Background jobs by state.",
+            "Background jobs by state: queued, running, done, failed, cancelled.",
             ["state"],
             multiprocess_mode="livemostrecent",
             registry=registry,
@@ -110,13 +111,14 @@ class Metrics:
         self._maintenance_failing = Gauge(
             "hushpoll_maintenance_failing",
             "Survey versions that could not be sealed or released when it was last tried; where "
-            "workers seal, those that are overdue by a minute.",
+            "workers seal, those that are overdue by a minute: the worker's log says why "
+            "(version-not-maintained).",
             multiprocess_mode="livemostrecent",
             registry=registry,
         )
         self._database_up = Gauge(
             "hushpoll_database_up",
-            "1 if the database answered when it was last asked, else 0.",
+            "1 if the database answered when it was last asked, at most 10 s ago, else 0.",
             multiprocess_mode="livemostrecent",
             registry=registry,
         )

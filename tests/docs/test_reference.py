@@ -15,6 +15,7 @@ import pytest
 from hushpoll_client.cli.commands import COMMANDS
 from hushpoll_client.cli.help.examples import EXAMPLES
 from hushpoll_server.config.settings import SETTINGS
+from hushpoll_server.metrics import Metrics
 
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS))
@@ -25,6 +26,7 @@ from directives import (  # noqa: E402
     commands,
     javascript,
     manifest_fields,
+    metrics,
     problems,
     public_names,
     routes,
@@ -121,6 +123,15 @@ def test_every_benchmark_is_there_and_a_missed_goal_is_said() -> None:
         assert cells[4] == f"{figure['ratio']:.3g}"
         assert figure["reached"] == (figure["ratio"] >= figure["goal"])
         assert cells[6] == ("reached" if figure["reached"] else "**missed**")
+
+
+def test_every_metric_is_there_with_what_the_server_says_of_it() -> None:
+    exposed = Metrics().exposition()[0].decode()
+    names = set(re.findall(r"^# TYPE (\S+)", exposed, re.MULTILINE))
+    assert len(names) >= 13
+    rows = metrics.text().splitlines()[2:]
+    there = {name for name in names if not name.endswith("_created")}
+    assert {row.split("`")[1] for row in rows} == there
 
 
 def test_every_refusal_is_there() -> None:

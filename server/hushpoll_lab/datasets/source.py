@@ -107,7 +107,7 @@ def download(source: Source, folder: Path, *, url: str | None = None) -> Path:
             _receive(answer, stream, address)
     except requests.RequestException as error:
         raise TransportError(
-            f"{address} could not be downloaded ({type(error).__name__}: {error}); {remedy}",
+            f"{address} could not be downloaded ({type(error).__name__}); {remedy}",
             retryable=True,
         ) from None
     return path

@@ -279,11 +279,10 @@ def _asked(block: Block, texts: Mapping[str, str], heads: Mapping[str, str]) -> 
 
 def _heads(published: Published, wording: Wording) -> dict[str, str]:
     """Return what is asked of all, by the name of an option or of an item of a matrix."""
-    several = [
-        *zip(published.selects, wording.selects, strict=True),
-        *zip(published.matrices, wording.matrices, strict=True),
-    ]
-    return {name: asked for one, asked in several for name in one.attributes}
+    selects = zip(published.selects, wording.selects, strict=True)
+    matrices = zip(published.matrices, wording.matrices, strict=True)
+    heads = {name: asked for select, asked in selects for name in select.attributes}
+    return heads | {name: asked for matrix, asked in matrices for name in matrix.attributes}
 
 
 def _listed(asked: Iterable[_Asked]) -> list[str]:
