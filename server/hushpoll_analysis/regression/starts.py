@@ -62,7 +62,8 @@ def with_shares_of_groups(likelihood: Likelihood, start: Array) -> Array | None:
     z, c = likelihood.design.z, likelihood.c
     if c == 1 or z.shape[0] != z.shape[1] or np.linalg.cond(z) > 1e6:
         return None
-    people = np.bincount(likelihood.rows.group, likelihood.rows.weight, likelihood.design.groups)
+    weight = likelihood.rows.weight
+    people = np.bincount(likelihood.rows.group, weight, likelihood.design.groups).astype(np.float64)
     back = np.linalg.inv(z)
 
     def at_shares(shares: Array) -> Array:
