@@ -109,6 +109,17 @@ def test_slope_that_is_too_noisy_has_no_estimate_and_says_what_would_tell(rows):
         "Too noisy to tell how noisy depends on sex (woman), other things equal: about "
         f"{math.ceil(number / step) * step:,} respondents would tell, or a larger epsilon."
     )
+    document = found.to_dict()
+    assert [one["too_noisy"] for one in document["marginal_effects"]] == [True]
+    assert {one["value"]: one["too_noisy"] for one in document["adjusted"]} == {
+        "man": False,
+        "woman": True,
+    }
+    assert document["verdict"]["sentence"].startswith(
+        "Too noisy to tell: the expected standard error is above 0.5 for sex (woman)."
+    )
+    effects = found.summary().partition("Average marginal effects")[2]
+    assert "sex: woman instead of man  yes  too noisy" in effects
 
 
 def test_adjusted_chance_is_the_mean_over_the_rows(rows):
