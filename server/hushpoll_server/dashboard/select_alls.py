@@ -22,8 +22,9 @@ def labels_of(published: Published) -> dict[str, str]:
 
 def names_of(published: Published) -> dict[str, str]:
     """Return what a page calls everything that has a name: attributes, select-alls and matrices."""
-    several = (*published.selects, *published.matrices)
-    return labels_of(published) | {one.name: one.question or one.name for one in several}
+    selects = {one.name: one.question or one.name for one in published.selects}
+    matrices = {one.name: one.question or one.name for one in published.matrices}
+    return labels_of(published) | selects | matrices
 
 
 def questions_of(published: Published) -> dict[str, str]:

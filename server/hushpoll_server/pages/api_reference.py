@@ -144,10 +144,15 @@ def kind(schema: Json) -> str:
 
 
 def _limits(schema: Json) -> str:
-    limits = [f"{words} {schema[key]}" for key, words in _LIMITS.items() if key in schema]
+    limits = [f"{words} {_plain(schema[key])}" for key, words in _LIMITS.items() if key in schema]
     if schema.get("default") is not None:
         limits.append(f"by default {schema['default']}")
     return f" ({', '.join(limits)})" if limits else ""
+
+
+def _plain(limit: object) -> object:
+    """Return a limit without the decimals of a whole number."""
+    return int(limit) if isinstance(limit, float) and limit.is_integer() else limit
 
 
 def _operation(path: str, method: str, operation: Json) -> Operation:

@@ -87,10 +87,10 @@ def test_groups_are_those_of_the_api_with_their_difference(filled, visit):
 def test_waves_say_what_they_assume_and_what_a_person_has_spent(filled, visit):
     visitor = visit("ada", work="reader")
     text = visitor.get(address(of="gender", beside="wave work 2")).text
-    assert "work version 1 minus work version 2" in text
+    assert "Version 1 minus Version 2" in text
     assert "A person who answered both has spent epsilon" in text
     other = visit("eve", work="reader", home="reader")
-    assert "home version 1" in other.get(address(of="gender", beside="wave home 1")).text
+    assert "Title of home, version 1" in other.get(address(of="gender", beside="wave home 1")).text
 
 
 @pytest.mark.parametrize(

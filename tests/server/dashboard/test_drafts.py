@@ -432,7 +432,7 @@ def test_two_editors_do_not_overwrite_each_other_and_lose_nothing(site, visit):
     change(ada, path, **{"s-title": "Ada’s title"})
     late = bob.send(path, on=path, **mine)
     assert late.status_code == 412
-    assert "user:ada</bdi> has changed this draft" in late.text
+    assert "<bdi>ada</bdi> has changed this draft" in late.text
     assert 'value="Bob’s title"' in late.text
     assert manifest(site, path)["title"] == "Ada’s title"
     yaml = {"from": "yaml", "yaml": "name: first\ntitle: Bob’s YAML", "revision": "1"}

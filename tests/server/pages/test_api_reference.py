@@ -74,6 +74,7 @@ def test_the_page_is_rendered_once(make_site, monkeypatch):
     [
         ({"$ref": "#/components/schemas/Plan"}, "Plan"),
         ({"type": "integer", "minimum": 1, "default": 5}, "integer (at least 1, by default 5)"),
+        ({"type": "integer", "minimum": 1.0}, "integer (at least 1)"),
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "string or null"),
         ({"type": "array", "items": {"enum": ["a", "b"]}}, "list of a, b"),
         ({"type": "object", "additionalProperties": {"type": "number"}}, "mapping to number"),

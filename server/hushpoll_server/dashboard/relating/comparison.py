@@ -250,13 +250,20 @@ def _of_waves(row: VersionRow, chosen: Mapping[str, str], since: VersionRow) -> 
         "verdict": document["verdict"],
         "noisy": part_is_noisy(document["verdict"], "changes"),
         "rows": rows,
-        "first": f"{row.name} version {row.version}",
-        "second": f"{since.name} version {since.version}",
+        "first": _wave(row, since),
+        "second": _wave(since, row),
         "confidence": document["confidence"],
         "intervals": document["intervals"],
         "assumption": document["assumption"],
         "epsilon_of_both": document["epsilon_of_both"],
     }
+
+
+def _wave(row: VersionRow, other: VersionRow) -> str:
+    """Return what one side of a comparison is called beside another version, or survey."""
+    if row.name == other.name:
+        return f"Version {row.version}"
+    return f"{row.title}, version {row.version}"
 
 
 def _cut(rows: Sequence[_Compared]) -> str:

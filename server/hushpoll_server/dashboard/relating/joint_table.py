@@ -151,8 +151,10 @@ def _chart(part: _Part, row: VersionRow) -> Chart:
 
 def _title(part: _Part) -> str:
     """Return the finding of a part of the table: its largest share."""
-    if part["noisy"] or not part["cells"]:
+    cells = [(one["frequency"], one["lower"], one["upper"], one) for one in part["cells"]]
+    told = [one for one in cells if one[0] is not None]
+    if part["noisy"] or not told:
         return TOO_NOISY
-    top = max(part["cells"], key=lambda cell: cell["frequency"])
+    value, lower, upper, top = max(told, key=lambda one: one[0] or 0.0)
     answers = [top["a"], top["b"], *filter(None, [part["chosen"]])]
-    return of_cell(answers, top["frequency"], top["lower"], top["upper"])
+    return of_cell(answers, value or 0.0, lower, upper)

@@ -60,7 +60,7 @@ def of_share(category: str, value: float, lower: float | None, upper: float | No
     return f"{words} ({limits})" if limits else words
 
 
-def of_cell(answers: Sequence[str], value: float, lower: float, upper: float) -> str:
+def of_cell(answers: Sequence[str], value: float, lower: float | None, upper: float | None) -> str:
     """Return the headline of a table of shares: that of the answers with the largest one."""
     *first, last = map(isolated, answers)
     both = f"{', '.join(first)} and {last}"

@@ -78,11 +78,13 @@ class SurveyWords:
     @cached_property
     def names(self) -> dict[str, str]:
         """What everything that has a name is called: attributes, select-alls and matrices."""
-        several = [
-            *zip(self.published.selects, self.wording.selects, strict=True),
-            *zip(self.published.matrices, self.wording.matrices, strict=True),
-        ]
-        return self.questions | {one.name: text for one, text in several}
+        selects = [one.name for one in self.published.selects]
+        matrices = [one.name for one in self.published.matrices]
+        return (
+            self.questions
+            | dict(zip(selects, self.wording.selects, strict=True))
+            | dict(zip(matrices, self.wording.matrices, strict=True))
+        )
 
     @cached_property
     def answers(self) -> Mapping[str, Mapping[str, str]]:

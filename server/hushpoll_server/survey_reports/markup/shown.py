@@ -102,7 +102,10 @@ def _as_page(section: ShownSection, names: Mapping[str, str]) -> ShownSection:
         section,
         title=names.get(section.title, in_texts(section.title, names)),
         below=tuple(in_texts(text, names) for text in section.below),
-        names=tuple(names.get(name, name) for name in section.names),
+        names=tuple(
+            "question" if name == "attribute" and names else names.get(name, name)
+            for name in section.names
+        ),
         lines=[line(texts) for texts in section.lines],
         folded=[line(texts) for texts in section.folded],
     )
