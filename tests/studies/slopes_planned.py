@@ -39,6 +39,8 @@ class Case:
         Whether outcome and predictor are randomised as one value.
     number : bool
         Whether the predictor is the number in clear.
+    clear : bool
+        Whether the outcome is asked in clear.
     """
 
     protocol: str
@@ -48,6 +50,7 @@ class Case:
     share: float = 0.3
     block: bool = False
     number: bool = False
+    clear: bool = False
 
     @property
     def predictor(self) -> str:
@@ -68,6 +71,13 @@ CASES = (
     Case("OLH", "4", 6000, 0.8, share=0.05),
     Case("GRR", "4", 500, 0.6, block=True),
     Case("RAPPOR", "4", 1500, 0.15, number=True),
+    Case("GRR", "4", 3000, 0.7, share=0.1),
+    Case("GRR", "4", 6000, 0.7, share=0.9),
+    Case("GRR", "4", 2500, 0.25, share=0.05, number=True),
+    Case("GRR", "4", 1200, 0.25, share=0.1, number=True),
+    Case("GRR", "4", 3000, 0.25, share=0.95, number=True),
+    Case("GRR", "3", 2500, 0.6, share=0.05, clear=True),
+    Case("GRR", "3", 1500, 0.6, share=0.9, clear=True),
 )
 
 
@@ -81,7 +91,11 @@ def survey_of(case: Case) -> Published:
             "epsilon": case.epsilon,
             "protocol": case.protocol,
             "attributes": [
-                {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]},
+                {
+                    "name": "smokes",
+                    "role": "plain" if case.clear else "sensitive",
+                    "categories": ["no", "yes"],
+                },
                 {"name": "gender", "role": "sensitive", "categories": ["F", "M"]},
                 {"name": "area", "role": "plain", "categories": ["town", "land", "coast"]},
                 {"name": "age", "role": "plain", "range": [1, 6]},
@@ -155,6 +169,7 @@ def markdown(rows: Sequence[Row]) -> str:
         case, share = row.case, row.simulated
         error = math.sqrt(share * (1 - share) / row.surveys)
         block = ", block" if case.block else ""
+        block += ", outcome in clear" if case.clear else ""
         rare = f", share {case.share:g}" if case.share != 0.3 else ""
         lines.append(
             f"| {case.protocol}, epsilon {case.epsilon}, n {case.n:,}{block}{rare} "

@@ -47,7 +47,7 @@ from hushpoll_shared.survey.published import Published
 Array = npt.NDArray[np.float64]
 Codes = Mapping[str, npt.NDArray[np.int64]]
 
-RECORDS: Final = 20_000
+RECORDS: Final = 100_000
 """Drawn, over which the information is averaged."""
 LARGEST: Final = 3.0
 """Slope, in logits: odds 20 times as high. Beyond it chances are so near 0 and 1 that noise hides
@@ -118,6 +118,8 @@ def slope_power(slope: Slope, n: int, confidence: float) -> float:
     """
     found, without = (error / n**0.5 for error in _errors_of_one(slope))
     z, distance = normal_quantile(confidence), abs(slope.value) / found
+    if not distance:
+        return 2 * _normal(-z)
     # an estimate that is just told from 0 has an error between both
     least, share = z * without, 1.0
     for _ in range(_ROUNDS):

@@ -458,7 +458,7 @@ def _less(parameters: Array, bias: Array) -> Array:
 def _work_of_each(likelihood: Likelihood) -> float:
     """Return the products of two informations for each of the outcome's parameters."""
     rows = float(len(likelihood.rows.group))
-    return 2 * likelihood.outcome_size * rows * likelihood.size**2
+    return float(2 * likelihood.outcome_size * rows * likelihood.size**2)
 
 
 def _bias(

@@ -71,7 +71,7 @@ class Variance:
         """Return a distance, given that by the error at the estimate."""
         slope, bend = self._parabola
         near = min(max(plain, -REACH), REACH)
-        return plain * (1 + (1 + slope * near + bend * near * near) ** -0.5) / 2
+        return float(plain * (1 + (1 + slope * near + bend * near * near) ** -0.5) / 2)
 
 
 def changes(likelihood: Likelihood, parameters: Array, inverse: Array) -> Array:
