@@ -13,13 +13,10 @@ from flask_openapi3.openapi import OpenAPI
 from werkzeug.exceptions import MethodNotAllowed
 
 from hushpoll_server.answering import DASHBOARD_PATH, SECURITY, STRICT_TRANSPORT
-from hushpoll_server.config.settings import Settings
-from hushpoll_server.dashboard import frame, views
-from hushpoll_server.http import device_operations, endpoint
-from hushpoll_server.http.endpoint import Operation
-from hushpoll_server.http.models.common import ProblemModel
-from hushpoll_server.http.openapi import INFO, SECURITY_SCHEMES, document
-from hushpoll_server.http.resources import (
+from hushpoll_server.api import device_operations
+from hushpoll_server.api.models.common import ProblemModel
+from hushpoll_server.api.openapi import INFO, SECURITY_SCHEMES, document
+from hushpoll_server.api.resources import (
     analysis,
     drafts,
     jobs,
@@ -33,11 +30,16 @@ from hushpoll_server.http.resources import (
     surveys,
     weighting,
 )
-from hushpoll_server.http.resources.administration import operations, tokens, users
-from hushpoll_server.http.routes import describe
+from hushpoll_server.api.resources.administration import operations, tokens, users
+from hushpoll_server.api.routes import describe
+from hushpoll_server.config.settings import Settings
+from hushpoll_server.dashboard import frame, views
+from hushpoll_server.http import endpoint
+from hushpoll_server.http.endpoint import Operation
 from hushpoll_server.logs import get_logger
-from hushpoll_server.pages import api_reference, public_results, survey
+from hushpoll_server.pages.rendering import RenderedPages
 from hushpoll_server.prefix import placed
+from hushpoll_server.public_pages import api_reference, public_results, survey
 from hushpoll_server.services.people.provider import require_oidc
 from hushpoll_server.services.services import Services
 from hushpoll_shared.spelling.json_values import JsonMembers
@@ -116,7 +118,7 @@ def build(settings: Settings, services: Services, *, testing: bool = False) -> F
     app.add_url_rule("/", "start", lambda: frame.see(url_for("dashboard.surveys")))
     app.register_error_handler(405, _not_allowed)
     app.add_url_rule("/api/v1/openapi.json", "openapi", lambda: _document(app))
-    reference = survey.RenderedPages()
+    reference = RenderedPages()
     app.add_url_rule(
         "/docs", "docs", lambda: api_reference.page(lambda: documented(app), reference)
     )

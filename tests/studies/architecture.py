@@ -45,7 +45,7 @@ PROCESSES: Final = {
 # The server's rooms, from those that call to those that are called.
 SERVER_ROWS: Final = (
     ("processes", "cli"),
-    ("dashboard",),
+    ("dashboard", "public_pages", "api"),
     ("ingest", "http", "pages", "jobs"),
     ("services",),
     ("store", "survey_reports"),

@@ -1,1 +1,1 @@
-"""The HTTP surface: one blueprint per resource."""
+"""How a request is read and answered: its token, its form, tables and encodings of an answer."""

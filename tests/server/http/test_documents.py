@@ -3,7 +3,7 @@
 import pytest
 from pydantic import BaseModel
 
-from hushpoll_server.http.models import (
+from hushpoll_server.api.models import (
     audits,
     drafts,
     jobs,
@@ -13,7 +13,7 @@ from hushpoll_server.http.models import (
     survey_reports,
     surveys,
 )
-from hushpoll_server.http.models.administration import tokens
+from hushpoll_server.api.models.administration import tokens
 from hushpoll_shared.wire import documents, regression_documents
 
 PAIRS: list[tuple[type, type[BaseModel]]] = [

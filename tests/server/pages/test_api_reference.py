@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from hushpoll_server.pages import api_reference
-from hushpoll_server.pages.api_reference import kind, sections
+from hushpoll_server.public_pages import api_reference
+from hushpoll_server.public_pages.api_reference import kind, sections
 
 pytestmark = pytest.mark.sqlite
 

@@ -12,7 +12,7 @@ import pytest
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts import figures
 from hushpoll_server.charts.sentences import TOO_NOISY_WORDS
-from hushpoll_server.pages import public_results
+from hushpoll_server.public_pages import public_results
 from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.survey_reports.content import headlines, promise, summaries
 from hushpoll_server.survey_reports.markup import captions, page

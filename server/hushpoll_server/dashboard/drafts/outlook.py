@@ -18,7 +18,7 @@ from hushpoll_server.dashboard.drafts.question_fields import ENDS
 from hushpoll_server.dashboard.drafts.translation_fields import Cell
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.pages.survey import rendered
+from hushpoll_server.pages.rendering import rendered
 from hushpoll_server.services.surveys.launch import WIDTH, launch_plan
 from hushpoll_server.services.surveys.validation import Validation, validate
 from hushpoll_server.services.surveys.warnings import PublishingWarning, publishing_warnings

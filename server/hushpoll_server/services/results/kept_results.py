@@ -1,7 +1,7 @@
 """Kept results: what jobs made that stays until it is deleted, and has its job's id.
 
 A kind of job whose results are kept is a class here: models, audits, regressions. What they have in
-common is written once, here and in ``http.resources.kept_results``: a list, one of them, the right
+common is written once, here and in ``api.resources.kept_results``: a list, one of them, the right
 to see and to delete it, and the words of the action log.
 """
 

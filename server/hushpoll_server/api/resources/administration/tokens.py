@@ -1,0 +1,196 @@
+"""Tokens: of analysts, with scopes, and of respondents, for a single report; and invitations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+
+from flask import Response
+
+from hushpoll_server.api.models.administration.tokens import (
+    InvitationsAnswer,
+    MailPreviewAnswer,
+    MailPreviewsAnswer,
+    MailPreviewsBody,
+    RespondentTokensAnswer,
+    RespondentTokensBody,
+    RotateAnswer,
+    RotateBody,
+    TokenAnswer,
+    TokenBody,
+    TokenList,
+    TokenPath,
+    TokenSummary,
+)
+from hushpoll_server.api.models.common import SurveyPath, VersionPath
+from hushpoll_server.api.routes import VERSION, Routes
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import json_answer, log_act, services
+from hushpoll_server.jobs.parameters import people_of
+from hushpoll_server.services.surveys.access import IssuedToken
+from hushpoll_server.services.surveys.surveys import timestamp
+from hushpoll_shared.wire.documents import NewToken
+
+api = Routes("tokens")
+
+
+@api.operation(
+    "POST",
+    "/surveys/<name>/tokens",
+    RespondentTokensAnswer,
+    scope="publish",
+    status=201,
+    act="issued-respondent-tokens",
+)
+def issue_respondent_tokens(path: SurveyPath, body: RespondentTokensBody) -> Response:
+    """Issue single-use tokens for the respondents of a token survey.
+
+    Each is worth one report to any version of the survey. Only hashes are stored.
+    """
+    parts = services()
+    row = parts.surveys.latest(path.name)
+    if parts.surveys.published(row).submission != "token":
+        raise Refused(
+            "invalid-request",
+            f"{row.name} version {row.version} has submission "
+            f"{parts.surveys.published(row).submission!r} and takes no such tokens; publish a "
+            "version with submission 'token'",
+            field="submission",
+        )
+    _check_count(body.count)
+    tokens = parts.access.issue_to_respondents(row, body.count)
+    log_act(survey=row.name, subject=str(body.count))
+    return json_answer(RespondentTokensAnswer(tokens=tokens), 201)
+
+
+@api.operation(
+    "POST",
+    f"{VERSION}/invitations",
+    InvitationsAnswer,
+    410,
+    scope="publish",
+    status=201,
+    act="issued-invitations",
+)
+def issue_invitations(path: VersionPath, body: RespondentTokensBody) -> Response:
+    """Issue invitations to a version with submission `invited`, one for each respondent.
+
+    Each is redeemed once, for one report to this version. Only hashes are stored.
+    """
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    parts.invitations.check_invited(row)
+    _check_count(body.count)
+    invitations = parts.invitations.issue(row, body.count)
+    log_act(row, subject=str(body.count))
+    return json_answer(InvitationsAnswer(invitations=invitations), 201)
+
+
+@api.operation("POST", f"{VERSION}/mail-previews", MailPreviewsAnswer, scope="publish")
+def preview_mails(path: VersionPath, body: MailPreviewsBody) -> Response:
+    """Show the mails that invite or remind one person, in each language; nothing is sent.
+
+    It needs no mail server. The person is made up.
+    """
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    people = people_of(body.people, parts.surveys.published(row).languages)
+    previews = parts.mailing.preview(row, body.own_texts(), reminder=body.reminder, people=people)
+    mails = [MailPreviewAnswer(**asdict(preview)) for preview in previews]
+    return json_answer(MailPreviewsAnswer(mails=mails))
+
+
+@api.operation("POST", "/tokens", TokenAnswer, scope="admin", status=201, act="issued-token")
+def issue_token(body: TokenBody) -> Response:
+    """Issue a bearer token with scopes out of submit, publish, read, train, admin."""
+    parts = services()
+    issued = parts.access.issue(
+        body.scopes, label=body.label, expires_in=body.expires_in, surveys=body.surveys
+    )
+    log_act(subject=issued.id)
+    return json_answer(TokenAnswer(**_issued(issued, body.scopes)), 201)
+
+
+@api.operation("GET", "/tokens", TokenList, scope="admin")
+def list_tokens() -> Response:
+    """List every bearer token, the oldest first. The server has no secrets to show."""
+    access = services().access
+    tokens = [
+        TokenSummary(
+            id=row.id,
+            label=row.label,
+            scopes=sorted(row.scopes),
+            state=access.state(row).value,
+            issued_at=_moment(row.issued_at),
+            expires_at=_moment(row.expires_at),
+            replaced_by=row.replaced_by,
+            surveys=None if row.surveys is None else sorted(row.surveys),
+            last_used=row.last_used,
+        )
+        for row in access.all()
+    ]
+    return json_answer(TokenList(tokens=tokens))
+
+
+@api.operation(
+    "POST",
+    "/tokens/<token_id>/rotate",
+    RotateAnswer,
+    scope="admin",
+    status=201,
+    act="rotated-token",
+)
+def rotate_token(path: TokenPath, body: RotateBody) -> Response:
+    """Replace a bearer token by a new one with the same scopes and label.
+
+    The old one stays valid for `overlap_seconds`, so that its bearers can change over. Only an
+    administrator may: a thief of a token must not be able to outlive its revocation.
+    """
+    rotation = services().access.rotate(
+        path.token_id, overlap_seconds=body.overlap_seconds, expires_in=body.expires_in
+    )
+    if rotation is None:
+        raise _unknown()
+    log_act(subject=path.token_id)
+    answer = RotateAnswer(
+        **_issued(rotation.issued, rotation.scopes),
+        replaces=path.token_id,
+        replaced_until=timestamp(rotation.replaced_until),
+    )
+    return json_answer(answer, 201)
+
+
+@api.operation("DELETE", "/tokens/<token_id>", None, scope="admin", act="revoked-token")
+def revoke_token(path: TokenPath) -> Response:
+    """Revoke a bearer token by its public id."""
+    if not services().access.revoke(path.token_id):
+        raise _unknown()
+    log_act(subject=path.token_id)
+    return Response(status=204)
+
+
+def _check_count(count: int) -> None:
+    most = services().settings.max_tokens
+    if count > most:
+        raise Refused(
+            "invalid-request",
+            f"count is {count}, outside [1, {most}]; ask several times",
+            field="count",
+        )
+
+
+def _issued(issued: IssuedToken, scopes: Iterable[str]) -> NewToken:
+    return {
+        "token": issued.token,
+        "id": issued.id,
+        "scopes": sorted(set(scopes)),
+        "expires_at": _moment(issued.expires_at),
+    }
+
+
+def _moment(seconds: int | None) -> str | None:
+    return None if seconds is None else timestamp(seconds)
+
+
+def _unknown() -> Refused:
+    return Refused("not-found", "no token has this id; it is the middle part of the token")

@@ -1,0 +1,135 @@
+"""What an analyst reads of a version beside results: records, counts, an overview."""
+
+from __future__ import annotations
+
+from flask import Response
+
+from hushpoll_server.api.models.common import VersionPath
+from hushpoll_server.api.models.results import (
+    CodebookQuery,
+    CountsAnswer,
+    DeletionAnswer,
+    OverviewAnswer,
+)
+from hushpoll_server.api.openapi import file_of
+from hushpoll_server.api.routes import VERSION, Routes
+from hushpoll_server.http.endpoint import json_answer, log_act, services
+from hushpoll_server.jobs.parameters import ExportParameters
+from hushpoll_server.services.results.exports import MEDIA_TYPES, Export
+from hushpoll_server.services.surveys.surveys import timestamp
+from hushpoll_server.survey_reports.sheets.codebook import MEDIA_TYPES as CODEBOOKS
+from hushpoll_server.survey_reports.sheets.codebook import codebook, codebook_file
+from hushpoll_shared.wire.documents import CountsDocument
+
+api = Routes("analysis", VERSION)
+
+
+@api.operation(
+    "GET",
+    "/records",
+    file_of("A file of records.", MEDIA_TYPES.values()),
+    409,
+    410,
+    503,
+    scope="read",
+    act="exported",
+)
+def records(path: VersionPath, query: ExportParameters) -> Response:
+    """Export every record of the last release, shuffled and without ids.
+
+    Refused before the first release, and below the survey's minimum batch. Of a survey that
+    releases immediately, reports that wait to be sealed are left out.
+    """
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    export = parts.exports.export(row, **query.model_dump())
+    log_act(row, subject=f"{query.format} {query.content}")
+    return file_answer(export)
+
+
+@api.operation("DELETE", "/records", DeletionAnswer, 409, scope="admin", act="deleted-records")
+def delete_records(path: VersionPath) -> Response:
+    """Delete the records of a version that takes no more reports, for good.
+
+    Its estimates and the cross-tables whose counts are kept are still given, and its ids are kept
+    to refuse replays. Exports that jobs have made are deleted too.
+    """
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    log_act(row)  # before the deletion, so that none is without its line
+    deletion = parts.retention.delete(row)
+    return json_answer(
+        DeletionAnswer(
+            survey=row.name,
+            version=row.version,
+            deleted=deletion.records,
+            deleted_at=timestamp(deletion.at),
+        )
+    )
+
+
+@api.operation("GET", "/counts", CountsAnswer, scope="read", act="looked-at-counts")
+def counts(path: VersionPath) -> Response:
+    """Count the version's reports: stored, waiting to be sealed, sealed, and refused by reason.
+
+    Of a survey that releases on a schedule all are as they were at the last release, until it is
+    over. Numbers of single days are given of the days before a daily release, and of a survey that
+    releases immediately, but never where respondents need tokens. What is stored is counted
+    exactly. Duplicates and refusals are counted apart from any
+    upload; a crash may lose the counts of its last second.
+    """
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    log_act(row)
+    counts: CountsDocument = {
+        "survey": row.name,
+        "version": row.version,
+        "digest": row.digest,
+        "state": parts.surveys.state(row).value,
+        **parts.quality.account(row),
+    }
+    answer = CountsAnswer.model_validate(counts)
+    return json_answer(answer, nulls=True)
+
+
+@api.operation(
+    "GET",
+    "/codebook",
+    file_of("The codebook.", CODEBOOKS.values()),
+    scope="read",
+    act="looked-at-codebook",
+)
+def codebook_of_version(path: VersionPath, query: CodebookQuery) -> Response:
+    """Give every question in every language: block, protocol, law, how to de-bias, shares.
+
+    Shares are those of the last release; before the first there are none.
+    """
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    log_act(row)
+    shares = parts.analysis.shares(row, may_export=True)
+    document = codebook(parts.surveys.published(row), shares)
+    answer = Response(codebook_file(document, query.format), mimetype=CODEBOOKS[query.format])
+    name = f"{row.name}-{row.version}-codebook.{query.format}"
+    answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+@api.operation("GET", "/overview", OverviewAnswer, scope="read", act="looked-at-overview")
+def overview(path: VersionPath) -> Response:
+    """Show a version at a glance: questions, guarantee, state, counts, warnings, tokens left."""
+    parts = services()
+    row = parts.surveys.version(path.name, path.version)
+    log_act(row)
+    return json_answer(OverviewAnswer.model_validate(parts.overviews.overview(row)), nulls=True)
+
+
+def file_answer(export: Export) -> Response:
+    """Stream a file."""
+    answer = Response(export.blocks, mimetype=export.media_type)
+    answer.headers["Content-Disposition"] = f'attachment; filename="{export.name}"'
+    answer.headers["Cache-Control"] = "no-store"
+    if export.size is not None:
+        answer.headers["Content-Length"] = str(export.size)
+    return answer

@@ -1,0 +1,143 @@
+"""Background jobs: asked for, looked at, cancelled, their results fetched.
+
+There is a route for each kind of job, made from the table in ``jobs.kinds``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping
+
+from flask import Response, request
+
+from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.api.models.common import TableQuery, VersionPath
+from hushpoll_server.api.models.jobs import JobAnswer, JobList, JobPath, JobQuery
+from hushpoll_server.api.openapi import file_of
+from hushpoll_server.api.routes import VERSION, Routes
+from hushpoll_server.http.endpoint import current_grant, json_answer, log_act, services
+from hushpoll_server.http.tables import table_file
+from hushpoll_server.jobs.kinds import KINDS, JobKind
+from hushpoll_server.jobs.parameters import Parameters
+from hushpoll_server.store.jobs import JobRow
+from hushpoll_shared.statistic_tables import table_of
+from hushpoll_shared.tables.table_files import TABLE_FORMATS
+from hushpoll_shared.wire.job_kinds import JOB_KINDS
+
+api = Routes("jobs")
+
+
+def _add_route(kind: JobKind) -> None:
+    """Add the route that asks for a job of a kind."""
+
+    def ask(path: VersionPath, body: Parameters) -> Response:
+        parts = services()
+        row = parts.surveys.version(path.name, path.version)
+        grant = current_grant()
+        job = kind.ask(parts, row, body, by=grant.token_id, actor=grant.actor)
+        return _answer(job, 202, {"Location": f"{request.script_root}/api/v1/jobs/{job.id}"})
+
+    # The name of the operation, its text and its body in the document.
+    ask.__name__, ask.__doc__ = kind.name, inspect.getdoc(kind.work)
+    ask.__annotations__["body"] = kind.parameters
+    api.operation(
+        "POST",
+        f"{VERSION}/jobs/{kind.name}",
+        JobAnswer,
+        *(409, 410, 501),
+        scope=kind.scope,
+        status=202,
+        act=f"asked-for-{kind.name}",
+    )(ask)
+
+
+for _kind in KINDS.values():
+    _add_route(_kind)
+
+
+@api.operation("GET", "/jobs", JobList, scope="read")
+def list_jobs(query: JobQuery) -> Response:
+    """List the newest 200 jobs of the surveys that the token is for, the newest first."""
+    jobs = services().jobs
+    rows = jobs.newest(
+        current_grant().covers, survey=query.survey, kind=query.kind, state=query.state
+    )
+    answers = [JobAnswer.model_validate(jobs.describe(row)) for row in rows]
+    return json_answer(JobList(jobs=answers))
+
+
+@api.operation("GET", "/jobs/<job_id>", JobAnswer, scope="read")
+def show(path: JobPath) -> Response:
+    """Look at a job."""
+    return _answer(_covered(path))
+
+
+@api.operation(
+    "POST",
+    "/jobs/<job_id>/cancel",
+    JobAnswer,
+    scope=("read", "train", "publish"),
+    act="cancelled-job",
+)
+def cancel(path: JobPath) -> Response:
+    """End a job that waits or runs; one that has ended stays as it is.
+
+    For the token that asked for it, and for administrators: a token that may ask for a job may
+    cancel it. A process that trains is ended within seconds, and its worker takes the next job.
+    """
+    return _answer(services().jobs.cancel(_covered(path), current_grant()))
+
+
+@api.operation(
+    "GET",
+    "/jobs/<job_id>/result",
+    file_of("The file that the job made.", ["application/octet-stream"]),
+    409,
+    410,
+    501,
+    503,
+    scope="read",
+    act="fetched",
+)
+def result(path: JobPath, query: TableQuery) -> Response:
+    """Fetch what a job made; refused until it is done.
+
+    Of a joint table, weighted shares, dependencies, fairness, regressions and the reports' shape,
+    which are JSON, `format` gives the table as `csv` or `xlsx`.
+    """
+    parts, job = services(), _covered(path)
+    row = parts.surveys.by_id(job.version_id)
+    form = query.format
+    statistic = JOB_KINDS[job.kind].table
+    if form in TABLE_FORMATS and statistic is None:
+        raise InvalidParameter(
+            f"format is {form!r}, and a job of the kind {job.kind} makes no table; leave "
+            "format out",
+            field="format",
+        )
+    blocks = parts.jobs.result(job)
+    log_act(row, subject=job.id, kind=job.kind)
+    if statistic is not None and form is not None and form in TABLE_FORMATS:
+        table = table_of(statistic, json.loads(b"".join(blocks)))
+        name = f"{row.name}-{row.version}-{job.kind}"
+        answer = table_file(form, name, table, parts.surveys.published(row))
+    else:
+        answer = Response(blocks, mimetype=job.media_type)
+        answer.headers["Content-Length"] = str(job.size)
+        answer.headers["Content-Disposition"] = f'attachment; filename="{job.file_name}"'
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def _covered(path: JobPath) -> JobRow:
+    """Return a job; refuse one of a survey that the token is not for."""
+    parts = services()
+    job = parts.jobs.find(path.job_id)
+    current_grant().require_survey(parts.surveys.by_id(job.version_id).name)
+    return job
+
+
+def _answer(job: JobRow, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    answer = JobAnswer.model_validate(services().jobs.describe(job))
+    return json_answer(answer, status, headers)

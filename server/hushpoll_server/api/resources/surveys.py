@@ -1,0 +1,129 @@
+"""Surveys: publish, list, close. Devices fetch them from ``ingest.routes``."""
+
+from __future__ import annotations
+
+from flask import Response, request
+
+from hushpoll_server.api.models.common import VersionPath
+from hushpoll_server.api.models.surveys import (
+    CloseAnswer,
+    CloseBody,
+    PublishAnswer,
+    PublishQuery,
+    PublishWarning,
+    SurveyList,
+    SurveySummary,
+)
+from hushpoll_server.api.openapi import body_of
+from hushpoll_server.api.routes import Routes
+from hushpoll_server.errors import Refused
+from hushpoll_server.http.endpoint import (
+    current_grant,
+    json_answer,
+    json_body,
+    log_act,
+    parse_body,
+    services,
+)
+from hushpoll_server.services.surveys.surveys import timestamp
+
+api = Routes("surveys", "/surveys")
+
+
+@api.operation("GET", "", SurveyList, 401)
+def list_surveys() -> Response:
+    """List every survey version.
+
+    A bearer token of scope `read` also sees how many reports each has released.
+    """
+    parts = services()
+    authorization = request.headers.get("Authorization")
+    grant = None if authorization is None else parts.access.grant(authorization)
+    counted = grant is not None and grant.allows("read")
+    surveys = [
+        SurveySummary(
+            survey=row.name,
+            version=row.version,
+            title=row.title,
+            digest=row.digest,
+            state=parts.surveys.state(row).value,
+            reports=parts.releases.reports(row)
+            if grant is not None and counted and grant.covers(row.name)
+            else None,
+        )
+        for row in parts.surveys.all()
+    ]
+    return json_answer(SurveyList(surveys=surveys))
+
+
+@api.operation(
+    "POST",
+    "",
+    PublishAnswer,
+    409,
+    503,
+    scope="publish",
+    status=201,
+    also={200: PublishAnswer},
+    openapi_extensions=body_of({"application/json": {"type": "object"}}),
+    act="published",
+)
+def publish(query: PublishQuery) -> Response:
+    """Publish a survey version.
+
+    The body is a manifest. Publishing the same content again answers 200; a published version
+    never changes. A survey that hardly protects its respondents is refused without `allow_weak`. A
+    large manifest takes a while to check, so a server publishes one at a time; others wait for
+    their turn, at most 15 seconds, and are then answered 503.
+    """
+    parts = services()
+    body = json_body(min(parts.settings.max_manifest_bytes, parts.settings.max_body_bytes))
+    grant = current_grant()
+    with parts.surveys.publishing.take():
+        draft = parse_body(body)
+        if grant.surveys is not None:
+            name = draft.get("name") if isinstance(draft, dict) else None
+            grant.require_survey(name if isinstance(name, str) else None)
+        publication = parts.surveys.publish(draft, allow_weak=query.allow_weak)
+        row, published = publication.row, publication.published
+        if publication.created:
+            log_act(row)
+        answer = PublishAnswer(
+            survey=row.name,
+            version=row.version,
+            digest=row.digest,
+            warnings=[PublishWarning(**vars(warning)) for warning in publication.warnings],
+            manifest=published.to_dict(),
+        )
+        location = f"{request.script_root}/api/v1/surveys/{row.name}/versions/{row.version}"
+        return json_answer(answer, 201 if publication.created else 200, {"Location": location})
+
+
+@api.operation(
+    "POST", "/<name>/versions/<int:version>/close", CloseAnswer, scope="publish", act="closed"
+)
+def close(path: VersionPath, body: CloseBody) -> Response:
+    """Close a survey version.
+
+    Reports of devices that were offline are taken for a grace period. Closing again with
+    `grace_seconds` can end that period earlier, never later; otherwise it changes nothing.
+    """
+    parts = services()
+    row = parts.surveys.close(
+        parts.surveys.version(path.name, path.version), grace_seconds=body.grace_seconds
+    )
+    parts.sealing.after_closing(row)
+    log_act(row)
+    if row.closed_at is None or row.accepts_until is None:
+        raise Refused("internal", "the version was not closed")
+    return json_answer(
+        CloseAnswer.model_validate(
+            {
+                "survey": row.name,
+                "version": row.version,
+                "state": parts.surveys.state(row).value,
+                "closed_at": timestamp(row.closed_at),
+                "accepts_until": timestamp(row.accepts_until),
+            }
+        )
+    )

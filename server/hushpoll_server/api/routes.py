@@ -1,0 +1,126 @@
+"""Routes of the API: each is declared once, beside its view; its document is made when asked for.
+
+What a route takes are the types of its view's parameters. Everything else is in its declaration:
+registration, the check of its token, the OpenAPI document, the code in the action log and the rows
+of the authorisation matrix read it there.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+from flask_openapi3.openapi import OpenAPI
+from pydantic import BaseModel
+
+from hushpoll_server.api.openapi import problems
+from hushpoll_server.http.endpoint import Operation, View, checked
+from hushpoll_shared.spelling.json_values import JsonObject
+
+VERSION = "/surveys/<name>/versions/<int:version>"
+"""Where the routes of a survey's version are."""
+
+Answers = type[BaseModel] | JsonObject | None
+"""A model; another answer, as OpenAPI describes it; None: an empty one."""
+
+
+class Routes(APIBlueprint):
+    """Routes whose part of the document is made when it is asked for, and not at each start.
+
+    A third of the time in which a web process loads went into schemas that few of them ever show.
+    """
+
+    def __init__(self, name: str, under: str = "", *, tag: str | None = None) -> None:
+        prefix = f"/api/v1{under}"
+        super().__init__(name, __name__, url_prefix=prefix, abp_tags=[Tag(name=tag or name)])
+        self._prefix = prefix
+        self.operations: list[Operation] = []
+        self._undescribed: list[Callable[[], object]] = []
+
+    def operation(
+        self,
+        method: str,
+        rule: str,
+        answer: Answers,
+        *refusals: int,
+        scope: str | tuple[str, ...] = (),
+        status: int | None = None,
+        also: Mapping[int, Answers] | None = None,
+        act: str | None = None,
+        **described: Any,
+    ) -> Callable[[View], View]:
+        """Return a decorator that makes a view a route.
+
+        Parameters
+        ----------
+        method, rule : str
+            Of the request; the rule without what the blueprint's routes are under.
+        answer : type of BaseModel, mapping or None
+            What a request gets that is not refused.
+        *refusals : int
+            Statuses of problems that do not follow from the parameters, see ``openapi.document``.
+        scope, act
+            As :class:`~hushpoll_server.http.endpoint.Operation` has them; one scope, or several.
+        status : int, optional
+            Of `answer`; by default 200, and 204 of an empty one.
+        also : mapping, optional
+            Further answers by status.
+        **described
+            Of the document, as flask-openapi3 takes it.
+        """
+        scopes = (scope,) if isinstance(scope, str) else scope
+        status = status or (204 if answer is None else 200)
+
+        def declare(view: View) -> View:
+            operation = Operation(
+                f"{self.name}.{view.__name__}",
+                method,
+                f"{self._prefix}{rule}",
+                scopes,
+                act,
+            )
+            self.operations.append(operation)
+            register: Callable[..., Callable[[View], View]] = getattr(self, method.lower())
+            return register(
+                rule,
+                responses={status: answer, **(also or {}), **problems(*refusals)},
+                security=[{"bearer": []}] if scopes else None,
+                **described,
+            )(checked(operation, view))
+
+        return declare
+
+    def _collect_openapi_info(self, rule: str, func: Callable[..., Any], **described: Any) -> Any:
+        collect = super()._collect_openapi_info
+        self._undescribed.append(partial(collect, rule, func, **described))
+        # What a request needs of it: the types of the view's parameters.
+        return collect(rule, func, doc_ui=False)
+
+    def describe(self) -> None:
+        """Make the routes' part of the document, once."""
+        collecting, self._undescribed = self._undescribed, []
+        for collect in collecting:
+            collect()
+
+
+_DESCRIBING = threading.Lock()
+
+
+def describe(app: OpenAPI, blueprints: Sequence[Routes]) -> None:
+    """Give an application the document of its routes, at the first question for it."""
+    with _DESCRIBING:
+        if app.spec_json:
+            return
+        for blueprint in blueprints:
+            blueprint.describe()
+            app.paths.update(blueprint.paths)
+            app.components_schemas.update(blueprint.components_schemas)
+            for tag in blueprint.tags:
+                if tag.name not in app.tag_names:
+                    app.tags.append(tag)
+                    app.tag_names.append(tag.name)
+        _ = app.api_doc  # makes it, and keeps it
