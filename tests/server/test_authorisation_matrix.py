@@ -163,7 +163,7 @@ def declared(operation: Operation) -> Route:
         options = {}
     done, options, others = UNLIKE_OTHERS.get(operation.name, (done, options, {}))
     path = re.sub(r"<([\w:]+)>", lambda found: (PLACES | others)[found[1]], operation.rule)
-    scope = operation.scopes or None
+    scope = operation.scopes[0] if len(operation.scopes) == 1 else operation.scopes or None
     return Route(
         operation.name, operation.method, path, scope, done, options, optional=scope is None
     )
