@@ -16,6 +16,7 @@ from hushpoll_server.api.resources import surveys
 from hushpoll_server.pages import rendering as page
 from hushpoll_server.pages.questions import MOST_RADIO_BUTTONS, questions
 from hushpoll_server.pages.rendering import RenderedPages
+from hushpoll_server.public_pages import survey
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.words import words_for
 from hushpoll_shared.drafts.manifest import Manifest
@@ -159,7 +160,7 @@ def test_a_page_is_rendered_once_and_not_sent_again(site, monkeypatch):
     monkeypatch.setattr(
         page, "render_template", lambda *given, **more: rendered.append(1) or render(*given, **more)
     )
-    monkeypatch.setattr(page, "PAGES", RenderedPages())
+    monkeypatch.setattr(survey, "PAGES", RenderedPages())
     assert site.post("/api/v1/surveys", json=large(300)).status_code == 201
     first = site.get("/s/work", headers={})
     assert first.text.count("<option") >= 300
