@@ -397,7 +397,7 @@ def test_pdf_without_the_extra_names_it(site, monkeypatch):
     monkeypatch.setitem(sys.modules, "weasyprint", None)
     answer = site.get(f"{VERSION}/report?format=pdf")
     assert site.problem(answer)[:2] == (501, "missing-extra")
-    assert "hushpoll-server[pdf]" in answer.json["detail"]
+    assert "'./server[pdf]'" in answer.json["detail"]
     answer = site.ask_for_job("report", {"format": "pdf"})
     assert site.problem(answer)[:2] == (501, "missing-extra")
     assert site.get(f"{VERSION}/report").status_code == 200
