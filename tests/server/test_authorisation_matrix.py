@@ -38,7 +38,7 @@ PLACES = {
     **dict.fromkeys(("job_id", "model_id", "audit_id", "regression_id"), "0" * 32),
 }
 HERE = {"name", "int:version"}
-# Who may do what, said once more and by hand: what changes something, or lets somebody in.
+# Who may do what, said once more and by hand: what changes something, or lets a person in.
 SCOPES_BY_HAND = {
     "": ["surveys.list_surveys"],
     "admin": [

@@ -15,9 +15,6 @@ from hushpoll_analysis.regression.effects import Averages, marginal_effects
 from hushpoll_analysis.regression.fitting import LARGE, Maximum, maximise
 from hushpoll_analysis.regression.inference import (
     NOISY,
-    PROFILE,
-    TOO_LARGE,
-    Coefficient,
     Covariance,
     coefficients,
     covariance,
@@ -27,6 +24,12 @@ from hushpoll_analysis.regression.inference import (
     tests,
 )
 from hushpoll_analysis.regression.likelihood import Likelihood
+from hushpoll_analysis.regression.notes import (
+    note_of_unasked,
+    notes_of_draws,
+    notes_of_fit,
+    notes_of_sets,
+)
 from hushpoll_analysis.regression.outcomes import (
     FAMILIES,
     LINEAR,
@@ -205,10 +208,16 @@ def fit(
         effects=tuple(marginal_effects(averages, confidence=confidence)) if effects else (),
         plain=_plain(read, asked_all, chosen) if plain and perturbed and asked_all.n else (),
         notes=(
-            *_of_sets(table, confidence),
+            *notes_of_sets(table, confidence),
             *of_bias,
-            *_notes(model, maximum, known, sample),
-            *_in_draws(answers.n, asked_all.n),
+            *notes_of_fit(
+                likelihood,
+                maximum,
+                known,
+                sample=sample,
+                saturated=len(model.design.mixing_names) == model.design.groups,
+            ),
+            *notes_of_draws(answers.n, asked_all.n),
         ),
         adjusted_odds=adjusted_odds(read, asked_all, confidence=confidence)
         if chosen == LOGIT and asked_all.n
@@ -237,7 +246,7 @@ def _linear(
         )
     found = fit_linear(formula, asked_all, robust=robust, confidence=confidence, plain=plain)
     unasked = answers.n - asked_all.n
-    return replace(found, notes=(*found.notes, *_of_draws(unasked))) if unasked else found
+    return replace(found, notes=(*found.notes, *note_of_unasked(unasked))) if unasked else found
 
 
 def likelihood_of(formula: str, answers: Answers) -> Likelihood:
@@ -545,97 +554,3 @@ def _plain(formula: Formula, answers: Answers, family: str) -> tuple[Plain, ...]
         )
         for place, one in enumerate(model.likelihood.family.coefficients)
     )
-
-
-def _in_draws(n: int, asked_all: int) -> list[str]:
-    """Return what must be known where devices drew which questions they answer."""
-    if asked_all == n:
-        return []
-    return [
-        f"{asked_all:,} of {n:,} records answer all questions of the formula, since devices drew "
-        "which they answer; the others count for what they answer, and the plain regression and "
-        "adjusted odds ratios are of the former alone"
-    ]
-
-
-def _of_draws(unasked: int) -> list[str]:
-    """Return what must be known of a linear regression of records that answer all."""
-    return [
-        f"{unasked:,} records were left out, since their devices drew other questions; by chance "
-        "alone, so the slopes are not biased"
-    ]
-
-
-def _of_sets(table: Sequence[Coefficient], confidence: float) -> list[str]:
-    """Return what stands in place of Wald's intervals, and which of them have no end."""
-    if any(one.method == TOO_LARGE for one in table):
-        return [
-            "slopes that are too noisy for Wald's interval have none, since the sets of so large a "
-            "fit take too long: leave terms out, or merge categories, to have them"
-        ]
-    sets = [one for one in table if one.method == PROFILE]
-    if not sets:
-        return []
-    notes = [
-        f"the intervals are {100 * confidence:g} % sets of the profile likelihood, since a slope's "
-        f"expected standard error is above {NOISY:g}"
-    ]
-    for where, names in (
-        (
-            "has no end on either side: the records allow any value",
-            _open(sets, low=True, high=True),
-        ),
-        ("has no end below", _open(sets, low=True, high=False)),
-        ("has no end above", _open(sets, low=False, high=True)),
-    ):
-        if names:
-            notes.append(f"the set of {', '.join(names)} {where}")
-    return notes
-
-
-def _open(sets: Sequence[Coefficient], *, low: bool, high: bool) -> list[str]:
-    return [one.name for one in sets if ((one.lower is None), (one.upper is None)) == (low, high)]
-
-
-def _notes(model: _Model, maximum: Maximum, known: Covariance, sample: Likelihood) -> list[str]:
-    notes = []
-    if sample is not model.likelihood:
-        notes.append(
-            f"expected standard errors and marginal effects are averages over a sample of "
-            f"{sample.n:,} rows; all else is of all rows"
-        )
-    size = model.likelihood.outcome_size
-    if model.likelihood.prior and model.likelihood.c > 1:
-        notes.append(
-            "the model of the perturbed predictors has a prior as weak as one "
-            "respondent, so that combinations that nobody seems to have end the climb; the "
-            "outcome's model has none"
-        )
-    if not maximum.converged:
-        notes.append(
-            "the climb ended before the maximum was reached; do not use these figures, leave terms "
-            "out"
-        )
-    if maximum.agreed < maximum.starts:
-        notes.append(
-            f"{maximum.starts - maximum.agreed} of {maximum.starts} starts led to a lower maximum"
-        )
-    if known.flat[:size].any():
-        notes.append(
-            "some coefficients have no finite maximum: the noise of the records is larger than "
-            "what they say of them, and their sets have an end on one side at most"
-        )
-    if known.flat[size:].any():
-        notes.append(
-            "of some combinations of the perturbed predictors the records suggest that nobody has "
-            "them, so coefficients of their model have no finite maximum"
-        )
-    if model.likelihood.c > 1:
-        notes.append(
-            "the chances of the perturbed predictors given those in clear are a multinomial logit "
-            "on the terms in clear; where they depend on them in another way, slopes are biased"
-            if len(model.design.mixing_names) != model.design.groups
-            else "each combination of values in clear has its own chances of the perturbed "
-            "predictors"
-        )
-    return notes

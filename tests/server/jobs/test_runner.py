@@ -142,7 +142,7 @@ def test_server_without_the_extra_refuses_training_and_says_so(site, monkeypatch
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     answer = site.ask_for_job(kind)
     assert site.problem(answer) == (501, "missing-extra", None)
-    assert "hushpoll-server[train]" in answer.json["detail"]
+    assert "'./server[train]'" in answer.json["detail"]
 
 
 @pytest.mark.sqlite

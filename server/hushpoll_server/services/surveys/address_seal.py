@@ -36,8 +36,8 @@ class AddressSeal:
         except ImportError:
             raise Refused(
                 "missing-extra",
-                "invitations by mail need the extra invited; its operator installs "
-                "hushpoll-server[invited]",
+                "invitations by mail need the extra invited; its operator installs it from a "
+                "checkout, in its folder: pip install . './server[invited]'",
             ) from None
         secret = bytes.fromhex(key)
         self._aead = AESGCM(_derived(secret, b"people"))
