@@ -19,7 +19,6 @@ from hushpoll_analysis.html import style_sheet
 from hushpoll_protocols import format_epsilon
 from hushpoll_server import survey_reports
 from hushpoll_server.charts.figures import FILTERS, GLOBALS
-from hushpoll_server.charts.regressions import finding_of, slopes_of
 from hushpoll_server.charts.rows import Share
 from hushpoll_server.charts.specifications import (
     MOST_CELLS_A_SIDE,
@@ -37,14 +36,13 @@ from hushpoll_server.survey_reports.content.waves import trends_of
 from hushpoll_server.survey_reports.content.wording import SurveyWords
 from hushpoll_server.survey_reports.markup.captions import how_to_read_bands
 from hushpoll_server.survey_reports.markup.figures import Figure
+from hushpoll_server.survey_reports.markup.kept_results import shown_audit, shown_regression
 from hushpoll_server.survey_reports.markup.narrow_tables import with_columns
 from hushpoll_server.survey_reports.markup.shown import environment, html_of_bands, html_of_result
 from hushpoll_server.survey_reports.sources.basis import Basis
 from hushpoll_server.translations.speech import ENGLISH, LANGUAGE_NAMES, said, say, speaking
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
-from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.qualifying.possible import CUT, cut_words, shown_share
-from hushpoll_shared.qualifying.verdict import TOO_NOISY as NOISY
 from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.querying.query import Query
@@ -54,9 +52,8 @@ from hushpoll_shared.spelling.languages import direction
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.option_texts import question_names
-from hushpoll_shared.tables.regressions import references_of, shown_coefficient
+from hushpoll_shared.tables.regressions import shown_coefficient
 from hushpoll_shared.tables.top_rows import top_rows
-from hushpoll_shared.wire.regression_documents import RegressionDocument
 
 Picture = Callable[[str], Markup] | None
 """Of a figure, given the id of what says what it shows; None where there is none."""
@@ -197,14 +194,14 @@ def _page_of(
                 for table, (figure, svg) in zip(told["cross_tables"], others, strict=True)
             ],
             audits=[
-                {**_audit(audit, words), "key": figure.key, "chart": figure.chart, "svg": svg}
+                {**shown_audit(audit, words), "key": figure.key, "chart": figure.chart, "svg": svg}
                 for audit, (figure, svg) in zip(
                     results["audits"], together[crosses_end:audits_end], strict=True
                 )
             ],
             regressions=[
                 {
-                    **_regression(document, names),
+                    **shown_regression(document, names),
                     "key": figure.key,
                     "chart": figure.chart,
                     "svg": svg,
@@ -513,57 +510,6 @@ def _blocks(cells: Sequence[Mapping[str, Any]]) -> list[list[tuple[str, list[Map
         [(name, row[start : start + COLUMNS]) for name, row in drawn]
         for start in range(0, len(drawn[0][1]), COLUMNS)
     ]
-
-
-def _audit(audit: Mapping[str, Any], words: SurveyWords) -> dict[str, Any]:
-    document = audit["result"]
-    pairs = document.get("groups")
-    about = document["protected"]
-
-    def either(categories: Sequence[str]) -> str:
-        named = [words.answer(about["attribute"], category) for category in categories]
-        return say(" or ").join(named)
-
-    if pairs is None:
-        pairs = [{**document, "group": either(about["unprivileged"])}]
-    return {
-        **document,
-        "asked": audit,
-        "reference": either(about.get("privileged") or [about["reference"]]),
-        "pairs": [
-            {"group": pair["group"], "metrics": list(_metrics(pair["metrics"]))} for pair in pairs
-        ],
-    }
-
-
-def _regression(document: RegressionDocument, names: Mapping[str, str]) -> dict[str, object]:
-    labels = {one["name"]: one["label"] for one in slopes_of(document, names)}
-    return {
-        **document,
-        "finding": finding_of(document, names),
-        "noisy": document["verdict"]["says"] == NOISY,
-        "references": {as_text(name, names): of for name, of in references_of(document).items()},
-        "rows": [
-            {**one, "label": labels.get(one["name"], one["name"])}
-            for one in document["coefficients"]
-        ],
-    }
-
-
-def _metrics(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    for name, number in metrics.items():
-        # A later release may have found a metric that this one does not know.
-        label = METRICS[name].long_label if name in METRICS else name
-        yield {
-            "label": said(label),
-            "value": None,
-            "lower": None,
-            "upper": None,
-            "conclusion": None,
-            "reason": None,
-            **number,
-            **{key: said(number[key]) for key in ("conclusion", "reason") if number.get(key)},
-        }
 
 
 def _command(basis: Basis) -> str:

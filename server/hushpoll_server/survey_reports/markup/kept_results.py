@@ -1,0 +1,68 @@
+"""Audits and regressions that workers have made, as the page of a report shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hushpoll_server.charts.regressions import finding_of, slopes_of
+from hushpoll_server.survey_reports.content.naming import as_text
+from hushpoll_server.survey_reports.content.wording import SurveyWords
+from hushpoll_server.translations.speech import said, say
+from hushpoll_shared.group_metrics import METRICS
+from hushpoll_shared.qualifying.verdict import TOO_NOISY
+from hushpoll_shared.tables.regressions import references_of
+from hushpoll_shared.wire.regression_documents import RegressionDocument
+
+
+def shown_audit(audit: Mapping[str, Any], words: SurveyWords) -> dict[str, Any]:
+    """Return an audit with the words of its groups, and its metrics by their names in words."""
+    document = audit["result"]
+    pairs = document.get("groups")
+    about = document["protected"]
+
+    def either(categories: Sequence[str]) -> str:
+        named = [words.answer(about["attribute"], category) for category in categories]
+        return say(" or ").join(named)
+
+    if pairs is None:
+        pairs = [{**document, "group": either(about["unprivileged"])}]
+    return {
+        **document,
+        "asked": audit,
+        "reference": either(about.get("privileged") or [about["reference"]]),
+        "pairs": [
+            {"group": pair["group"], "metrics": list(_metrics(pair["metrics"]))} for pair in pairs
+        ],
+    }
+
+
+def shown_regression(document: RegressionDocument, names: Mapping[str, str]) -> dict[str, object]:
+    """Return a regression with its finding, and questions in place of names."""
+    labels = {one["name"]: one["label"] for one in slopes_of(document, names)}
+    return {
+        **document,
+        "finding": finding_of(document, names),
+        "noisy": document["verdict"]["says"] == TOO_NOISY,
+        "references": {as_text(name, names): of for name, of in references_of(document).items()},
+        "rows": [
+            {**one, "label": labels.get(one["name"], one["name"])}
+            for one in document["coefficients"]
+        ],
+    }
+
+
+def _metrics(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    for name, number in metrics.items():
+        # A later release may have found a metric that this one does not know.
+        label = METRICS[name].long_label if name in METRICS else name
+        yield {
+            "label": said(label),
+            "value": None,
+            "lower": None,
+            "upper": None,
+            "conclusion": None,
+            "reason": None,
+            **number,
+            **{key: said(number[key]) for key in ("conclusion", "reason") if number.get(key)},
+        }
