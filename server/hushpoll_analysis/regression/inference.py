@@ -394,16 +394,19 @@ def no_sets(likelihood: Likelihood) -> bool:
 
 
 def likelihood_ratio(
-    likelihood: Likelihood, maximum: Maximum, places: npt.NDArray[np.int64]
+    likelihood: Likelihood,
+    maximum: Maximum,
+    places: npt.NDArray[np.int64],
+    value: float = 0.0,
 ) -> float:
-    """Return twice the fall of the log-likelihood where some parameters are 0."""
+    """Return twice the fall of the log-likelihood where some parameters are 0, or a value."""
     fixed = np.zeros(likelihood.size, bool)
     fixed[places] = True
     best = -np.inf
     # from the maximum the climb may end at a lower one, and the ratio would be too large
     starts = [maximum.parameters] if likelihood.convex else [maximum.parameters, maximum.origin]
     for start in starts:
-        begin = np.where(fixed, 0.0, start)
+        begin = np.where(fixed, value, start)
         if np.isfinite(likelihood.value(begin)):
             best = max(best, climb(likelihood, begin, fixed=fixed).slopes.value)
     return max(0.0, 2 * (maximum.slopes.value - best))

@@ -14,7 +14,7 @@ from hushpoll_analysis.regression.answers import (
     patterns_of_law,
 )
 from hushpoll_analysis.regression.model import fit
-from studies.regression_coverage import SHORT, Case, fits, rows_of, survey
+from studies.regression_coverage import FORMULA, SHORT, SLOPES, Case, by_sets, rows_of, survey
 
 
 def test_intervals_hold_the_slopes_of_perturbed_outcome_and_predictor():
@@ -31,7 +31,9 @@ def test_intervals_hold_the_slopes_of_a_block():
 
 
 def test_slope_that_is_too_noisy_has_the_set_of_its_profile():
-    (result,) = fits(Case("OUE", 2, "1", 600), 1, seed=4)
+    answers = survey(Case("OUE", 2, "1", 600), np.random.default_rng(4))
+    result = fit(FORMULA, answers, plain=False, effects=False, ratios=False)
+    counted = by_sets(answers)  # as the study counts sets, without their ends
     slope = next(one for one in result.coefficients if one.name == "x[T.1]")
     assert slope.expected_standard_error > 0.5
     assert slope.method == "profile likelihood"
@@ -41,6 +43,8 @@ def test_slope_that_is_too_noisy_has_the_set_of_its_profile():
         high = float("inf") if one.upper is None else one.upper
         assert one.method == "profile likelihood"
         assert (one.p_value < 0.05) == (not low <= 0 <= high), one
+        assert counted[one.name].held == (low <= SLOPES[one.name] <= high), one
+        assert counted[one.name].refused == (one.p_value < 0.05), one
     assert result.verdict["respondents"] > 600
 
 
