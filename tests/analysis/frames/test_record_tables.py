@@ -160,6 +160,6 @@ def test_results_are_the_same_table_in_each_library(records):
 def test_without_polars_the_extra_is_named(records, monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
     for call in (records.to_polars, frequencies(records).to_polars):
-        with pytest.raises(MissingExtra, match=r"hushpoll-server\[polars\]"):
+        with pytest.raises(MissingExtra, match=r"\./server\[polars\]"):
             call()
     assert len(records.to_pandas()) == 500

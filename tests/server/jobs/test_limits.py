@@ -70,7 +70,7 @@ def test_private_learner_without_its_extra_is_refused_at_the_request(site, monke
     site.fill(site.publish(), 5)
     answer = site.ask_for_job("train", {"learner": "dpsgd"})
     assert site.problem(answer) == (501, "missing-extra", None)
-    assert "hushpoll-lab[dpsgd]" in answer.json["detail"]
+    assert "'./server/lab[dpsgd]'" in answer.json["detail"]
 
 
 @pytest.mark.parametrize("kind", ["train", "fairness"])

@@ -106,7 +106,7 @@ def test_sheet_refuses_what_it_cannot_hold(monkeypatch):
 
 def test_without_the_library_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
-    with pytest.raises(MissingExtra, match=r"hushpoll\[cli\]"):
+    with pytest.raises(MissingExtra, match=r"'\.\[cli\]'"):
         xlsx_bytes(table())
 
 
