@@ -37,6 +37,10 @@ PROFILE: Final = "profile likelihood"
 SETS_WORK: Final = 1e9
 """Products of an information, of all coefficients, above which their sets take hours."""
 TOO_LARGE: Final = "none: too noisy for Wald's, and too large for sets"
+UNTOLD: Final = "none: too noisy for sets"
+TRUSTED: Final = 0.8
+"""Expected standard error of a slope above which no slope has a set if predictors are perturbed: in
+simulations the sets held as few as 65 percent of slopes where they say 95."""
 OBSERVED: Final = "observed information"
 SANDWICH: Final = "sandwich"
 CLUSTERED: Final = "sandwich over clusters"
@@ -65,7 +69,7 @@ class Coefficient:
     lower, upper : float or None
         Of the interval; None: it has no end on that side.
     method : str
-        `WALD`, `PROFILE` or `TOO_LARGE`.
+        `WALD`, `PROFILE`, `TOO_LARGE` or `UNTOLD`.
     simultaneous_lower, simultaneous_upper : float or None
         Of intervals that all hold together.
     expected_standard_error : float or None
@@ -324,7 +328,8 @@ def coefficients(
     slopes = list(expected_of)
     # where one slope is too noisy the others are far from normal, too
     without = no_sets(likelihood)
-    all_sets = not without and any(one > NOISY for one in expected_of.values())
+    untold = likelihood.c > 1 and any(one > TRUSTED for one in expected_of.values())
+    all_sets = untold or (not without and any(one > NOISY for one in expected_of.values()))
     together = known.quantile(confidence ** (1 / max(len(slopes), 1)))
     found = []
     for place, one in enumerate(family.coefficients):
@@ -348,8 +353,8 @@ def coefficients(
         )
         p_value = None if statistic is None else known.p_value(statistic)
         method = WALD
-        if noisy and without:
-            method, statistic, p_value = TOO_LARGE, None, None
+        if noisy and (untold or without):
+            method, statistic, p_value = UNTOLD if untold else TOO_LARGE, None, None
             limits, far = [None, None], [None, None]
         elif noisy:
             method = PROFILE
@@ -421,7 +426,7 @@ def tests(
     table: Sequence[Coefficient],
     ratios: bool,
 ) -> list[Test]:
-    """Return the tests of each term, and of all slopes together.
+    """Return the tests of each term, and of all slopes together; none where slopes are untold.
 
     Parameters
     ----------
@@ -437,6 +442,8 @@ def tests(
     """
     family = likelihood.family
     found: list[Test] = []
+    if any(one.method == UNTOLD for one in table):
+        return found
     by_term: dict[str, list[int]] = {}
     for place, one in enumerate(family.coefficients):
         if _slope(one, family.columns) and one.column is not None:

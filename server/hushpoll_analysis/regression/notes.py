@@ -9,6 +9,8 @@ from hushpoll_analysis.regression.inference import (
     NOISY,
     PROFILE,
     TOO_LARGE,
+    TRUSTED,
+    UNTOLD,
     Coefficient,
     Covariance,
 )
@@ -40,6 +42,12 @@ def notes_of_sets(table: Sequence[Coefficient], confidence: float) -> list[str]:
         return [
             "slopes that are too noisy for Wald's interval have none, since the sets of so large a "
             "fit take too long: leave terms out, or merge categories, to have them"
+        ]
+    if any(one.method == UNTOLD for one in table):
+        return [
+            f"slopes have neither intervals nor tests, since an expected standard error is above "
+            f"{TRUSTED:g}: the sets of such fits hold a slope less often than they say; leave "
+            "randomised predictors out, or merge their categories"
         ]
     sets = [one for one in table if one.method == PROFILE]
     if not sets:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from hushpoll_analysis.regression.effects import Averages, Chance, predicted
-from hushpoll_analysis.regression.inference import NOISY, Coefficient, Test
+from hushpoll_analysis.regression.inference import NOISY, UNTOLD, Coefficient, Test
 from hushpoll_analysis.regression.sentences import (
     LARGEST_ODDS,
     Slopes,
@@ -161,7 +161,7 @@ class Regression:
     def verdict(self) -> JsonMembers:
         """Whether so many records can tell the slopes, decided before the outcome is looked at."""
         slopes = [one for one in self.coefficients if _is_slope(one) and self.odds]
-        noisy = [one for one in slopes if _expected(one) > NOISY]
+        noisy = [one for one in slopes if _expected(one) > NOISY or one.method == UNTOLD]
         says = TOO_NOISY if slopes and len(noisy) == len(slopes) else INFORMATIVE
         needed = max((self.n * (_expected(one) / NOISY) ** 2 for one in noisy), default=None)
         worst = max(map(_expected, slopes), default=0.0)
@@ -183,10 +183,12 @@ class Regression:
                     f"error is above {NOISY:g} for {self._named(wide)}."
                 )
         else:
-            named = self._named(noisy)
+            named = self._named([one for one in noisy if _expected(one) > NOISY])
             sentence = (
                 f"Too noisy to tell: the expected standard error is above {NOISY:g} for {named}."
             )
+            if any(_expected(one) <= NOISY for one in noisy):
+                sentence += " No other slope is told beside one that is so noisy."
             if needed is not None and math.isfinite(needed):
                 sentence += f" About {rounded_up(needed):,} rows would tell all slopes"
                 if self.times_epsilon is not None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from hushpoll_analysis.regression.inference import NOISY, Coefficient
+from hushpoll_analysis.regression.inference import NOISY, UNTOLD, Coefficient
 from hushpoll_analysis.regression.terms.coding import Coded, Column
 from hushpoll_shared.spelling.digits import decimals_of, ratio_texts, with_decimals
 
@@ -119,7 +119,8 @@ class Slopes:
         """Whether a slope is too noisy to tell, decided before the outcome is looked at."""
         if not self.categories:
             return False
-        return one.expected_standard_error is None or one.expected_standard_error > NOISY
+        expected = one.expected_standard_error
+        return expected is None or expected > NOISY or one.method == UNTOLD
 
     def sentences(self) -> list[str]:
         """Return a sentence of each slope that can be read alone, those that tell first."""
@@ -276,7 +277,9 @@ class Slopes:
         on = named_parts(column)
         of = f" ({one.category})" if one.category is not None else ""
         number = self.needed(one)
-        if number is None:
+        if number is not None and (one.expected_standard_error or 0) <= NOISY:
+            what = "another slope is so noisy that this one has no trusted interval"
+        elif number is None:
             what = "no number of respondents is known that would tell; a larger epsilon may"
         else:
             what = f"about {number:,} respondents would tell, or a larger epsilon"

@@ -13,6 +13,7 @@ from hushpoll_analysis.regression.answers import (
     Unit,
     patterns_of_law,
 )
+from hushpoll_analysis.regression.inference import NOISY, TRUSTED
 from hushpoll_analysis.regression.model import fit
 from studies.regression_coverage import FORMULA, SHORT, SLOPES, Case, by_sets, rows_of, survey
 
@@ -31,7 +32,7 @@ def test_intervals_hold_the_slopes_of_a_block():
 
 
 def test_slope_that_is_too_noisy_has_the_set_of_its_profile():
-    answers = survey(Case("OUE", 2, "1", 600), np.random.default_rng(4))
+    answers = survey(Case("OUE", 2, "2", 600), np.random.default_rng(4))
     result = fit(FORMULA, answers, plain=False, effects=False, ratios=False)
     counted = by_sets(answers)  # as the study counts sets, without their ends
     slope = next(one for one in result.coefficients if one.name == "x[T.1]")
@@ -46,6 +47,24 @@ def test_slope_that_is_too_noisy_has_the_set_of_its_profile():
         assert counted[one.name].held == (low <= SLOPES[one.name] <= high), one
         assert counted[one.name].refused == (one.p_value < 0.05), one
     assert result.verdict["respondents"] > 600
+
+
+def test_no_slope_is_told_where_sets_would_hold_it_too_seldom():
+    """Guards: with an expected standard error above 1, sets of 95 % held 74 to 93 percent."""
+    answers = survey(Case("OUE", 2, "1", 600), np.random.default_rng(4))
+    result = fit(FORMULA, answers)
+    slopes = result.coefficients[1:]
+    assert max(one.expected_standard_error for one in slopes) > TRUSTED
+    assert min(one.expected_standard_error for one in slopes) < NOISY
+    told = [(one.lower, one.upper, one.p_value, one.simultaneous_lower) for one in slopes]
+    assert told == [(None, None, None, None)] * 3
+    assert result.tests == ()
+    assert result.verdict["says"] == "too noisy to tell"
+    assert result.verdict["too_noisy"] == [one.name for one in slopes]
+    assert "neither intervals nor tests" in " ".join(result.notes)
+    assert "No other slope is told" in result.verdict["sentence"]
+    text = " ".join(result.summary().split())
+    assert "depends on w, other things equal: another slope is so noisy" in text
 
 
 def test_sets_without_an_end_are_named_in_notes_text_and_json():
