@@ -164,7 +164,7 @@ def test_every_page_of_a_questionnaire_as_people_write_them_can_be_read(site, vi
     assert findings.count("Which of these have you taken?") == 1
     assert "drugs_1" not in findings
     assert "not selected" not in findings
-    assert "on a scale from 0 to 5000" in findings
+    assert "on a scale from 0 to 5,000" in findings
     report = site.get(f"{VERSION}/report").data.decode()
     assert report.count("<bdi>Which of these have you taken?</bdi></h3>") == 1
     assert "taken? Cannabis</bdi></h3>" not in report

@@ -57,7 +57,7 @@ def test_a_reader_gets_the_privacy_sheet_before_any_report(site, visit):
     sheet = reader.get(f"{PATH}/privacy-sheet.html?language=de&kept_days=30")
     assert sheet.status_code == 200
     assert published.digest in sheet.text
-    assert "Datensätze löscht: 30." in sheet.text
+    assert "innerhalb von 30 Tagen nach dem Ende der Umfrage" in sheet.text
     (style,) = re.findall(r"<style>(.*?)</style>", sheet.text, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     assert f"style-src 'sha256-{digest}'" in sheet.headers["Content-Security-Policy"]
