@@ -262,7 +262,7 @@ def test_second_editor_is_told_and_loses_nothing(open_page):
     expect(page.get_by_text("All is saved.")).to_be_visible()
     other.get_by_label("Description").fill("By Ada.")
     other.get_by_role("button", name="Save the draft").first.click()
-    expect(other.get_by_role("alert")).to_contain_text("user:root has changed this draft")
+    expect(other.get_by_role("alert")).to_contain_text("root has changed this draft")
     expect(other.get_by_label("Description")).to_have_value("By Ada.")
     other.get_by_role("button", name="Save the draft").first.click()
     expect(other.get_by_text("All is saved.")).to_be_visible()
