@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
 from scipy.optimize import minimize
 
-from hushpoll_analysis.regression.likelihood import Likelihood
+from hushpoll_analysis.regression.likelihood import Likelihood, asked
 from hushpoll_analysis.regression.starts import with_shares, with_shares_of_groups
 from hushpoll_analysis.regression.sums import Slopes
 
@@ -238,8 +238,7 @@ def climb(
     while steps < most:
         gradient, metric, left = slopes.gradient[free], None, np.inf
         if not likelihood.convex:
-            assert slopes.complete is not None  # noqa: S101  (two derivatives were asked for)
-            metric = _metric(likelihood, slopes.complete)
+            metric = _metric(likelihood, asked(slopes.complete))
         newton = _solver(slopes.observed, free, metric)
         steps += 1
         if newton is not None:
@@ -275,8 +274,7 @@ def _trusted_step(
     free: Flags,
 ) -> tuple[Array | None, float]:
     """Return where a step of a length that is trusted leads, None if nowhere, and the length."""
-    assert slopes.observed is not None  # noqa: S101  (two derivatives were asked for)
-    gradient, known = slopes.gradient[free], slopes.observed[np.ix_(free, free)]
+    gradient, known = slopes.gradient[free], asked(slopes.observed)[np.ix_(free, free)]
     while trusted > _SHORTEST:
         step = _damped(known, metric[np.ix_(free, free)], gradient, trusted)
         if step is None:
@@ -413,9 +411,7 @@ def _upwards(
 
 
 def _information(likelihood: Likelihood, at: Array) -> Array:
-    complete = likelihood.at(at, observed=False).complete
-    assert complete is not None  # noqa: S101  (two derivatives were asked for)
-    return complete
+    return asked(likelihood.at(at, observed=False).complete)
 
 
 def _solver(

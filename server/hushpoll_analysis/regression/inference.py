@@ -20,7 +20,7 @@ from scipy.linalg import eigh
 
 from hushpoll_analysis.regression.answers import patterns_of
 from hushpoll_analysis.regression.fitting import FLAT, Maximum, climb, covariance_of, profile
-from hushpoll_analysis.regression.likelihood import Likelihood
+from hushpoll_analysis.regression.likelihood import Likelihood, asked
 from hushpoll_analysis.regression.terms.coding import Column
 from hushpoll_analysis.regression.variances import Variance
 from hushpoll_protocols import EPSILON_MAX, create
@@ -171,8 +171,7 @@ def covariance(
     at, slopes, complete = maximum.parameters, maximum.slopes, maximum.complete
     if estimates is not None:
         at, slopes = estimates, likelihood.at(estimates, complete=False)
-    assert slopes.observed is not None  # noqa: S101  (two derivatives were asked for)
-    sizes, directions = eigh(slopes.observed, complete)
+    sizes, directions = eigh(asked(slopes.observed), complete)
     kept = sizes > FLAT
     inverse = directions[:, kept] / sizes[kept] @ directions[:, kept].T
     load = np.abs(directions[:, ~kept]) * np.sqrt(np.diag(complete))[:, None]

@@ -307,12 +307,12 @@ class Likelihood:
 
     def crossed(self, parameters: Array) -> Array:
         """Return f64[q, q]: the products of the weighted scores, summed over rows or clusters."""
-        return _asked(self.at(parameters, derivatives=1, crossed=True).crossed)
+        return asked(self.at(parameters, derivatives=1, crossed=True).crossed)
 
     def observed_and_crossed(self, parameters: Array) -> tuple[Array, Array]:
         """Return f64[q, q] each: the observed information, and what :meth:`crossed` returns."""
         found = self.at(parameters, complete=False, crossed=True)
-        return _asked(found.observed), _asked(found.crossed)
+        return asked(found.observed), asked(found.crossed)
 
     def expected(self, even: Sequence[Array] | None = None) -> tuple[Array, Array]:
         """Return the expected information of the rows, and of complete data, f64[q, q] each.
@@ -348,8 +348,8 @@ class Likelihood:
             for groups, _ in self._parts():
                 for sums, matrix in ((seen, flat.T @ told @ flat), (whole, flat.T @ flat)):
                     spread = sizes[groups, None, None] * matrix
-                    _asked(sums.complete).add(groups, spread / len(flat))
-        return _asked(seen.result().complete), _asked(whole.result().complete)
+                    asked(sums.complete).add(groups, spread / len(flat))
+        return asked(seen.result().complete), asked(whole.result().complete)
 
     def _told(self, rows: Places, even: Sequence[Array] | None) -> Array:
         """Return the mean product of the chances of two outcomes and combinations, given a record.
@@ -418,7 +418,7 @@ class Likelihood:
         return np.asarray((z * sizes[:, None]).T @ z / sizes.sum(), np.float64)
 
 
-def _asked(summed: _Summed | None) -> _Summed:
+def asked(summed: _Summed | None) -> _Summed:
     """Return what sums were asked for, so that they have it."""
     if summed is None:
         raise ValueError("these sums were not asked for it; name it where they are made")

@@ -117,7 +117,7 @@ def notes_of_fit(
     if known.flat[:size].any():
         notes.append(
             "some coefficients have no finite maximum: the noise of the records is larger than "
-            "what they say of them, and their sets have an end on one side at most"
+            "what they say of them"
         )
     if known.flat[size:].any():
         notes.append(

@@ -122,7 +122,7 @@ def checked(operation: Operation, view: View) -> View:
         return view(**arguments)
 
     # The mark by which flask-openapi3 leaves validation to the view.
-    answer.__delay_validate_request__ = True  # type: ignore[attr-defined]  # its protocol
+    vars(answer)["__delay_validate_request__"] = True
     return answer
 
 
