@@ -24,6 +24,7 @@ from benchmarks import (
     regression,
     sealing,
     training,
+    waiting,
 )
 from benchmarks.harness import Figure
 from benchmarks.results import Result, keep, show
@@ -62,6 +63,7 @@ def main() -> int:
         "ingest": lambda: ingest.taking(options.scale, options.before),
         "inviting": lambda: inviting.inviting(options.scale),
         "memory": lambda: memory.keeping(options.scale),
+        "waiting": lambda: waiting.waiting(options.scale),
         "sealing": lambda: sealing.sealing(options.data, options.scale),
         "regression": lambda: regression.fitting(options.data, options.scale),
         "estimates": lambda: sealing.estimates(options.data, options.scale),

@@ -101,8 +101,9 @@ class Statistic:
         TransportError
             The answer does not have the statistic's form.
         """
-        # An answer of another form must not replace the user's file.
-        check_answer(answer, self.text)
+        if as_json or out is not None or text is not None:
+            # An answer of another form must not replace the user's file.
+            check_answer(answer, self.text)
         saved: tuple[str, ...] = ()
         if out is not None:
             content = self._file(answer, out, guarantee)
@@ -110,12 +111,10 @@ class Statistic:
                 file.write(content)
             saved = (f"The result is in {out}.",)
         said = "" if as_json else check_answer(answer, text or self._asking(questions()))
-        if as_json or text is None or saved or said:
-            emit_answer(
-                answer,
-                lambda _: "\n\n".join(filter(None, (said, *saved))),
-                as_json=as_json,
-            )
+        if as_json:
+            emit_answer(answer, str, as_json=True)
+        elif text is None or saved or said:
+            click.echo("\n\n".join(filter(None, (said, *saved))))
 
     def _asking(self, questions: Questions) -> Callable[[Any], str]:
         return lambda answer: self.text(answer, questions)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from hushpoll_shared.qualifying.possible import CUT, Possible, cut_row
+from hushpoll_shared.qualifying.possible import CUT, Possible, cut_row, is_cut
 from hushpoll_shared.querying.result import Line, Result, Section
 from hushpoll_shared.tables.top_rows import top_rows
 
@@ -53,10 +53,9 @@ def shown_sections(result: Result) -> Iterator[ShownSection]:
         cut = dict.fromkeys(lines, False)
         for line in section.lines():
             noisy = result.too_noisy(section.part_of(line.row))
-            possible = line.possible or section.possible
-            row, was_cut = cut_row(line.row, possible, section.interval_of)
-            lines[noisy].append(replace(line, row=row))
-            cut[noisy] |= was_cut  # of a section without `shown`, too: a sentence may tell of it
+            lines[noisy].append(line)
+            # Of a section without `shown`, too: a sentence may tell of it.
+            cut[noisy] = cut[noisy] or _is_cut(section, line)
         yield ShownSection(
             title=section.title,
             names=tuple(section.words),
@@ -83,6 +82,12 @@ def cut_notes(sections: Iterable[ShownSection], *, folded: bool) -> tuple[str, .
     return (CUT,) if any(one.cut or (folded and one.folded_cut) for one in sections) else ()
 
 
+def _is_cut(section: Section, line: Line) -> bool:
+    row = getattr(line.row, section.interval_of) if section.interval_of else line.row
+    possible = line.possible or section.possible
+    return possible is not None and is_cut(row.lower, row.upper, possible)
+
+
 def _lines(section: Section, lines: Sequence[Line]) -> Iterator[tuple[str, ...]]:
     if not section.shown:
         return
@@ -95,8 +100,9 @@ def _lines(section: Section, lines: Sequence[Line]) -> Iterator[tuple[str, ...]]
     top = top_rows(shares, "frequency")
     kept: Iterable[Any] = [share["line"] for share in top.rows] if shares else lines
     for line in kept:
-        own = (str(getattr(line.row, one)) for one in section.words.values())
-        yield (*(line.words or own), *(column.cell(line.row) for column in section.shown))
+        row, _ = cut_row(line.row, line.possible or section.possible, section.interval_of)
+        own = (str(getattr(row, one)) for one in section.words.values())
+        yield (*(line.words or own), *(column.cell(row) for column in section.shown))
     if top.left:
         gap, rest = len(section.words) - 1, len(section.shown) - 1
         yield (top.words, *[""] * gap, f"{top.together:.4f}", *[""] * rest)

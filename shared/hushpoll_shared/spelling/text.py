@@ -46,7 +46,10 @@ def printable(value: object) -> str:
     Every character that could move a cursor, turn the direction of writing or not be seen becomes
     a space: control characters, line breaks, directional overrides, blanks without width, fillers.
     """
-    text = _INVISIBLE.sub(" ", str(value))
+    text = str(value)
+    if text.isascii() and text.isprintable():  # nearly all of a long table
+        return text
+    text = _INVISIBLE.sub(" ", text)
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
