@@ -13,7 +13,7 @@ from benchmarks.harness import REPEATS, Figure, against, alternate, announced, s
 from benchmarks.rowwise import encoder
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.kernels import indicators, perturb, support_counts
-from hushpoll_shared.survey.budget import split_budget
+from hushpoll_shared.survey.randomization.budget import split_budget
 
 
 def counting(scale: float) -> list[Figure]:

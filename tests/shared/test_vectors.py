@@ -30,8 +30,8 @@ from hushpoll_shared import Manifest, Published
 from hushpoll_shared.spelling.base64url import b64decode, b64encode
 from hushpoll_shared.spelling.canonical import InvalidJson, canonical_json, parse_json
 from hushpoll_shared.spelling.languages import closest, direction
-from hushpoll_shared.survey.budget import Split, split_budget
-from hushpoll_shared.survey.number import draw_anchor
+from hushpoll_shared.survey.questions.number import draw_anchor
+from hushpoll_shared.survey.randomization.budget import Split, split_budget
 from hushpoll_shared.wire.answers import acknowledgement, offers_manifest, own_problem
 from hushpoll_shared.wire.problems import PROBLEMS
 from hushpoll_shared.wire.reports import Report, encode_report_json, pack_reports, parse_report_json

@@ -24,9 +24,9 @@ from hushpoll_analysis.planning.blocks.shares_of_sets import Share
 from hushpoll_protocols import create
 from hushpoll_shared import Manifest
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
-from hushpoll_shared.survey.anchors import variance_at, worst_variance
-from hushpoll_shared.survey.number import LARGEST_NUMBER
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.anchors import variance_at, worst_variance
+from hushpoll_shared.survey.questions.number import LARGEST_NUMBER
 from hushpoll_shared.wire.batch import encode_many
 
 Array = npt.NDArray[np.float64]

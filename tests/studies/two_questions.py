@@ -27,8 +27,8 @@ from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.kernels import indicators, perturb
 from hushpoll_shared import Manifest
 from hushpoll_shared.queries.independence import Independence
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 from studies.command import study_command
 from studies.goals import EPSILONS, Row, markdown
 

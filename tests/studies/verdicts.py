@@ -35,8 +35,8 @@ from hushpoll_shared.queries.cross_tables import CrossTable
 from hushpoll_shared.queries.independence import Independence
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.querying.query import Query
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 from studies.command import study_command
 
 Codes = npt.NDArray[np.int64]

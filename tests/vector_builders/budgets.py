@@ -6,7 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from hushpoll_protocols import InvalidParameter, format_epsilon
-from hushpoll_shared.survey.budget import Split, split_budget
+from hushpoll_shared.survey.randomization.budget import Split, split_budget
 from vector_builders.document import Group, write
 
 ADULT = {"gender": 2, "race": 5, "native-country": 41, "age": 74}

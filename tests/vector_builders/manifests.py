@@ -10,7 +10,7 @@ from decoded import clear_answers
 from hushpoll_protocols import ReplayBits
 from hushpoll_shared import Manifest, Published
 from hushpoll_shared.spelling.canonical import InvalidJson, canonical_json, parse_json
-from hushpoll_shared.survey.follow_ups import NOT_ASKED, asks
+from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED, asks
 from vector_builders.document import Group, hex64, write
 from vector_builders.surveys import DRAFTS
 from vector_builders.words import take

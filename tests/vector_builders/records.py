@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, MalformedRecord, ReplayBits, create
-from hushpoll_shared.survey.number import draw_anchor
+from hushpoll_shared.survey.questions.number import draw_anchor
 from vector_builders.document import Group, hex64, write
 from vector_builders.words import MASK, stream, take
 

@@ -9,8 +9,8 @@ from typing import Any
 from hushpoll_protocols import InvalidParameter, ManifestRefused, create
 from hushpoll_shared import Manifest, Published
 from hushpoll_shared.spelling.canonical import canonical_json
-from hushpoll_shared.survey.attributes import hex_thresholds
-from hushpoll_shared.survey.follow_ups import NOT_ASKED
+from hushpoll_shared.survey.questions.attributes import hex_thresholds
+from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
 from vector_builders.document import Group, write
 from vector_builders.matrix_refusals import TABLED
 from vector_builders.odd import (

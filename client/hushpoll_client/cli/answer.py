@@ -23,17 +23,17 @@ from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_shared.spelling.labels import trimmed
 from hushpoll_shared.spelling.text import printable, printable_lines, quoted
 from hushpoll_shared.survey.consequences import label_text
-from hushpoll_shared.survey.drawn_selects import epsilon_of_question
-from hushpoll_shared.survey.follow_ups import asks
+from hushpoll_shared.survey.questions.follow_ups import asks
+from hushpoll_shared.survey.randomization.drawn_selects import epsilon_of_question
 from hushpoll_shared.survey.terms import INVITED, LARGEST_BATCH
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hushpoll_shared.survey.attributes import PublishedAttribute
-    from hushpoll_shared.survey.presentation import Shuffle
     from hushpoll_shared.survey.published import Published
-    from hushpoll_shared.survey.selects import Selection
+    from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+    from hushpoll_shared.survey.questions.presentation import Shuffle
+    from hushpoll_shared.survey.questions.selects import Selection
     from hushpoll_shared.survey.wording import Wording
 
 _STATEMENT: Final = """\

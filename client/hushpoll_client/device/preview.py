@@ -32,16 +32,16 @@ from hushpoll_client.device.sentences import (
     truth_sentence,
 )
 from hushpoll_client.device.sentences import INVITED as INVITED_WORDS
-from hushpoll_shared.survey.drawn_selects import epsilon_of_question
 from hushpoll_shared.survey.protection import Level
+from hushpoll_shared.survey.randomization.drawn_selects import epsilon_of_question
 from hushpoll_shared.survey.terms import IMMEDIATE, INVITED, SMALL_BATCH
 
 if TYPE_CHECKING:
     from hushpoll_client.device.randomization import Answers
-    from hushpoll_shared.survey.blocks import Block
-    from hushpoll_shared.survey.draws import Draw
     from hushpoll_shared.survey.published import Published
-    from hushpoll_shared.survey.selects import Selection
+    from hushpoll_shared.survey.questions.selects import Selection
+    from hushpoll_shared.survey.randomization.blocks import Block
+    from hushpoll_shared.survey.randomization.draws import Draw
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.reading.table_reader import Row, TableReader, columns_named, open_table
 from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.attributes import Attribute
-from hushpoll_shared.survey.follow_ups import code_answer, routes_of
-from hushpoll_shared.survey.selects import Selection
+from hushpoll_shared.survey.questions.attributes import Attribute
+from hushpoll_shared.survey.questions.follow_ups import code_answer, routes_of
+from hushpoll_shared.survey.questions.selects import Selection
 
 _SHOWN = 20
 _ROW_LENGTH = "(row length)"

@@ -30,8 +30,8 @@ from typing import Any, Final
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.reading.decimal_texts import number_of
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.attributes import Attribute
-from hushpoll_shared.survey.follow_ups import asking_codes
+from hushpoll_shared.survey.questions.attributes import Attribute
+from hushpoll_shared.survey.questions.follow_ups import asking_codes
 
 _RUN: Final = re.compile(r"(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})", re.ASCII)
 

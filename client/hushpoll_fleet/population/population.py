@@ -26,8 +26,8 @@ from hushpoll_fleet.population.selections import read_selections
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.attributes import Attribute
-from hushpoll_shared.survey.selects import SelectAll
+from hushpoll_shared.survey.questions.attributes import Attribute
+from hushpoll_shared.survey.questions.selects import SelectAll
 
 try:
     import numpy as np

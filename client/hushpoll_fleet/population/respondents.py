@@ -17,8 +17,8 @@ from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_protocols.errors import MissingExtra
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.csv_cells import escaped
-from hushpoll_shared.survey.follow_ups import code_answer, routes_of
-from hushpoll_shared.survey.selected_answers import spread_answers
+from hushpoll_shared.survey.questions.follow_ups import code_answer, routes_of
+from hushpoll_shared.survey.questions.selected_answers import spread_answers
 
 if TYPE_CHECKING:
     from hushpoll_fleet.population.population import Population

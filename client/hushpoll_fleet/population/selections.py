@@ -20,8 +20,8 @@ import numpy as np
 from hushpoll_fleet.population.distributions import Conditional, finite
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.attributes import Attribute
-from hushpoll_shared.survey.selects import SelectAll
+from hushpoll_shared.survey.questions.attributes import Attribute
+from hushpoll_shared.survey.questions.selects import SelectAll
 
 MOST_DEPENDENT: Final = 16
 """Options of a question with limits, at most: each depends on those before it."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hushpoll_protocols.errors import MissingExtra
 from hushpoll_shared.spelling.csv_cells import escaped
-from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.questions.attributes import Attribute
 
 if TYPE_CHECKING:
     import numpy as np

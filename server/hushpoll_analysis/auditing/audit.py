@@ -48,9 +48,9 @@ from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols import FrequencyOracle, format_epsilon
 from hushpoll_shared.group_metrics import METRICS, RATES
-from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.protected import Protected
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.protected import Protected
 
 SMALLEST_SHARE = 1e-3
 """Smallest share that an outlook is computed for; an estimated share below it is raised to it."""

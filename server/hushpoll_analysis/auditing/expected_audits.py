@@ -19,8 +19,8 @@ from hushpoll_analysis.auditing.sets import conclusive, found_disparate, metric_
 from hushpoll_analysis.estimates.weight_law import weight_law
 from hushpoll_analysis.records.laws import cells_of, members_of_categories
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 SURVEYS = 1_500
 """Drawn for a power, whose standard error is then at most .013, and .01 at .8."""

@@ -31,8 +31,8 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import LARGEST_CONFIDENCE, METRICS
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.survey.protected import Protected
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.protected import Protected
 
 Together = Literal["each", "simultaneous", "discoveries"]
 TOGETHER = (

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Origin = Literal["cross-fitted", "external", "fitted to these rows"]
 """How the model relates to the audited rows."""

@@ -25,9 +25,9 @@ from hushpoll_protocols.estimation.likelihood import maximum_likelihood
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_protocols.estimation.shrinkage import shrunk
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED, EstimatorTerms
-from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.blocks import Block
-from hushpoll_shared.survey.draws import Draw
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.survey.randomization.blocks import Block
+from hushpoll_shared.survey.randomization.draws import Draw
 
 Array = npt.NDArray[np.float64]
 

@@ -41,9 +41,9 @@ from hushpoll_shared.queries.parts.rows import CategoryEstimate, SummaryEstimate
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.option_texts import epsilon_of_options, named_attributes, text_of
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 from hushpoll_shared.tables.result_table import ResultTable
 
 

@@ -46,8 +46,8 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.queries.parts.rows import Poisoning
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.draws import Draw
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.survey.randomization.draws import Draw
 
 QUOTED_SHARE = Fraction(1, 100)
 """Share of fake reports at which a shift is quoted with every estimate."""

@@ -14,8 +14,8 @@ from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.marginals import Law, UnevenSets
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import WeightLaw
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
 

@@ -24,8 +24,8 @@ from hushpoll_analysis.estimates.joint import JointEstimate, Side, estimate_join
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.laws import cells_of, law_of
 from hushpoll_protocols.estimation.frequencies import estimate
-from hushpoll_shared.survey.blocks import Block
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.randomization.blocks import Block
 
 
 def common_block(published: Published, a: str, b: str) -> Block | None:

@@ -57,9 +57,9 @@ from hushpoll_shared.qualifying.verdict import Reach, Verdict, reach_of_share
 from hushpoll_shared.queries.parts.rows import CategoryEstimate
 from hushpoll_shared.queries.simultaneous_estimates import SharesTogether, TogetherAttribute
 from hushpoll_shared.queries.simultaneous_estimates import Simultaneous as Query
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.option_texts import named_attributes
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
 

@@ -31,9 +31,9 @@ from hushpoll_shared.queries.answered_shares import AnsweredCategory, SharesOfAn
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
 
 ASSUMPTION = (
     "The shares are of those who answered. They are shares of everybody only if those who skipped "

@@ -20,8 +20,8 @@ from hushpoll_analysis.records.laws import cells_of, combinations_of, law_of
 from hushpoll_protocols.estimation.frequencies import estimate
 from hushpoll_protocols.estimation.marginals import AnyLaw, UnevenSets
 from hushpoll_protocols.estimation.weights import DEGENERATE, WeightLaw
-from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.blocks import Block
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.survey.randomization.blocks import Block
 
 Array = npt.NDArray[np.float64]
 

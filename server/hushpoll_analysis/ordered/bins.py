@@ -22,7 +22,7 @@ from hushpoll_analysis.records.source import Source
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.qualifying.verdict import share_tells
-from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Mask = npt.NDArray[np.bool_]
 """Which categories a bin has."""

@@ -20,7 +20,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.queries.parts.rows import Score as ScoreRow
 from hushpoll_shared.spelling.scores import Score, are_numbers, scores_of_labels
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
 LARGEST_SCORE: Final = 1e12

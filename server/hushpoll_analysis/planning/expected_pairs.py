@@ -34,7 +34,7 @@ from hushpoll_analysis.relations.independence import Whitened
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.weights import DEGENERATE, WeightLaw
-from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
 

@@ -41,8 +41,8 @@ from hushpoll_analysis.regression.terms.writing import formula_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.kernels import perturb
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
 Codes = Mapping[str, npt.NDArray[np.int64]]

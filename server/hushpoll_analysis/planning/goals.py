@@ -27,8 +27,8 @@ from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.reading.decimal_texts import parse_number
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Kind = Literal[
     "width",

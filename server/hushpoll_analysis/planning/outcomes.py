@@ -47,8 +47,8 @@ from hushpoll_analysis.records.answering import of_respondents
 from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 PRECISE: Final = 6_000
 """Surveys drawn for a power that is shown, whose standard error is then at most .0065."""

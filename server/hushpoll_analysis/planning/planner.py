@@ -37,11 +37,11 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.group_metrics import METRICS
-from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS, OPTIMAL, Split
-from hushpoll_shared.survey.number import Number
 from hushpoll_shared.survey.protection import weak_protection
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.number import Number
+from hushpoll_shared.survey.randomization.budget import DRAFT_SPLITS, NAMED_SPLITS, OPTIMAL, Split
 
 POWER: Final = 0.8
 UNSPENT: Final = 0.9

@@ -16,8 +16,8 @@ from hushpoll_analysis.records.domains import asked_group
 from hushpoll_analysis.records.source import Source
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.querying.query import Query
-from hushpoll_shared.survey.draws import Draw
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.randomization.draws import Draw
 
 R = TypeVar("R")
 

@@ -27,9 +27,9 @@ from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import indicators, support_counts
 from hushpoll_protocols.kernels.blocks import run, spans
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.codec import Field
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 from hushpoll_shared.wire.batch import answered
 
 

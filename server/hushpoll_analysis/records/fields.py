@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_shared.survey.blocks import Block
 from hushpoll_shared.survey.codec import Field
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.randomization.blocks import Block
 
 
 def fields_of(published: Published, only: Collection[str] | None = None) -> Sequence[Field]:

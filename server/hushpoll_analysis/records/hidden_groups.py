@@ -21,10 +21,10 @@ from hushpoll_analysis.records.merging import Merging, Places, countable, member
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import CATEGORY_LENGTH, QUESTION_LENGTH
-from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.option_texts import asked_text
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
 
 SMALLEST: Final = 10
 """Reports of the smallest group that is shown, unless a server sets another number."""

@@ -17,8 +17,8 @@ from hushpoll_protocols.estimation.marginals import (
     members_of,
 )
 from hushpoll_protocols.oracle import FrequencyOracle
-from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.blocks import Block
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.survey.randomization.blocks import Block
 
 
 def refuse_draw(attribute: PublishedAttribute) -> None:

@@ -9,8 +9,8 @@ from hushpoll_analysis.records.fields import over_others
 from hushpoll_analysis.records.numbers import numbers
 from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 LARGEST_TABLE = 1 << 22
 """Most cells of a table: 2048 categories by 2048, far more than anybody reads."""

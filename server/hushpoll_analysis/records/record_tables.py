@@ -18,9 +18,9 @@ from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, MissingExtra
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.codec import Field
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 from hushpoll_shared.wire.batch import answered
 
 MANIFEST = "hushpoll.manifest"

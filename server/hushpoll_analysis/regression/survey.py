@@ -34,9 +34,9 @@ from hushpoll_protocols.epsilon import is_decimal
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.nearest import remedy_for
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.codec import Field
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 
 def checked_formula(

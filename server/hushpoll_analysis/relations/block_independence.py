@@ -34,9 +34,9 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.marginals import AnyLaw, members_of, oracle_of
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_shared.queries.independence import Reference
-from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.blocks import Block
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.survey.randomization.blocks import Block
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]

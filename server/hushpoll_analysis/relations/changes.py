@@ -39,8 +39,8 @@ from hushpoll_shared.queries.changes import ChangeOfShares, LabelChange
 from hushpoll_shared.queries.parts.sides import EpsilonOfBoth
 from hushpoll_shared.queries.parts.sides import Wave as WaveRow
 from hushpoll_shared.spelling.intervals import DIFFERENCES_HOLD_TOGETHER, how_to_read
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 ASSUMPTION = (
     "Both groups of respondents are taken for independent. Where the same people answered both, "

@@ -52,7 +52,7 @@ from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.queries.conditional_shares import ConditionalShares as Query
 from hushpoll_shared.queries.conditional_shares import GroupEstimate, SharesInGroups
 from hushpoll_shared.spelling.intervals import HOLD_TOGETHER, how_to_read
-from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
 

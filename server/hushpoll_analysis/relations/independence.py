@@ -56,8 +56,8 @@ from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_shared.qualifying.verdict import Reach, Verdict
 from hushpoll_shared.queries.independence import Conclusion, OutcomeOfTest, Reference
 from hushpoll_shared.queries.independence import Independence as Query
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
 PValue: TypeAlias = tuple[float, Reference, int | None]

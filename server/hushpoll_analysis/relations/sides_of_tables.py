@@ -18,8 +18,8 @@ from hushpoll_analysis.records.laws import cells_of, law_of
 from hushpoll_analysis.records.numbers import numbers
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.estimation.marginals import AnyLaw, members_of
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 
 @dataclass(frozen=True, slots=True)

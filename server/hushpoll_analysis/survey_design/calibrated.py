@@ -63,7 +63,7 @@ from hushpoll_analysis.survey_design.shares import Column, WeightedShares
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.score import score_limits
-from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
 

@@ -14,8 +14,8 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.reading.decimal_texts import number_of
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
 

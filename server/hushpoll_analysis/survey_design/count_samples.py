@@ -21,7 +21,7 @@ from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.survey_design.raking import Factors, Grouping, Places
 from hushpoll_analysis.survey_design.samples import Tables
-from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
 

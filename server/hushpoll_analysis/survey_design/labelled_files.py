@@ -27,9 +27,9 @@ from hushpoll_analysis.survey_design.record_weights import (
     RecordWeights,
 )
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.codec import Field
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 from hushpoll_shared.survey.wording import Wording
 from hushpoll_shared.wire.batch import answered
 

@@ -28,7 +28,7 @@ from hushpoll_analysis.records.counts import count
 from hushpoll_analysis.records.records import CELLS, Records
 from hushpoll_analysis.survey_design.raking import Factors, Grouping, Places
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
 

@@ -50,7 +50,7 @@ from hushpoll_shared.cli.given_parameters import given_parameters
 from hushpoll_shared.cli.table_out import save_table, table_out_option
 from hushpoll_shared.cli.terminal import FAILED, emit, json_option, rendered, reports_errors
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS
+from hushpoll_shared.survey.randomization.budget import DRAFT_SPLITS, NAMED_SPLITS
 from hushpoll_training.cli.options import LearnerName
 from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.learner_registry import DEFAULT, LEARNERS

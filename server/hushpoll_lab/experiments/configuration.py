@@ -16,7 +16,7 @@ from hushpoll_shared.reading.text_files import named, read_text
 from hushpoll_shared.reading.yaml_reader import parse_yaml
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import NAME_LENGTH, is_name, show
-from hushpoll_shared.survey.budget import DRAFT_SPLITS, NAMED_SPLITS
+from hushpoll_shared.survey.randomization.budget import DRAFT_SPLITS, NAMED_SPLITS
 from hushpoll_training.data.coded import attribute_name
 from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
 from hushpoll_training.encodings.registry import ENCODINGS

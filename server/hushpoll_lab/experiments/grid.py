@@ -11,8 +11,8 @@ from hushpoll_lab.experiments.configuration import REFERENCE, Experiment
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.randomization.budget import DRAFT_SPLITS
 from hushpoll_training.data.coded import attribute_name, describe_codes, override
 from hushpoll_training.evaluation.evaluation import Evaluation
 from hushpoll_training.learners.learner import FitOptions

@@ -32,7 +32,7 @@ from hushpoll_server.store.jobs import QUEUED, RUNNING, JobRow
 from hushpoll_shared.qualifying.verdict import TOO_NOISY
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.statistic_tables import table_of
-from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 from hushpoll_shared.tables.regressions import references_of
 from hushpoll_shared.wire.regression_documents import (
     RegressionDocument,

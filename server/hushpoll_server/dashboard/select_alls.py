@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hushpoll_shared.survey.matrices import Matrix
 from hushpoll_shared.survey.option_texts import (
     asked_text,
     epsilon_of_options,
     text_of,
 )
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.matrices import Matrix
 
 
 def labels_of(published: Published) -> dict[str, str]:

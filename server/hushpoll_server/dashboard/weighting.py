@@ -41,8 +41,8 @@ from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.reading.decimal_texts import doubtful_point, has_doubtful_point
 from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.statistic_tables import table_of
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 KINDS: Final = {
     "margins": "shares of the population, in %",

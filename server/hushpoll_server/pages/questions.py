@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.survey.selects import limits_kind
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.selects import limits_kind
 from hushpoll_shared.survey.wording import Wording
 
 MOST_RADIO_BUTTONS: Final = 8

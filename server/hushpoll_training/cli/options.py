@@ -15,8 +15,8 @@ from hushpoll_shared.cli.terminal import progress
 from hushpoll_shared.drafts.manifest import load_manifest
 from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.spelling.text import NAME_LENGTH
-from hushpoll_shared.survey.budget import DRAFT_SPLITS
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.randomization.budget import DRAFT_SPLITS
 from hushpoll_training.data.coded import attribute_name, describe_codes, override, read_codes
 from hushpoll_training.data.rows import read_rows, table_header
 from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING

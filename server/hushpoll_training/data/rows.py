@@ -19,9 +19,9 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.reading.table_reader import Row, columns_named, open_table
 from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.attributes import Attribute, PublishedAttribute
-from hushpoll_shared.survey.follow_ups import impossible
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import Attribute, PublishedAttribute
+from hushpoll_shared.survey.questions.follow_ups import impossible
 
 CHUNK = 65_536
 """Rows whose texts are held at a time."""

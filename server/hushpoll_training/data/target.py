@@ -32,8 +32,8 @@ import numpy.typing as npt
 from hushpoll_analysis.records.laws import members_of_categories
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 THRESHOLD = 0.5
 """Corrected scores above it are predicted positive."""

@@ -28,9 +28,9 @@ from hushpoll_analysis.records.fields import categories_of, fields_of, over_othe
 from hushpoll_analysis.records.records import Records, one_hot, require_layout
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
-from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.blocks import Block
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.survey.randomization.blocks import Block
 from hushpoll_training.encodings.priors import (
     Priors,
     check_prior_method,

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 from hushpoll_training.encodings.encoding import Encoding, Features, feature_attributes
 
 

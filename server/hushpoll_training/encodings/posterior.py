@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols import FrequencyOracle
-from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 from hushpoll_training.encodings.encoding import Encoding
 
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 from hushpoll_training.data.target import Target
 from hushpoll_training.learners.evidence import GroupEvidence, Reports
 from hushpoll_training.learners.grouping import Grouping, Groups, crossed

@@ -17,7 +17,7 @@ from hushpoll_shared.drafts.manifest_problems import (
 )
 from hushpoll_shared.drafts.schema import schema_text
 from hushpoll_shared.spelling.json_values import JsonObject
-from hushpoll_shared.survey.domain_size import QUOTED_REPORTS, too_fine
+from hushpoll_shared.survey.questions.domain_size import QUOTED_REPORTS, too_fine
 
 try:
     import click

@@ -18,11 +18,17 @@ from hushpoll_shared.spelling.text import (
     THANKS_LENGTH,
     TITLE_LENGTH,
 )
-from hushpoll_shared.survey.attributes import ROLES, SCALES
-from hushpoll_shared.survey.follow_ups import NOT_ASKED
-from hushpoll_shared.survey.number import AIMS, LARGEST_NUMBER, MEAN, QUANTILES, UNIT_LENGTH
-from hushpoll_shared.survey.presentation import ALT_LENGTH
-from hushpoll_shared.survey.selects import PAIRS, SHARES, WANTS
+from hushpoll_shared.survey.questions.attributes import ROLES, SCALES
+from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
+from hushpoll_shared.survey.questions.number import (
+    AIMS,
+    LARGEST_NUMBER,
+    MEAN,
+    QUANTILES,
+    UNIT_LENGTH,
+)
+from hushpoll_shared.survey.questions.presentation import ALT_LENGTH
+from hushpoll_shared.survey.questions.selects import PAIRS, SHARES, WANTS
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
 
 _CATEGORY: Final = text(CATEGORY_LENGTH)

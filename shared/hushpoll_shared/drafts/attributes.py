@@ -11,11 +11,11 @@ from hushpoll_shared.drafts.fields import names, required
 from hushpoll_shared.spelling.canonical import LARGEST_INTEGER, check_keys
 from hushpoll_shared.spelling.labels import check_apart, check_ends
 from hushpoll_shared.spelling.text import check_name, is_name, normalized, show
-from hushpoll_shared.survey.attributes import TEXTS, Attribute
-from hushpoll_shared.survey.follow_ups import read_ask_if
-from hushpoll_shared.survey.number import Number, draft_categories, read_number
-from hushpoll_shared.survey.presentation import read_ends, read_shuffle
-from hushpoll_shared.survey.selects import LIMITS, SHARES, SelectAll
+from hushpoll_shared.survey.questions.attributes import TEXTS, Attribute
+from hushpoll_shared.survey.questions.follow_ups import read_ask_if
+from hushpoll_shared.survey.questions.number import Number, draft_categories, read_number
+from hushpoll_shared.survey.questions.presentation import read_ends, read_shuffle
+from hushpoll_shared.survey.questions.selects import LIMITS, SHARES, SelectAll
 
 
 def read_attribute(value: object, *, position: int) -> Attribute:

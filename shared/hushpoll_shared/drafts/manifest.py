@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 from hushpoll_protocols import InvalidParameter, create
 from hushpoll_shared.spelling.canonical import canonical_json, check_keys
 from hushpoll_shared.spelling.text import normalized, show
-from hushpoll_shared.survey.asked_pairs import check_pairs, read_pairs
-from hushpoll_shared.survey.attributes import (
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import (
     Attribute,
     PublishedAttribute,
     check_protocol,
 )
-from hushpoll_shared.survey.blocks import (
+from hushpoll_shared.survey.questions.selects import SelectAll, check_uses, units_of
+from hushpoll_shared.survey.randomization.asked_pairs import check_pairs, read_pairs
+from hushpoll_shared.survey.randomization.blocks import (
     LARGEST_RECORD,
     Together,
     check_together,
@@ -25,12 +27,10 @@ from hushpoll_shared.survey.blocks import (
     domain_sizes,
     with_oracles,
 )
-from hushpoll_shared.survey.budget import OPTIMAL, Split
-from hushpoll_shared.survey.drawn_selects import check_sizes_in_draws
-from hushpoll_shared.survey.draws import Draw, divide, expanded, marked
-from hushpoll_shared.survey.draws import units_of as draw_units_of
-from hushpoll_shared.survey.published import Published
-from hushpoll_shared.survey.selects import SelectAll, check_uses, units_of
+from hushpoll_shared.survey.randomization.budget import OPTIMAL, Split
+from hushpoll_shared.survey.randomization.drawn_selects import check_sizes_in_draws
+from hushpoll_shared.survey.randomization.draws import Draw, divide, expanded, marked
+from hushpoll_shared.survey.randomization.draws import units_of as draw_units_of
 from hushpoll_shared.survey.terms import (
     TEXTS,
     Terms,
@@ -41,7 +41,7 @@ from hushpoll_shared.survey.terms import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hushpoll_shared.survey.select_choice import Choice
+    from hushpoll_shared.survey.randomization.select_choice import Choice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +192,7 @@ class Manifest(Terms):
         InvalidParameter
             If a part of the budget falls under 1e-6, or a select-all can be published in no way.
         """
-        from hushpoll_shared.survey.select_choice import choose, part_of
+        from hushpoll_shared.survey.randomization.select_choice import choose, part_of
 
         sensitive = [one for one in self.questions if one.perturbed]
         if not sensitive:
@@ -271,7 +271,7 @@ class Manifest(Terms):
         if self.questions:
             return self.expanded.published_split()
         # A device never resolves a draft, so it does not pay for the search's import.
-        from hushpoll_shared.survey.optimal import optimal_split
+        from hushpoll_shared.survey.randomization.optimal import optimal_split
 
         apart = {name: len(options) for name, options in self.apart.items()}
         units = {
@@ -323,7 +323,7 @@ class Manifest(Terms):
         if not unknown:
             return self
         # A device never resolves a draft, so it does not pay for importing how they are chosen.
-        from hushpoll_shared.survey.anchors import choose_anchors
+        from hushpoll_shared.survey.questions.anchors import choose_anchors
 
         # of a number in a draw what it is given where it is answered
         expanded = self.expanded

@@ -16,7 +16,7 @@ from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.drafts.matrices import ITEMS, TOGETHER, read_entry
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.attributes import NPS
+from hushpoll_shared.survey.questions.attributes import NPS
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
 from hushpoll_shared.wire.problems import remedy_in
 

@@ -20,10 +20,10 @@ from hushpoll_shared.drafts.named_questions import entries
 from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.labels import check_apart, check_ends
 from hushpoll_shared.spelling.text import check_name, is_name, normalized, number_of_entries, show
-from hushpoll_shared.survey.attributes import Attribute
-from hushpoll_shared.survey.blocks import Together
-from hushpoll_shared.survey.matrices import SHARED_WORDS, Matrix
-from hushpoll_shared.survey.presentation import read_shuffle
+from hushpoll_shared.survey.questions.attributes import Attribute
+from hushpoll_shared.survey.questions.matrices import SHARED_WORDS, Matrix
+from hushpoll_shared.survey.questions.presentation import read_shuffle
+from hushpoll_shared.survey.randomization.blocks import Together
 from hushpoll_shared.survey.wording import Question, Translation
 
 Members = dict[str, Any]

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hushpoll_protocols import InvalidParameter
-from hushpoll_shared.survey.attributes import Attribute
-from hushpoll_shared.survey.matrices import Matrix
-from hushpoll_shared.survey.selects import SelectAll
+from hushpoll_shared.survey.questions.attributes import Attribute
+from hushpoll_shared.survey.questions.matrices import Matrix
+from hushpoll_shared.survey.questions.selects import SelectAll
 
 Places = Iterable[tuple[str, object]]
 """Fields, and what they name."""

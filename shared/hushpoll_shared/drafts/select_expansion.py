@@ -8,10 +8,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.blocks import Together
-from hushpoll_shared.survey.draws import Draw
-from hushpoll_shared.survey.select_choice import APART, DRAWN, TOGETHER
-from hushpoll_shared.survey.selects import SelectAll
+from hushpoll_shared.survey.questions.selects import SelectAll
+from hushpoll_shared.survey.randomization.blocks import Together
+from hushpoll_shared.survey.randomization.draws import Draw
+from hushpoll_shared.survey.randomization.select_choice import APART, DRAWN, TOGETHER
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
 from hushpoll_shared.survey.wording import Question, Translation
 

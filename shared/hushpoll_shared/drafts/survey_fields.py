@@ -24,10 +24,10 @@ from hushpoll_shared.spelling.text import (
     THANKS_LENGTH,
     TITLE_LENGTH,
 )
-from hushpoll_shared.survey.asked_pairs import MOST_PAIRS
-from hushpoll_shared.survey.budget import DRAFT_SPLITS
-from hushpoll_shared.survey.draws import SHORTHAND
-from hushpoll_shared.survey.presentation import ALT_LENGTH
+from hushpoll_shared.survey.questions.presentation import ALT_LENGTH
+from hushpoll_shared.survey.randomization.asked_pairs import MOST_PAIRS
+from hushpoll_shared.survey.randomization.budget import DRAFT_SPLITS
+from hushpoll_shared.survey.randomization.draws import SHORTHAND
 from hushpoll_shared.survey.terms import (
     DAILY,
     DEFAULT_BATCH,

@@ -17,7 +17,7 @@ from hushpoll_shared.importing.languages import Languages
 from hushpoll_shared.importing.questionnaire import Table
 from hushpoll_shared.spelling.labels import looks
 from hushpoll_shared.spelling.text import HELP_LENGTH, QUESTION_LENGTH
-from hushpoll_shared.survey.matrices import SHARED, SHARED_WORDS
+from hushpoll_shared.survey.questions.matrices import SHARED, SHARED_WORDS
 
 _NOT_OF_ITEMS: Final = {
     "help": "Its hint is left out: a table has one for all of its rows.",

@@ -22,7 +22,7 @@ from hushpoll_shared.queries.parts.rows import (
 from hushpoll_shared.querying.query import Query, asked, confidence
 from hushpoll_shared.querying.result import Result, Section, told
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
-from hushpoll_shared.survey.follow_ups import NOT_ASKED
+from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

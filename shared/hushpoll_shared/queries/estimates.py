@@ -24,7 +24,7 @@ from hushpoll_shared.queries.parts.rows import (
 )
 from hushpoll_shared.querying.query import Query, asked, confidence
 from hushpoll_shared.querying.result import Result, Section, told
-from hushpoll_shared.survey.selects import SELECTED
+from hushpoll_shared.survey.questions.selects import SELECTED
 
 ANCHORS: Final = (
     "A device sends one of these anchors in place of a number, so their shares are no shares of "

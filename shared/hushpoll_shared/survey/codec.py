@@ -21,18 +21,18 @@ from hushpoll_protocols import Bits, FrequencyOracle, InvalidParameter, Malforme
 from hushpoll_protocols.record_forms import BitForm, pack, unpack
 from hushpoll_protocols.subsets import uniform_subset
 from hushpoll_shared.spelling.text import is_name, show
-from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.blocks import Block
-from hushpoll_shared.survey.draws import Draw
-from hushpoll_shared.survey.follow_ups import (
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.follow_ups import (
     Routes,
     asks,
     code_answer,
     impossible,
     routes_of,
 )
-from hushpoll_shared.survey.selected_answers import spread_answers
-from hushpoll_shared.survey.selects import Selection
+from hushpoll_shared.survey.questions.selected_answers import spread_answers
+from hushpoll_shared.survey.questions.selects import Selection
+from hushpoll_shared.survey.randomization.blocks import Block
+from hushpoll_shared.survey.randomization.draws import Draw
 
 Answer = str | int | Collection[str] | None
 """A category, or of a select-all the options that apply."""

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.drawn_selects import epsilon_of_question
-from hushpoll_shared.survey.matrices import matrix_of
 from hushpoll_shared.survey.protection import total_epsilon
+from hushpoll_shared.survey.questions.matrices import matrix_of
+from hushpoll_shared.survey.randomization.drawn_selects import epsilon_of_question
 
 if TYPE_CHECKING:
     from hushpoll_shared.survey.published import Published
-    from hushpoll_shared.survey.selects import Selection
+    from hushpoll_shared.survey.questions.selects import Selection
 
 MOST_SHOWN = 12
 """Options that a refusal names, at most."""

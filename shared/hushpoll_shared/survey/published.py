@@ -33,19 +33,7 @@ from hushpoll_shared.spelling.canonical import (
 from hushpoll_shared.spelling.decimals import check_canonical
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.attributes import PublishedAttribute, claims
-from hushpoll_shared.survey.blocks import (
-    LARGEST_RECORD,
-    Block,
-    blocks_of,
-    check_together,
-    domain_sizes,
-    with_oracles,
-)
-from hushpoll_shared.survey.budget import split_budget
 from hushpoll_shared.survey.codec import Layout
-from hushpoll_shared.survey.draws import Draw, check_claims, divide, marked
-from hushpoll_shared.survey.follow_ups import check_follow_ups, routers_of
 from hushpoll_shared.survey.option_texts import said_of_options
 from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.published_attributes import (
@@ -54,7 +42,19 @@ from hushpoll_shared.survey.published_attributes import (
     checked_oracle,
     read_attribute,
 )
-from hushpoll_shared.survey.selects import check_selects
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute, claims
+from hushpoll_shared.survey.questions.follow_ups import check_follow_ups, routers_of
+from hushpoll_shared.survey.questions.selects import check_selects
+from hushpoll_shared.survey.randomization.blocks import (
+    LARGEST_RECORD,
+    Block,
+    blocks_of,
+    check_together,
+    domain_sizes,
+    with_oracles,
+)
+from hushpoll_shared.survey.randomization.budget import split_budget
+from hushpoll_shared.survey.randomization.draws import Draw, check_claims, divide, marked
 from hushpoll_shared.survey.terms import INVITED, MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
 
 FORMAT: Final = 1

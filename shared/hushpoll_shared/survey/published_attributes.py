@@ -18,11 +18,11 @@ from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.decimals import check_canonical
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.text import check_name, is_name, show
-from hushpoll_shared.survey.attributes import TEXTS, PublishedAttribute, hex_thresholds
-from hushpoll_shared.survey.blocks import Together
-from hushpoll_shared.survey.follow_ups import read_ask_if
-from hushpoll_shared.survey.number import read_number
-from hushpoll_shared.survey.presentation import read_ends, read_shuffle
+from hushpoll_shared.survey.questions.attributes import TEXTS, PublishedAttribute, hex_thresholds
+from hushpoll_shared.survey.questions.follow_ups import read_ask_if
+from hushpoll_shared.survey.questions.number import read_number
+from hushpoll_shared.survey.questions.presentation import read_ends, read_shuffle
+from hushpoll_shared.survey.randomization.blocks import Together
 
 _CLEAR_REQUIRED: Final = ("name", "role", "categories")
 _CLEAR_KEYS: Final = frozenset({*_CLEAR_REQUIRED, *TEXTS, "ends", "shuffle"})

@@ -21,28 +21,33 @@ from hushpoll_shared.spelling.text import (
     number_of_entries,
     show,
 )
-from hushpoll_shared.survey.attributes import Attribute
-from hushpoll_shared.survey.blocks import (
-    Together,
-    check_split,
-    check_together,
-    domain_sizes,
-    read_together,
-)
-from hushpoll_shared.survey.budget import UNIFORM, Split
-from hushpoll_shared.survey.drawn_selects import check_drawn_selects
-from hushpoll_shared.survey.draws import Draw, check_draws, check_split_of_draws, read_draws
-from hushpoll_shared.survey.follow_ups import check_follow_ups
-from hushpoll_shared.survey.matrices import Matrix, check_matrices, read_matrices
-from hushpoll_shared.survey.presentation import Logo, read_logo
-from hushpoll_shared.survey.protected import Protected, read_protected
-from hushpoll_shared.survey.selects import (
+from hushpoll_shared.survey.questions.attributes import Attribute
+from hushpoll_shared.survey.questions.follow_ups import check_follow_ups
+from hushpoll_shared.survey.questions.matrices import Matrix, check_matrices, read_matrices
+from hushpoll_shared.survey.questions.presentation import Logo, read_logo
+from hushpoll_shared.survey.questions.protected import Protected, read_protected
+from hushpoll_shared.survey.questions.selects import (
     Selection,
     check_selects,
     parts_of,
     read_selects,
     units_of,
     with_limits,
+)
+from hushpoll_shared.survey.randomization.blocks import (
+    Together,
+    check_split,
+    check_together,
+    domain_sizes,
+    read_together,
+)
+from hushpoll_shared.survey.randomization.budget import UNIFORM, Split
+from hushpoll_shared.survey.randomization.drawn_selects import check_drawn_selects
+from hushpoll_shared.survey.randomization.draws import (
+    Draw,
+    check_draws,
+    check_split_of_draws,
+    read_draws,
 )
 from hushpoll_shared.survey.wording import (
     Translation,

@@ -26,16 +26,16 @@ from hushpoll_shared.spelling.text import (
     normalized,
     show,
 )
-from hushpoll_shared.survey.attributes import Attribute
-from hushpoll_shared.survey.matrices import SHARED_WORDS, Matrix
-from hushpoll_shared.survey.number import UNIT_LENGTH
-from hushpoll_shared.survey.presentation import (
+from hushpoll_shared.survey.questions.attributes import Attribute
+from hushpoll_shared.survey.questions.matrices import SHARED_WORDS, Matrix
+from hushpoll_shared.survey.questions.number import UNIT_LENGTH
+from hushpoll_shared.survey.questions.presentation import (
     ALT_LENGTH,
     Logo,
     check_ends_of_scale,
     read_ends,
 )
-from hushpoll_shared.survey.selects import Selection
+from hushpoll_shared.survey.questions.selects import Selection
 
 MOST_TRANSLATIONS: Final = 100
 

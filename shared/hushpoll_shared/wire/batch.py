@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hushpoll_protocols import InvalidParameter, MissingExtra
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.codec import Field, Layout, Mask
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 from hushpoll_shared.wire.reports import (
     ID_SIZE,
     REPORTS_HEADER_SIZE,

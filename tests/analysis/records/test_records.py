@@ -10,7 +10,7 @@ from hushpoll_analysis import Records, RecordStream, count
 from hushpoll_protocols import PROTOCOLS, SecureBits
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
 from hushpoll_shared import Manifest
-from hushpoll_shared.survey.protected import Protected
+from hushpoll_shared.survey.questions.protected import Protected
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_shared.wire.records_file import pack_records_header
 

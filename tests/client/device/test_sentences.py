@@ -25,8 +25,8 @@ from hushpoll_client.device.preview import build_preview
 from hushpoll_client.device.sentences import BELIEFS, TAKE_BACK, protection_of_question
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, create
 from hushpoll_shared.drafts.manifest import Manifest
-from hushpoll_shared.survey.blocks import Block
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.randomization.blocks import Block
 
 VECTORS = json.loads(
     (Path(__file__).resolve().parents[2] / "vectors" / "protection.json").read_text("ascii")

@@ -8,7 +8,7 @@ import pytest
 from hushpoll_fleet.population.csv_respondents import BadRows, read_respondents
 from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.questions.attributes import Attribute
 
 ATTRIBUTES = (
     Attribute("gender", "sensitive", ("Female", "Male"), missing="Not said"),

@@ -7,7 +7,7 @@ import pytest
 
 from hushpoll_fleet.population.distributions import read_conditional
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.questions.attributes import Attribute
 
 GENDER = Attribute("gender", "sensitive", ("Female", "Male"), missing="Not said")
 AGE = Attribute("age", "sensitive", tuple(str(age) for age in range(17, 21)))

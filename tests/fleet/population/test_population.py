@@ -9,7 +9,7 @@ from hushpoll_fleet.population.population import Population
 from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents, marginals
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.drafts.manifest import Manifest
-from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.questions.attributes import Attribute
 
 ATTRIBUTES = (
     Attribute("gender", "sensitive", ("Female", "Male")),

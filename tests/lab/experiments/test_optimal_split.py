@@ -7,7 +7,7 @@ from hushpoll_lab.experiments.engine import run_experiment
 from hushpoll_lab.experiments.grid import Task, publish, tasks
 from hushpoll_lab.experiments.results.results import read_results
 from hushpoll_lab.experiments.results.summaries import Curves, read_summaries
-from hushpoll_shared.survey.optimal import optimal_split
+from hushpoll_shared.survey.randomization.optimal import optimal_split
 from hushpoll_training.data.coded import read_codes
 
 

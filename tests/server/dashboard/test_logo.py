@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from hushpoll_shared.survey.presentation import IMAGE_BYTES
+from hushpoll_shared.survey.questions.presentation import IMAGE_BYTES
 from pictures import png
 
 pytestmark = pytest.mark.sqlite

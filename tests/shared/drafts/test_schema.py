@@ -30,11 +30,11 @@ from hushpoll_shared.drafts.schema import SCHEMA_FILE
 from hushpoll_shared.drafts.survey_fields import BLOCK, DRAW, SURVEY
 from hushpoll_shared.reading.yaml_reader import parse_yaml
 from hushpoll_shared.samples import demo_manifest, sample_manifest
-from hushpoll_shared.survey.attributes import Attribute
-from hushpoll_shared.survey.blocks import Together
-from hushpoll_shared.survey.budget import Split
-from hushpoll_shared.survey.draws import Draw
-from hushpoll_shared.survey.protected import Protected
+from hushpoll_shared.survey.questions.attributes import Attribute
+from hushpoll_shared.survey.questions.protected import Protected
+from hushpoll_shared.survey.randomization.blocks import Together
+from hushpoll_shared.survey.randomization.budget import Split
+from hushpoll_shared.survey.randomization.draws import Draw
 from sample_survey import DRAFT
 
 ROOT = Path(__file__).parents[3]

@@ -12,7 +12,7 @@ import pytest
 from hushpoll_protocols import InvalidParameter, MissingExtra
 from hushpoll_shared import Manifest, load_manifest
 from hushpoll_shared.spelling.canonical import InvalidJson
-from hushpoll_shared.survey.protected import Protected
+from hushpoll_shared.survey.questions.protected import Protected
 
 Document = dict[str, Any]
 

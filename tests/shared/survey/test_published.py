@@ -13,7 +13,7 @@ import pytest
 from hushpoll_protocols import PROTOCOLS, InvalidParameter, ManifestRefused, create
 from hushpoll_shared import Manifest, Published
 from hushpoll_shared.spelling.canonical import canonical_json
-from hushpoll_shared.survey.attributes import hex_thresholds
+from hushpoll_shared.survey.questions.attributes import hex_thresholds
 
 Document = dict[str, Any]
 

@@ -14,7 +14,7 @@ from hushpoll_shared.cli.manifest_commands import refusal, with_lines
 from hushpoll_shared.cli.terminal import agreed, emit_answer, usable
 from hushpoll_shared.reading.documents import read_document
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.survey.presentation import IMAGE_BYTES
+from hushpoll_shared.survey.questions.presentation import IMAGE_BYTES
 
 MANIFEST = click.argument("manifest", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 REVISION = click.option(

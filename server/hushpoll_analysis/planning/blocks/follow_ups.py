@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.records.laws import cells_of, members_of_categories
-from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.follow_ups import routes_of
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.follow_ups import routes_of
 
 Array = npt.NDArray[np.float64]
 

@@ -25,7 +25,7 @@ from hushpoll_analysis.relations.powers import seen_part
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.marginals import UnevenSets
-from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
 Cells = tuple[Array, Array]

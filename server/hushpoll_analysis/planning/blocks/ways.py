@@ -22,10 +22,10 @@ from hushpoll_analysis.records.answering import audited
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.group_metrics import METRICS
-from hushpoll_shared.survey.blocks import Together
-from hushpoll_shared.survey.budget import Split
-from hushpoll_shared.survey.draws import SHORTHAND, Draw
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.randomization.blocks import Together
+from hushpoll_shared.survey.randomization.budget import Split
+from hushpoll_shared.survey.randomization.draws import SHORTHAND, Draw
 
 SPLIT: Final = "split"
 TOGETHER: Final = "together"

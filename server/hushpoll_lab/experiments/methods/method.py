@@ -14,7 +14,7 @@ from hushpoll_protocols import PROTOCOLS, format_epsilon, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.budget import DRAFT_SPLITS
+from hushpoll_shared.survey.randomization.budget import DRAFT_SPLITS
 from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
 from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.learner_registry import LEARNERS

@@ -34,7 +34,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.reading.table_reader import open_table
 from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.spelling.json_values import JsonObject
-from hushpoll_shared.survey.budget import DRAFT_SPLITS
+from hushpoll_shared.survey.randomization.budget import DRAFT_SPLITS
 from hushpoll_training.evaluation.metrics import METRICS
 from hushpoll_training.runs.cell import BASELINE
 from hushpoll_training.runs.whole_file import write_file

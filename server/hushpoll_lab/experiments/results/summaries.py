@@ -19,7 +19,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.reading.decimal_texts import parse_whole
 from hushpoll_shared.reading.table_reader import Row, TableReader, open_table
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.budget import DRAFT_SPLITS
+from hushpoll_shared.survey.randomization.budget import DRAFT_SPLITS
 from hushpoll_training.evaluation.metrics import METRICS
 from hushpoll_training.runs.cell import BASELINE
 

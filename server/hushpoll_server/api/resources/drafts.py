@@ -44,7 +44,7 @@ from hushpoll_server.services.surveys.warnings import publishing_warnings
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.importing.formats import import_bytes
 from hushpoll_shared.importing.workbook import MOST_BYTES
-from hushpoll_shared.survey.presentation import IMAGE_BYTES
+from hushpoll_shared.survey.questions.presentation import IMAGE_BYTES
 
 api = Routes("drafts")
 IF_MATCH: dict[str, object] = {

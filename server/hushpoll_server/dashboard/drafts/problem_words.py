@@ -10,7 +10,7 @@ from typing import Final
 from hushpoll_server.dashboard.drafts.fields import Fields
 from hushpoll_server.dashboard.drafts.form import Form
 from hushpoll_shared.drafts.manifest_problems import ManifestProblem
-from hushpoll_shared.survey.attributes import NPS
+from hushpoll_shared.survey.questions.attributes import NPS
 
 OF_SURVEYS: Final[Mapping[str, str]] = {
     "name": "Name in addresses",

@@ -20,8 +20,8 @@ from hushpoll_server.dashboard.drafts.fields import (
 from hushpoll_server.dashboard.drafts.item_fields import BLOCK, ITEMS, ROWS, items_of, take_items
 from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE
 from hushpoll_shared.spelling.labels import trimmed
-from hushpoll_shared.survey.number import AIMS, MEAN
-from hushpoll_shared.survey.selects import LIMITS, SHARES, WANTS
+from hushpoll_shared.survey.questions.number import AIMS, MEAN
+from hushpoll_shared.survey.questions.selects import LIMITS, SHARES, WANTS
 
 MOST_LINES: Final = 500
 """Categories that a form shows; a longer list is written as YAML."""

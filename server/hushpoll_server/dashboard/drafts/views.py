@@ -56,7 +56,7 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.drafts.yaml_writer import write_yaml
 from hushpoll_shared.reading.yaml_reader import parse_yaml
 from hushpoll_shared.samples import sample_manifest
-from hushpoll_shared.survey.presentation import IMAGE_BYTES, Logo
+from hushpoll_shared.survey.questions.presentation import IMAGE_BYTES, Logo
 
 NOT_KEPT: Final = frozenset({"draft-changed", "forbidden", "unknown-survey"})
 

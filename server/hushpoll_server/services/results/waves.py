@@ -26,8 +26,8 @@ from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.queries.ordered_changes import OrderedChange
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
-from hushpoll_shared.survey.attributes import PublishedAttribute
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 R = TypeVar("R", bound=Result)
 

@@ -11,7 +11,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.errors import Refused
 from hushpoll_server.store.editing.images import ImageRow, ImageStore
 from hushpoll_shared.spelling.text import printable
-from hushpoll_shared.survey.presentation import IMAGE_BYTES
+from hushpoll_shared.survey.questions.presentation import IMAGE_BYTES
 
 MOST_PIXELS: Final = 2_000
 """Width and height of an image, at most."""

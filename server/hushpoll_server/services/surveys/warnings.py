@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from hushpoll_analysis.estimates.precision import protected_width, respondents_for_width
-from hushpoll_shared.survey.attributes import PublishedAttribute
-from hushpoll_shared.survey.blocks import Block
-from hushpoll_shared.survey.domain_size import QUOTED_REPORTS, too_fine
 from hushpoll_shared.survey.protection import weak_protection
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.domain_size import QUOTED_REPORTS, too_fine
+from hushpoll_shared.survey.randomization.blocks import Block
 from hushpoll_shared.survey.terms import IMMEDIATE, SMALL_BATCH
 
 # A protocol that spends less than this share of its epsilon buys accuracy with none of the rest.

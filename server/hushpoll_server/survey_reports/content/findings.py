@@ -20,11 +20,11 @@ from hushpoll_shared.queries.answered_shares import SharesOfAnswered
 from hushpoll_shared.queries.estimates import AttributeEstimates, EstimatedShares
 from hushpoll_shared.queries.ordered_answers import OrderedSummary
 from hushpoll_shared.queries.parts.rows import CategoryEstimate, ends_of
-from hushpoll_shared.survey.attributes import Attribute
-from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.option_texts import asked_text
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.survey.selects import OPTION, Selection
+from hushpoll_shared.survey.questions.attributes import Attribute
+from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
+from hushpoll_shared.survey.questions.selects import OPTION, Selection
 
 R = TypeVar("R", bound=Share)
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, TypedDict
 
 from hushpoll_server.translations.speech import said
-from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.wording import Wording
 
 

@@ -49,9 +49,9 @@ from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.shown import cut_notes, shown_sections
 from hushpoll_shared.spelling.languages import direction
-from hushpoll_shared.survey.budget import Split
-from hushpoll_shared.survey.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.option_texts import question_names
+from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
+from hushpoll_shared.survey.randomization.budget import Split
 from hushpoll_shared.tables.regressions import shown_coefficient
 from hushpoll_shared.tables.top_rows import top_rows
 

@@ -32,10 +32,10 @@ from hushpoll_server.words import Words, catalogues, words_for
 from hushpoll_shared.spelling.languages import closest, direction
 from hushpoll_shared.spelling.spelled_numbers import spelled
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.blocks import Block
 from hushpoll_shared.survey.consequences import Label, factor_number, label_of
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.published_designs import PUBLISHED_DESIGNS
+from hushpoll_shared.survey.randomization.blocks import Block
 from hushpoll_shared.survey.wording import Wording
 
 PRIORS: Final = (Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))

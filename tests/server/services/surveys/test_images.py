@@ -8,7 +8,7 @@ import pytest
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_server.services.surveys.images import MOST_IMAGES, read_picture
-from hushpoll_shared.survey.presentation import IMAGE_BYTES
+from hushpoll_shared.survey.questions.presentation import IMAGE_BYTES
 from pictures import gif, jpeg, png, webp
 from sample_survey import make_draft
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from hushpoll_protocols import K_MAX, InvalidParameter
-from hushpoll_shared.survey.draws import Draw
 from hushpoll_shared.survey.protection import total_epsilon
-from hushpoll_shared.survey.selects import MOST_OPTIONS, SelectAll, Selection, subsets
+from hushpoll_shared.survey.questions.selects import MOST_OPTIONS, SelectAll, Selection, subsets
+from hushpoll_shared.survey.randomization.draws import Draw
 
 
 def check_drawn_selects(draws: Sequence[Draw], selects: Sequence[Selection]) -> None:

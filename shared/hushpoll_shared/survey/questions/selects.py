@@ -26,13 +26,13 @@ from hushpoll_shared.spelling.text import (
     number_of_entries,
     show,
 )
-from hushpoll_shared.survey.attributes import Attribute
-from hushpoll_shared.survey.named_lists import NamedList
-from hushpoll_shared.survey.presentation import Shuffle, read_shuffle
+from hushpoll_shared.survey.questions.attributes import Attribute
+from hushpoll_shared.survey.questions.named_lists import NamedList
+from hushpoll_shared.survey.questions.presentation import Shuffle, read_shuffle
 
 if TYPE_CHECKING:
-    from hushpoll_shared.survey.blocks import Together
-    from hushpoll_shared.survey.protected import Protected
+    from hushpoll_shared.survey.questions.protected import Protected
+    from hushpoll_shared.survey.randomization.blocks import Together
 
 NOT_SELECTED: Final = "not selected"
 """First category of every option, in every survey."""

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hushpoll_protocols import InvalidParameter
-from hushpoll_shared.survey.budget import UNIFORM, Split, split_budget
+from hushpoll_shared.survey.randomization.budget import UNIFORM, Split, split_budget
 
 ADULT = {"gender": 2, "race": 5, "native-country": 41, "age": 74}
 

@@ -6,7 +6,7 @@ import pytest
 
 from hushpoll_protocols import PROTOCOLS, InvalidParameter, create
 from hushpoll_shared.drafts.attributes import read_attribute
-from hushpoll_shared.survey.attributes import (
+from hushpoll_shared.survey.questions.attributes import (
     Attribute,
     PublishedAttribute,
     hex_thresholds,

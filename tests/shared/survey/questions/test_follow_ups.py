@@ -15,8 +15,8 @@ import pytest
 
 from hushpoll_protocols import InvalidParameter, MalformedRecord, ManifestRefused, SecureBits
 from hushpoll_shared import Manifest, Published
-from hushpoll_shared.survey.blocks import Block
-from hushpoll_shared.survey.follow_ups import NOT_ASKED
+from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
+from hushpoll_shared.survey.randomization.blocks import Block
 from hushpoll_shared.wire.batch import encode_many, malformed_many
 
 SMOKES: dict[str, Any] = {

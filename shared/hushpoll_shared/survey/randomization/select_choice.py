@@ -33,7 +33,7 @@ from hushpoll_protocols import (
     format_epsilon,
 )
 from hushpoll_shared.spelling.decimals import PLACES
-from hushpoll_shared.survey.selects import MOST_OPTIONS, PAIRS, SelectAll, subsets
+from hushpoll_shared.survey.questions.selects import MOST_OPTIONS, PAIRS, SelectAll, subsets
 
 TOGETHER: Final = "together"
 APART: Final = "apart"

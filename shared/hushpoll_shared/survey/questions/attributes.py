@@ -28,9 +28,9 @@ from hushpoll_shared.spelling.text import (
     normalized,
     show,
 )
-from hushpoll_shared.survey.follow_ups import NOT_ASKED, AskIf
-from hushpoll_shared.survey.number import Number, draw_anchor, place_of
-from hushpoll_shared.survey.presentation import Shuffle, check_ends_of_scale
+from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED, AskIf
+from hushpoll_shared.survey.questions.number import Number, draw_anchor, place_of
+from hushpoll_shared.survey.questions.presentation import Shuffle, check_ends_of_scale
 
 ROLES: Final = ("sensitive", "plain", "target")
 ORDINAL: Final = "ordinal"

@@ -11,8 +11,8 @@ import pytest
 
 from hushpoll_protocols import PROTOCOLS, InvalidParameter, ManifestRefused, create
 from hushpoll_shared import Manifest, Published
-from hushpoll_shared.survey.budget import Split, split_budget
-from hushpoll_shared.survey.optimal import UNITS, optimal_split
+from hushpoll_shared.survey.randomization.budget import Split, split_budget
+from hushpoll_shared.survey.randomization.optimal import UNITS, optimal_split
 
 ADULT = {"gender": 2, "race": 5, "native-country": 41, "age": 74}
 

@@ -27,8 +27,8 @@ from typing import Final
 
 from hushpoll_protocols import EPSILON_MIN, create, format_epsilon
 from hushpoll_shared.spelling.decimals import PLACES
-from hushpoll_shared.survey.budget import Split
-from hushpoll_shared.survey.draws import Draw, divide, units_of
+from hushpoll_shared.survey.randomization.budget import Split
+from hushpoll_shared.survey.randomization.draws import Draw, divide, units_of
 
 UNITS: Final = 10_000
 """Parts that the total is divided into; a share is a whole number of them, at least one."""

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from hushpoll_protocols import MalformedRecord, create
-from hushpoll_shared.survey.anchors import (
+from hushpoll_shared.survey.questions.anchors import (
     unit_anchors,
     variance,
     variance_at,
     worst_variance,
 )
-from hushpoll_shared.survey.number import LARGEST_NUMBER
+from hushpoll_shared.survey.questions.number import LARGEST_NUMBER
 from studies.gains import GRID, OTHERS, anchors_of, populations
 
 EPSILONS = {"0.5": 2, "1": 2, "2": 3, "4": 5}

@@ -17,7 +17,7 @@ from hushpoll_protocols import K_MAX, InvalidParameter
 from hushpoll_shared.spelling.text import is_name, normalized, show
 
 if TYPE_CHECKING:
-    from hushpoll_shared.survey.attributes import Attribute
+    from hushpoll_shared.survey.questions.attributes import Attribute
 
 NOT_ASKED: Final = "not asked"
 """Label of a follow-up's last category, in every survey."""

@@ -10,7 +10,7 @@ import pytest
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared import Manifest, Published
 from hushpoll_shared.drafts.manifest_problems import manifest_problems
-from hushpoll_shared.survey.matrices import matrix_of
+from hushpoll_shared.survey.questions.matrices import matrix_of
 
 SCALE = ["never", "monthly", "weekly"]
 WORDS = {

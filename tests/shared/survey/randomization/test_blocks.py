@@ -16,7 +16,7 @@ import pytest
 
 from hushpoll_protocols import InvalidParameter, MalformedRecord, ManifestRefused, ReplayBits
 from hushpoll_shared import Manifest, Published
-from hushpoll_shared.survey.blocks import Block
+from hushpoll_shared.survey.randomization.blocks import Block
 from hushpoll_shared.wire.batch import encode_many, malformed_many
 
 DRAFT: dict[str, Any] = {

@@ -8,7 +8,7 @@ from typing import Final
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.attributes import Attribute
+from hushpoll_shared.survey.questions.attributes import Attribute
 
 
 @dataclass(frozen=True)

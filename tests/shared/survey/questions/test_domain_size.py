@@ -10,7 +10,7 @@ import pytest
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.reading.yaml_reader import parse_yaml
-from hushpoll_shared.survey.domain_size import (
+from hushpoll_shared.survey.questions.domain_size import (
     MOST_BRACKETS,
     reports_for_mean,
     reports_for_shares,

@@ -7,7 +7,7 @@ from typing import Any
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared.spelling.text import normalized, show
-from hushpoll_shared.survey.selects import OPTION, Selection
+from hushpoll_shared.survey.questions.selects import OPTION, Selection
 
 
 def spread_answers(

@@ -19,11 +19,15 @@ from typing import Final
 
 from hushpoll_protocols import K_MAX, FrequencyOracle, InvalidParameter
 from hushpoll_shared.spelling.text import check_name, number_of_entries, show
-from hushpoll_shared.survey.attributes import Attribute, PublishedAttribute, check_protocol
-from hushpoll_shared.survey.budget import Split
-from hushpoll_shared.survey.follow_ups import tree_of
-from hushpoll_shared.survey.named_lists import NamedList
-from hushpoll_shared.survey.selects import Selection, subsets
+from hushpoll_shared.survey.questions.attributes import (
+    Attribute,
+    PublishedAttribute,
+    check_protocol,
+)
+from hushpoll_shared.survey.questions.follow_ups import tree_of
+from hushpoll_shared.survey.questions.named_lists import NamedList
+from hushpoll_shared.survey.questions.selects import Selection, subsets
+from hushpoll_shared.survey.randomization.budget import Split
 
 LARGEST_RECORD: Final = 1024
 """Bytes of a record, at most, of a survey with a block of several questions."""

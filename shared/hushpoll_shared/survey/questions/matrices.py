@@ -15,10 +15,10 @@ from typing import Final
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.text import QUESTION_LENGTH, check_text, show
-from hushpoll_shared.survey.attributes import Attribute
-from hushpoll_shared.survey.named_lists import NamedList
-from hushpoll_shared.survey.presentation import Shuffle, read_shuffle
-from hushpoll_shared.survey.selects import Selection
+from hushpoll_shared.survey.questions.attributes import Attribute
+from hushpoll_shared.survey.questions.named_lists import NamedList
+from hushpoll_shared.survey.questions.presentation import Shuffle, read_shuffle
+from hushpoll_shared.survey.questions.selects import Selection
 
 NEEDED: Final = ("name", "attributes")
 KEYS: Final = (*NEEDED, "question", "shuffle")

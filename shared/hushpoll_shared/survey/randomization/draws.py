@@ -17,10 +17,10 @@ from typing import Any, Final
 from hushpoll_protocols import EPSILON_MIN, InvalidParameter, format_epsilon
 from hushpoll_shared.spelling.decimals import PLACES, check_canonical
 from hushpoll_shared.spelling.text import check_name, number_of_entries, show
-from hushpoll_shared.survey.attributes import Attribute, PublishedAttribute
-from hushpoll_shared.survey.blocks import Together
-from hushpoll_shared.survey.budget import OPTIMAL, Split, split_budget
-from hushpoll_shared.survey.named_lists import NamedList
+from hushpoll_shared.survey.questions.attributes import Attribute, PublishedAttribute
+from hushpoll_shared.survey.questions.named_lists import NamedList
+from hushpoll_shared.survey.randomization.blocks import Together
+from hushpoll_shared.survey.randomization.budget import OPTIMAL, Split, split_budget
 
 KEYS: Final = ("name", "blocks", "answer")
 """Fields of an entry of `draws`."""
@@ -308,7 +308,7 @@ def divide(
         The survey's; errors name their fields.
     apart : mapping of str to sequence of str, or None
         Parts of select-alls outside draws, as for
-        :func:`~hushpoll_shared.survey.budget.split_budget`.
+        :func:`~hushpoll_shared.survey.randomization.budget.split_budget`.
 
     Returns
     -------

@@ -17,8 +17,8 @@ from itertools import pairwise
 from typing import Final
 
 from hushpoll_protocols import FrequencyOracle, create
-from hushpoll_shared.survey.attributes import Attribute
-from hushpoll_shared.survey.number import MEAN, Number
+from hushpoll_shared.survey.questions.attributes import Attribute
+from hushpoll_shared.survey.questions.number import MEAN, Number
 
 MOST_ANCHORS: Final = 101
 """Anchors that are chosen; an author may name more."""

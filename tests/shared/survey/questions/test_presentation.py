@@ -9,7 +9,7 @@ import pytest
 
 from hushpoll_protocols import InvalidParameter, ManifestRefused
 from hushpoll_shared import Manifest, Published
-from hushpoll_shared.survey.presentation import Shuffle
+from hushpoll_shared.survey.questions.presentation import Shuffle
 from vector_builders.surveys import HELPED, PRESENTED, SMALL
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Final
 
 from hushpoll_protocols import FrequencyOracle, create
-from hushpoll_shared.survey.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 QUOTED_REPORTS: Final = 10_000
 """Reports for which it is asked where nobody has said how many there will be."""

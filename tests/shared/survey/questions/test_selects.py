@@ -14,7 +14,7 @@ import pytest
 from hushpoll_protocols import InvalidParameter, MalformedRecord, ManifestRefused, create
 from hushpoll_protocols.estimation.marginals import UnevenSets
 from hushpoll_shared import Manifest, Published
-from hushpoll_shared.survey.select_choice import part_of, set_variance
+from hushpoll_shared.survey.randomization.select_choice import part_of, set_variance
 
 APART = {"weights": {"sex": 4, "drugs": 60}}
 """With epsilon 64 a split for which 20 options are best apart, each with epsilon 3."""
@@ -156,7 +156,7 @@ def test_the_variances_of_the_page_are_those_of_the_law(
     block, apart, drawn = found["together"], found["apart"], found["drawn"]
     figures = (block.share, apart.share, drawn.share, block.pair or 0, apart.pair or 0)
     row = " | ".join([str(m), words, *(f"{float(figure):.1f}" for figure in figures)])
-    page = Path(__file__).parents[3] / "docs" / "explanation" / "select-all.md"
+    page = Path(__file__).parents[4] / "docs" / "explanation" / "select-all.md"
     assert f"| {row} |" in page.read_text("utf-8")
 
 

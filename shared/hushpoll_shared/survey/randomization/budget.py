@@ -2,7 +2,7 @@
 
 Splits of Arcolezi, Makhlouf and Palamidessi (DBSec 2023, section 3.2): uniform and k-based; and
 explicit weights. A draft may also ask for `optimal`, which is published as the weights that result
-(:mod:`hushpoll_shared.survey.optimal`). Parts are exact rationals rounded down to 12
+(:mod:`hushpoll_shared.survey.randomization.optimal`). Parts are exact rationals rounded down to 12
 places, so that they can never sum to more than the total (sequential composition).
 """
 

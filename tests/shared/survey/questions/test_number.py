@@ -14,7 +14,7 @@ from hushpoll_client.device.preview import build_preview
 from hushpoll_protocols import PROTOCOLS, InvalidParameter, MalformedRecord, SecureBits
 from hushpoll_protocols.thresholds import floor_in_exp
 from hushpoll_shared import Manifest, Published
-from hushpoll_shared.survey.number import draw_anchor
+from hushpoll_shared.survey.questions.number import draw_anchor
 from hushpoll_shared.wire.batch import encode_many
 from protocols.exact_law import law_of_randomize
 

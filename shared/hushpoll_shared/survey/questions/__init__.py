@@ -1,0 +1,1 @@
+"""What a survey asks: its questions, their domains, and which of them depend on each other."""
