@@ -98,10 +98,10 @@ def measure(data: Path, rows: int, source: str) -> dict[str, Any]:
         Answers,
         Categories,
         Numbers,
-        Question,
         Unit,
         patterns_of,
     )
+    from hushpoll_analysis.regression.combinations import Question
     from hushpoll_analysis.regression.model import fit
     from hushpoll_protocols import create
     from hushpoll_protocols.kernels import perturb

@@ -20,10 +20,10 @@ from scipy.stats import chi2
 from hushpoll_analysis.regression.answers import (
     Answers,
     Numbers,
-    Question,
     Unit,
     patterns_of,
 )
+from hushpoll_analysis.regression.combinations import Question
 from hushpoll_analysis.regression.fitting import maximise
 from hushpoll_analysis.regression.inference import (
     NOISY,

@@ -29,10 +29,10 @@ from hushpoll_analysis.regression.answers import (
     Answers,
     Categories,
     Numbers,
-    Question,
     Unit,
     patterns_of,
 )
+from hushpoll_analysis.regression.combinations import combinations_of
 from hushpoll_analysis.regression.outcomes import LOGIT, family_of
 from hushpoll_analysis.regression.survey import checked_formula
 from hushpoll_analysis.regression.terms.design import Design, design_of
@@ -45,7 +45,8 @@ from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
-Codes = Mapping[str, npt.NDArray[np.int64]]
+Places = npt.NDArray[np.int64]
+Codes = Mapping[str, Places]
 
 RECORDS: Final = 100_000
 """Drawn, over which the information is averaged."""
@@ -140,7 +141,8 @@ def _errors_of_one(slope: Slope) -> tuple[float, float]:
     rng = np.random.default_rng(SEED)
     attributes = {name: slope.published.attribute(name) for name in formula.variables}
     shares = {name: _shares(slope, attributes[name]) for name in slope.predictors}
-    codes = {name: rng.choice(len(p), RECORDS, p=p) for name, p in shares.items()}
+    drawn = {name: rng.choice(len(p), RECORDS, p=p) for name, p in shares.items()}
+    codes = dict(_possible(slope.published, drawn, rng))
     number, middle = _scores(attributes[slope.predictors[0]], shares[slope.predictors[0]])
     base = math.log(slope.share / (1 - slope.share)) - slope.value * middle
     eta = base + slope.value * number[codes[slope.predictors[0]]]
@@ -202,18 +204,36 @@ def _answers(slope: Slope, codes: Codes, rng: np.random.Generator) -> Answers:
                 else Categories(name, drawn, attribute.domain)
             )
             continue
-        own = attribute.block or name
-        if own in units:
+        block = next(one for one in published.blocks if one.name == (attribute.block or name))
+        if block.name in units:
             continue
-        questions = [one for one in published.attributes if one is attribute or one.block == own]
-        value = np.zeros(RECORDS, np.int64)
-        for one in questions:
-            code = codes[one.name] if one.name in codes else rng.integers(0, one.k, RECORDS)
-            value = value * one.k + code
-        patterns, places = patterns_of(oracle, perturb(oracle, value, rng))
-        asked = tuple(Question(one.name, one.domain) for one in questions)
-        units[own] = Unit(own, asked, patterns, places)
+        found, cells = combinations_of(block, set(codes))
+        value = _drawn(found.numbered(codes), np.arange(block.k) if cells is None else cells, rng)
+        patterns, places = patterns_of(oracle, perturb(oracle, value, rng), cells)
+        units[block.name] = Unit(
+            block.name, found.questions, patterns, places, oracle, found.numbers, cells
+        )
     return Answers(RECORDS, clear, tuple(units.values()))
+
+
+def _drawn(cell: Places, cells: Places, rng: np.random.Generator) -> Places:
+    """Return a value of a block for each row, even among those of the row's cell."""
+    sizes, order = np.bincount(cells), np.argsort(cells, kind="stable")
+    first = np.cumsum(sizes) - sizes
+    return np.asarray(order[first[cell] + rng.integers(0, sizes[cell])], np.int64)
+
+
+def _possible(published: Published, codes: Codes, rng: np.random.Generator) -> Codes:
+    """Return rows whose answers go together, as the survey asks them, in place of the others."""
+    whole = np.ones(RECORDS, np.bool_)
+    for block in published.blocks:
+        found, _ = combinations_of(block, set(codes))
+        if found.numbers is not None:
+            whole &= found.numbered(codes) >= 0
+    if whole.all():
+        return codes
+    rows = rng.choice(np.flatnonzero(whole), RECORDS)
+    return {name: one[rows] for name, one in codes.items()}
 
 
 def _place(design: Design, predictor: str) -> int:

@@ -4,20 +4,24 @@ A record of a perturbed question, or of a block of several, is known by its like
 answer. By the protocols' law that takes two values, inside and outside the record's support
 (:mod:`hushpoll_protocols.oracle`); by a table of a survey's own law it is a row of that table.
 Records that say the same are one pattern.
+
+Of a block of which a formula names some questions, a record is read for these alone: how many
+combinations with each of their answers it supports. The protocols treat all combinations alike, so
+the law of these numbers hangs on nothing else, and the others' answers need no model.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.regression.combinations import Combinations, Question
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_protocols.kernels import indicators
+from hushpoll_protocols.kernels import indicators, perturb
 from hushpoll_protocols.oracle import FrequencyOracle
 from hushpoll_shared.spelling.text import show
 
@@ -27,6 +31,10 @@ Places = npt.NDArray[np.int64]
 GROUPED: Final = 64
 """Most categories whose supports are compared with each other, as 64-bit numbers."""
 _ROWS: Final = 1 << 18
+_CELLS: Final = 1 << 26
+"""Supports that are held at a time."""
+_DRAWN: Final = 4_000
+"""Records that say what counts of supports tell of two answers."""
 ROUNDING: Final = 0.001 + 1e-9
 """By how much chances may miss 1, as published ones do; they are scaled to it."""
 _TELLS: Final = 1e-9
@@ -40,10 +48,12 @@ class Patterns:
     Attributes
     ----------
     table : uint8[P, k] or f64[P, k]
-        Supports, or whatever the likelihood is linear in.
+        Supports, the share of a cell's combinations that is supported, or whatever the likelihood
+        is linear in.
     low, rise : float
         The likelihood is low + rise * table, up to a factor of each record.
-    shift, scale : float
+    shift : float
+    scale : float or f64[k]
         D = (table - shift) / scale, whose expectation given the answer is the one-hot answer, for
         supports; for a law of a table D is `unbiased`.
     unbiased : f64[P, k] or None
@@ -55,17 +65,20 @@ class Patterns:
         as likely under each answer, and so its rows say nothing of it.
     law : int64[P] or None
         The law that each pattern belongs to, where groups of respondents have laws of their own.
+    even : f64[k, k] or None
+        What :meth:`even_products` returns of shares of cells.
     """
 
     table: npt.NDArray[Any]
     low: float
     rise: float
     shift: float = 0.0
-    scale: float = 1.0
+    scale: float | Array = 1.0
     unbiased: Array | None = None
     named: Places | None = None
     unasked: int | None = None
     law: Places | None = None
+    even: Array | None = None
 
     def likelihood(self, places: Places) -> Array:
         """Return f64[n, k]: the likelihood of records, by their patterns, under each answer."""
@@ -78,6 +91,8 @@ class Patterns:
         of a law it is computed from the law alone, and all records have the same one.
         """
         k = self.table.shape[1]
+        if self.even is not None:
+            return self.even
         if self.unbiased is not None:
             law = self.table
             if self.law is not None:
@@ -115,14 +130,6 @@ class Patterns:
         return np.asarray((self.table[places] - self.shift) / self.scale, np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A perturbed question: its name and its answers' texts, in order."""
-
-    name: str
-    domain: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Unit:
     """One question, or a block of several, that is randomised as one value.
@@ -139,6 +146,10 @@ class Unit:
         The pattern of each row.
     oracle : FrequencyOracle or None
         The protocol that gave the records; None of a law that is a table.
+    numbers : int64[K] or None
+        The combinations of answers that can be, in mixed radix; None: all.
+    cells : int64[k] or None
+        The combination of each value of the oracle, where these are some questions of a block.
     """
 
     name: str
@@ -146,16 +157,18 @@ class Unit:
     patterns: Patterns
     places: Places
     oracle: FrequencyOracle | None = None
+    numbers: Places | None = None
+    cells: Places | None = None
 
     @property
-    def sizes(self) -> tuple[int, ...]:
-        """Number of answers of each question."""
-        return tuple(len(question.domain) for question in self.questions)
+    def combinations(self) -> Combinations:
+        """Of the answers to its questions."""
+        return Combinations(self.questions, self.numbers)
 
     @property
     def k(self) -> int:
         """Combinations of answers."""
-        return math.prod(self.sizes)
+        return self.combinations.k
 
     @property
     def asked(self) -> npt.NDArray[np.bool_]:
@@ -203,6 +216,8 @@ class Answers:
         Which rows were drawn together.
     dropped : int
         Rows that were left out, since a column of the formula was empty.
+    not_asked : mapping of str to str
+        Of each follow-up, the category of the respondents who were not asked.
     """
 
     n: int
@@ -211,6 +226,7 @@ class Answers:
     weights: Array | None = None
     clusters: Places | None = None
     dropped: int = 0
+    not_asked: Mapping[str, str] = field(default_factory=dict)
 
     def unit_of(self, name: str) -> Unit | None:
         """Return the unit whose question has a name; None for a column in clear.
@@ -243,9 +259,10 @@ class Answers:
         for unit in self.units:
             if unit.patterns.named is None:
                 return None
-            parts = np.unravel_index(unit.patterns.named[unit.places], unit.sizes)
-            for question, codes in zip(unit.questions, parts, strict=True):
-                clear[question.name] = Categories(question.name, codes, question.domain)
+            named, codes = unit.patterns.named[unit.places], unit.combinations.codes
+            for question in unit.questions:
+                column = codes[question.name][named]
+                clear[question.name] = Categories(question.name, column, question.domain)
         return replace(self, clear=clear, units=())
 
     def asked_all(self) -> Answers:
@@ -273,7 +290,9 @@ class Answers:
         )
 
 
-def patterns_of(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> tuple[Patterns, Places]:
+def patterns_of(
+    oracle: FrequencyOracle, records: npt.NDArray[np.uint8], cells: Places | None = None
+) -> tuple[Patterns, Places]:
     """Return the patterns of a protocol's records, and that of each record.
 
     Parameters
@@ -282,39 +301,100 @@ def patterns_of(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> tupl
         The protocol of the question or of the block.
     records : uint8[n, record_size]
         Well formed.
+    cells : int64[k], optional
+        The combination of answers to some questions of a block, 0..K-1, of each value. A record is
+        then known by how many values of each it supports. Of n_f out of m_f these have, up to a
+        factor of the record, the likelihood low + rise n_f / m_f under f, whatever the answers to
+        the block's other questions are; by local hashing, on average over the hash functions.
     """
     one = oracle.names_one_value
     ratio = oracle.likelihood_ratio
     low, rise = (oracle.q, oracle.p - oracle.q) if one else (1 / ratio, 1 - 1 / ratio)
     kept, places, n = [], np.arange(len(records), dtype=np.int64), len(records)
     packed = np.zeros((n, 8), np.uint8)
-    for start in range(0, n, _ROWS):
-        rows = slice(start, start + _ROWS)
+    step = max(1, min(_ROWS, _CELLS // oracle.k))
+    for start in range(0, n, step):
+        rows = slice(start, start + step)
         supports = indicators(oracle, np.ascontiguousarray(records[rows]))
         if one:
             places[rows] = supports.argmax(axis=1)
+        elif cells is not None:
+            kept.append(_counted(supports, cells))
         elif oracle.k <= GROUPED:
             bits = np.packbits(supports, axis=1)
             packed[rows, : bits.shape[1]] = bits
         else:
             kept.append(supports)
+    sizes = np.ones(oracle.k) if cells is None else np.bincount(cells).astype(np.float64)
+    k = len(sizes)
+    table: npt.NDArray[Any]
     if one:
-        table = np.eye(oracle.k, dtype=np.uint8)
+        table = np.eye(k, dtype=np.uint8) if cells is None else np.diag(1 / sizes)
+        places = places if cells is None else cells[places]
+    elif cells is not None:
+        counts = np.concatenate(kept) if kept else np.zeros((0, k), np.int32)
+        distinct, places = _distinct(counts)
+        table = distinct / sizes
     elif oracle.k <= GROUPED:
-        distinct, places = np.unique(packed.view(np.uint64)[:, 0], return_inverse=True)
-        bits = np.ascontiguousarray(distinct[:, None]).view(np.uint8)
+        numbers, places = np.unique(packed.view(np.uint64)[:, 0], return_inverse=True)
+        bits = np.ascontiguousarray(numbers[:, None]).view(np.uint8)
         table = np.unpackbits(bits, axis=1)[:, : oracle.k]
     else:
         table = np.concatenate(kept) if kept else np.zeros((0, oracle.k), np.uint8)
+    difference = float(oracle.p - oracle.q)
     patterns = Patterns(
         table,
         float(low),
         float(rise),
         float(oracle.q),
-        float(oracle.p - oracle.q),
-        named=np.arange(oracle.k) if one else None,
+        difference if cells is None else difference / sizes,
+        named=np.arange(k) if one else None,
+        even=None if cells is None else even_products_of_cells(oracle, cells),
     )
     return patterns, places.astype(np.int64)
+
+
+def _counted(supports: npt.NDArray[np.uint8], cells: Places) -> npt.NDArray[np.int32]:
+    """Return how many values of each cell records support, int32[n, K]."""
+    order = np.argsort(cells, kind="stable")
+    first = np.searchsorted(cells[order], np.arange(int(cells.max()) + 1))
+    return np.add.reduceat(supports[:, order], first, axis=1, dtype=np.int32)
+
+
+def _distinct(counts: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], Places]:
+    """Return the distinct rows, and which of them each row is."""
+    rows = np.ascontiguousarray(counts).view([("", np.int32)] * counts.shape[1])[:, 0]
+    _, first, places = np.unique(rows, return_index=True, return_inverse=True)
+    return counts[first], places.astype(np.int64)
+
+
+def even_products_of_cells(oracle: FrequencyOracle, cells: Places) -> Array:
+    """Return f64[K, K]: what :meth:`Patterns.even_products` says of cells of a protocol's values.
+
+    All cells are alike, and so are the values of each; by records drawn of them.
+    """
+    sizes = np.bincount(cells).astype(np.float64)
+    k, low, rise = len(sizes), float(oracle.q), float(oracle.p - oracle.q)
+    if oracle.names_one_value:
+        likely = sizes[:, None] * (low + rise * np.diag(1 / sizes))
+        weight = likely.sum(axis=1) / k
+    else:
+        rng = np.random.default_rng(20_263)
+        order, first = np.argsort(cells, kind="stable"), np.cumsum(sizes) - sizes
+        cell = rng.integers(0, k, _DRAWN)
+        inside = np.minimum(rng.random(_DRAWN) * sizes[cell], sizes[cell] - 1)
+        values = order[(first[cell] + np.floor(inside)).astype(np.int64)]
+        step = max(1, _CELLS // oracle.k)
+        records = perturb(oracle, values, rng)
+        counts = [
+            _counted(indicators(oracle, records[start : start + step]), cells)
+            for start in range(0, _DRAWN, step)
+        ]
+        least = 1 / oracle.likelihood_ratio
+        likely = float(least) + float(1 - least) * np.concatenate(counts) / sizes
+        weight = np.full(_DRAWN, 1 / _DRAWN)
+    given = likely / likely.sum(axis=1, keepdims=True)
+    return np.asarray((given * weight[:, None]).T @ given, np.float64)
 
 
 def with_unasked(

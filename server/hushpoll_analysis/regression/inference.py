@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scipy import stats
 from scipy.linalg import eigh
 
-from hushpoll_analysis.regression.answers import patterns_of
+from hushpoll_analysis.regression.answers import Unit, even_products_of_cells, patterns_of
 from hushpoll_analysis.regression.fitting import FLAT, Maximum, climb, covariance_of, profile
 from hushpoll_analysis.regression.likelihood import Likelihood, asked
 from hushpoll_analysis.regression.terms.coding import Column
@@ -232,7 +232,9 @@ def telling_epsilon(sample: Likelihood, total: float) -> float | None:
     factor *= np.sqrt(sample.total / total)
 
     def tells(times: float) -> bool:
-        even = [_even(oracle, times) for oracle in oracles]
+        even = [
+            _even(unit, oracle, times) for unit, oracle in zip(sample.units, oracles, strict=True)
+        ]
         return bool((expected_errors(sample, even)[places] * factor <= NOISY).all())
 
     low, high = 1.0, min(_MOST_TIMES, *(float(EPSILON_MAX / one.epsilon) for one in oracles))
@@ -245,10 +247,12 @@ def telling_epsilon(sample: Likelihood, total: float) -> float | None:
     return float(round(np.ceil(high / step) * step, 1))
 
 
-def _even(oracle: FrequencyOracle, times: float) -> Array:
-    """Return what records of a protocol at another epsilon would tell of two answers."""
+def _even(unit: Unit, oracle: FrequencyOracle, times: float) -> Array:
+    """Return what records of a unit's protocol at another epsilon would tell of two answers."""
     epsilon = f"{float(oracle.epsilon) * times:.6f}"
     other = create(oracle.name, k=oracle.k, epsilon=epsilon)
+    if unit.cells is not None:
+        return even_products_of_cells(other, unit.cells)
     rng = np.random.default_rng(20_262)
     records = perturb(other, rng.integers(0, other.k, _DRAWN), rng)
     patterns, places = patterns_of(other, records)

@@ -177,22 +177,14 @@ class Likelihood:
         """The answer to each unit, int64[Y or 1, C], of each outcome and combination."""
         hidden, found = self.design.hidden, []
         y = self.y if self.own is not None else 1
-        sizes = hidden.sizes or (1,)
-        axes = np.unravel_index(np.arange(self.c), sizes)
+        axes = np.unravel_index(np.arange(self.c), hidden.sizes or (1,))
         for place, unit in enumerate(self.units):
+            _, whole = unit.combinations.apart(self.name)
+            if unit is self.own:
+                whole = whole[self._order]
             if place < len(hidden.units):
-                rest = [one for one in unit.questions if one.name != self.name]
-                shape = [len(one.domain) for one in rest]
-                inner = np.unravel_index(axes[place], shape) if shape else ()
-                codes = dict(zip((one.name for one in rest), inner, strict=True))
-            else:
-                codes = {}
-            whole = np.zeros((y, self.c), np.int64)
-            for question in unit.questions:
-                code = codes.get(question.name)
-                own = self._order[:, None] if code is None else code[None, :]
-                whole = whole * len(question.domain) + own
-            found.append(np.ascontiguousarray(whole))
+                whole = whole[:, axes[place]]
+            found.append(np.ascontiguousarray(np.broadcast_to(whole, (y, self.c))))
         return tuple(found)
 
     def record_likelihood(self, rows: slice) -> Array:
@@ -470,9 +462,8 @@ def spread(
         n = len(part)
         shaped = part[:, None, :]
         if unit.name == own:
-            axis = 1 + [question.name for question in unit.questions].index(outcome)
-            table = np.moveaxis(part.reshape(n, *unit.sizes), axis, 1)
-            shaped = table.reshape(n, len(order), -1)[:, order]
+            _, places = unit.combinations.apart(outcome)
+            shaped = part[:, places[order]]
         whole = (whole[:, :, :, None] * shaped[:, :, None, :]).reshape(
             n, max(whole.shape[1], shaped.shape[1]), -1
         )

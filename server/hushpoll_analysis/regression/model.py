@@ -28,6 +28,7 @@ from hushpoll_analysis.regression.notes import (
     note_of_unasked,
     notes_of_draws,
     notes_of_fit,
+    notes_of_follow_ups,
     notes_of_sets,
 )
 from hushpoll_analysis.regression.outcomes import (
@@ -218,6 +219,7 @@ def fit(
                 saturated=len(model.design.mixing_names) == model.design.groups,
             ),
             *notes_of_draws(answers.n, asked_all.n),
+            *notes_of_follow_ups(read.outcome.variables[0], likelihood.family.domain, answers),
         ),
         adjusted_odds=adjusted_odds(read, asked_all, confidence=confidence)
         if chosen == LOGIT and asked_all.n

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hushpoll_analysis.regression.answers import Answers
 from hushpoll_analysis.regression.fitting import Maximum
 from hushpoll_analysis.regression.inference import (
     NOISY,
@@ -15,6 +16,7 @@ from hushpoll_analysis.regression.inference import (
     Covariance,
 )
 from hushpoll_analysis.regression.likelihood import Likelihood
+from hushpoll_shared.spelling.text import show
 
 
 def notes_of_draws(n: int, asked_all: int) -> list[str]:
@@ -25,6 +27,18 @@ def notes_of_draws(n: int, asked_all: int) -> list[str]:
         f"{asked_all:,} of {n:,} records answer all questions of the formula, since devices drew "
         "which they answer; the others count for what they answer, and the plain regression and "
         "adjusted odds ratios are of the former alone"
+    ]
+
+
+def notes_of_follow_ups(outcome: str, categories: Sequence[str], answers: Answers) -> list[str]:
+    """Return whom the slopes of a follow-up are about, by its categories, the reference first."""
+    not_asked = answers.not_asked.get(outcome)
+    if not_asked not in categories[1:] or len(categories) < 3:
+        return []
+    return [
+        f"not everybody was asked {outcome}: compared with {categories[0]}, the slopes of its "
+        "other answers are those among the respondents who were asked, and those of "
+        f"{show(not_asked)} say who they are"
     ]
 
 

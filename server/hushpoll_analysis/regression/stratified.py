@@ -125,12 +125,10 @@ def _of_questions(
     unit: Unit, names: tuple[str, ...], answers: Answers, factors: tuple[Factor, ...]
 ) -> Array:
     """Return f64[n, 2 (, 2)]: debiased indicators of one or two questions of a unit."""
-    whole = unit.patterns.debiased(unit.places).reshape(-1, *unit.sizes)
-    places = [[one.name for one in unit.questions].index(name) for name in names]
-    rest = tuple(1 + axis for axis in range(len(unit.sizes)) if axis not in places)
-    found = whole.sum(axis=rest)
-    if len(places) == 2 and places[0] > places[1]:
-        found = found.swapaxes(1, 2)
+    whole, codes = unit.patterns.debiased(unit.places), unit.combinations.codes
+    found = np.zeros((len(whole), *(len(answers.question(name).domain) for name in names)))
+    for place, column in enumerate(whole.T):
+        found[(slice(None), *(codes[name][place] for name in names))] += column
     for axis, factor in enumerate(factors, start=1):
         order = coded(factor, answers).order
         assert order is not None  # noqa: S101

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -16,12 +16,12 @@ from hushpoll_analysis.regression.answers import (
     Answers,
     Categories,
     Numbers,
-    Question,
     Unit,
     patterns_of,
     with_unasked,
 )
-from hushpoll_analysis.regression.outcomes import LINEAR, LOGIT
+from hushpoll_analysis.regression.combinations import combinations_of
+from hushpoll_analysis.regression.outcomes import LINEAR, LOGIT, MULTINOMIAL, ORDERED
 from hushpoll_analysis.regression.terms.coding import scores_of
 from hushpoll_analysis.regression.terms.design import MOST_COMBINATIONS
 from hushpoll_analysis.regression.terms.formulas import (
@@ -34,9 +34,9 @@ from hushpoll_protocols.epsilon import is_decimal
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.nearest import remedy_for
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.codec import Field
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
 
 
 def checked_formula(
@@ -48,14 +48,12 @@ def checked_formula(
     ------
     InvalidParameter
         For a formula that cannot be read; an attribute or a reference that the survey does not
-        have, with the nearest name; a family that the outcome cannot have; a question whose records
-        this statistic cannot read, with what to ask instead; too many combinations of answers to
+        have, with the nearest name; a family that the outcome cannot have; answers to the outcome
+        that nobody can give beside some to a predictor; too many combinations of answers to
         perturbed predictors.
     """
     read = read_formula(formula) if isinstance(formula, str) else formula
     attributes = {name: _attribute(published, name) for name in read.variables}
-    for attribute in attributes.values():
-        _refuse_unreadable(published, attribute)
     outcome = read.outcome.variables[0]
     if _is_rounded(attributes[outcome]) and read.outcome.tree is None:
         raise InvalidParameter(
@@ -82,7 +80,7 @@ def checked_formula(
         for name in factor.variables if factor.tree is not None else ():
             scores_of(name, attributes[name].domain, factor.text)
     _check_family(attributes[outcome], read, family)
-    _check_combinations(published, outcome, [attributes[name] for name in read.predictors])
+    _check_combinations(published, outcome, read.predictors)
     _refuse_apart(published, read.variables)
     return read
 
@@ -116,10 +114,17 @@ def _attribute(published: Published, name: str) -> PublishedAttribute:
 
 
 def _check_family(outcome: PublishedAttribute, read: Formula, family: str | None) -> None:
+    followed = NOT_ASKED in outcome.domain
     if family == LOGIT and len(outcome.domain) != 2 and read.outcome.tree is None:
         raise InvalidParameter(
             f"{outcome.name} has {len(outcome.domain)} answers, and a logit takes 2; give the "
-            "family multinomial or ordered",
+            f"family {MULTINOMIAL if followed else 'multinomial or ordered'}",
+            field="family",
+        )
+    if family == ORDERED and followed:
+        raise InvalidParameter(
+            f"{outcome.name} has the answer {show(NOT_ASKED)}, which has no place in an order; "
+            f"give the family {MULTINOMIAL}",
             field="family",
         )
     numbers = all(map(is_decimal, outcome.domain))
@@ -152,58 +157,22 @@ def _refuse_apart(published: Published, names: Sequence[str]) -> None:
             )
 
 
-def limits_of(published: Published, attribute: PublishedAttribute) -> str | None:
+def limits_of(attribute: PublishedAttribute) -> str | None:
     """Return what a regression cannot do with a question, in words; None: it can be either side."""
-    if _is_rounded(attribute):
-        return "as an outcome alone"
-    return None if _unreadable(published, attribute) is None else "in no regression"
-
-
-def _unreadable(published: Published, attribute: PublishedAttribute) -> str | None:
-    """Return why a question's block is not read; None: it is."""
-    block, oracle = _block_of(published, attribute), attribute.oracle
-    if not block or oracle is None or math.prod(one.k for one in block) == oracle.k:
-        return None
-    others = ", ".join(one.name for one in block if one is not attribute)
-    if any(one.ask_if is not None for one in block):
-        return f"is in a block with {others}, of which one is a follow-up"
-    return f"is an option beside {others}, of which only so many may be selected"
-
-
-def _refuse_unreadable(published: Published, attribute: PublishedAttribute) -> None:
-    why = _unreadable(published, attribute)
-    if why is not None:
-        raise InvalidParameter(
-            f"{attribute.name} {why}; this version fits no regressions with such blocks. Ask for "
-            "differences or cross-tables of them, which it has",
-            field=FIELD,
-        )
+    return "as an outcome alone" if _is_rounded(attribute) else None
 
 
 def _is_rounded(attribute: PublishedAttribute) -> bool:
     return attribute.oracle is not None and attribute.rounded
 
 
-def _block_of(
-    published: Published, attribute: PublishedAttribute
-) -> list[PublishedAttribute] | None:
-    if attribute.oracle is None or attribute.block is None:
-        return None
-    return [one for one in published.attributes if one.block == attribute.block]
-
-
-def _check_combinations(
-    published: Published, outcome: str, predictors: Sequence[PublishedAttribute]
-) -> None:
+def _check_combinations(published: Published, outcome: str, predictors: Collection[str]) -> None:
+    blocks = {question.name: block for block in published.blocks for question in block.questions}
     units: dict[str, int] = {}
-    named = [*predictors, published.attribute(outcome)]
-    for attribute in named:
-        block = _block_of(published, attribute)
-        alone = attribute.oracle is None or (block is None and attribute.name == outcome)
-        if alone:
-            continue
-        rest = [one for one in block or [attribute] if one.name != outcome]
-        units[attribute.block or attribute.name] = math.prod(one.k for one in rest)
+    for name in predictors:
+        if name in blocks:
+            found, _ = combinations_of(blocks[name], {outcome, *predictors})
+            units[blocks[name].name] = found.apart(outcome)[1].shape[1]
     total = math.prod(units.values())
     if total > MOST_COMBINATIONS:
         listed = ", ".join(f"{name} ({size})" for name, size in units.items())
@@ -225,7 +194,7 @@ def answers_of(
     """Return what a formula reads of a survey's records.
 
     An attribute in clear with three or more categories that are all numbers is a column of numbers;
-    any other attribute has categories. A question that is randomised with others brings its block.
+    any other attribute has categories. Questions of a block that the formula names come together.
 
     Parameters
     ----------
@@ -267,11 +236,9 @@ def answers_of(
     for name in read.variables:
         attribute = published.attribute(name)
         if attribute.oracle is not None:
-            field = next(
-                field for field in records.published.layout.fields if name in field.questions
-            )
-            if field.name not in units:
-                units[field.name] = _unit(records, field.name)
+            own = attribute.block or name
+            if own not in units:
+                units[own] = _unit(records, name, read.variables)
             continue
         codes, domain = records.codes(name), attribute.domain
         if groups is not None:
@@ -282,32 +249,27 @@ def answers_of(
             clear[name] = Categories(name, codes, domain)
     if weights is not None:
         _check(weights, len(records))
-    return Answers(len(records), clear, tuple(units.values()), weights)
-
-
-def _field(published: Published, name: str) -> Field:
-    return next(field for field in published.layout.fields if field.name == name)
-
-
-def _unit(records: Records, name: str) -> Unit:
-    field = _field(records.published, name)
-    assert field.oracle is not None  # noqa: S101  (the attribute has one)
-    block = field.block
-    questions = [records.published.attribute(name)] if block is None else list(block.questions)
-    asked = records.answer([questions[0].name])
-    chosen = records.answering([questions[0].name])
-    patterns, places = patterns_of(
-        field.oracle, chosen.of_field(_field(chosen.published, field.name))
+    asked = [published.attribute(name) for name in read.variables]
+    return Answers(
+        len(records),
+        clear,
+        tuple(units.values()),
+        weights,
+        not_asked={one.name: NOT_ASKED for one in asked if NOT_ASKED in one.domain},
     )
-    if questions[0].draw is not None:
-        patterns, places = with_unasked(patterns, places, asked)
-    return Unit(
-        name,
-        tuple(Question(question.name, question.domain) for question in questions),
-        patterns,
-        places,
-        field.oracle,
-    )
+
+
+def _unit(records: Records, name: str, names: Collection[str]) -> Unit:
+    """Return what the records of a block say of its questions among `names`."""
+    chosen = records.answering([name])
+    field = next(one for one in chosen.published.layout.fields if name in one.questions)
+    assert field.block is not None  # noqa: S101  (the attribute is perturbed)
+    found, cells = combinations_of(field.block, names)
+    oracle = field.block.oracle
+    patterns, places = patterns_of(oracle, chosen.of_field(field), cells)
+    if records.published.attribute(name).draw is not None:
+        patterns, places = with_unasked(patterns, places, records.answer([name]))
+    return Unit(field.name, found.questions, patterns, places, oracle, found.numbers, cells)
 
 
 def _check(weights: npt.NDArray[np.float64], n: int) -> None:

@@ -24,10 +24,10 @@ from hushpoll_analysis.regression.answers import (
     Categories,
     Numbers,
     Patterns,
-    Question,
     Unit,
     patterns_of_law,
 )
+from hushpoll_analysis.regression.combinations import Question
 from hushpoll_analysis.regression.terms.formulas import FIELD, Formula, read_formula
 from hushpoll_protocols.epsilon import is_decimal
 from hushpoll_protocols.errors import InvalidParameter

@@ -185,8 +185,7 @@ def _form(row: VersionRow) -> dict[str, object]:
         "small_groups": () if groups is None else groups.sentences(),
         "labels": labels,
         "questions": [
-            _question(one, labels[one.name], limits_of(published, one))
-            for one in published.attributes
+            _question(one, labels[one.name], limits_of(one)) for one in published.attributes
         ],
         "target": "" if published.target is None else published.target.name,
         "families": FAMILIES,

@@ -9,10 +9,10 @@ import pytest
 from hushpoll_analysis.regression.answers import (
     Answers,
     Numbers,
-    Question,
     Unit,
     patterns_of_law,
 )
+from hushpoll_analysis.regression.combinations import Question
 from hushpoll_analysis.regression.inference import NOISY, TRUSTED
 from hushpoll_analysis.regression.model import fit
 from studies.regression_coverage import FORMULA, SHORT, SLOPES, Case, by_sets, rows_of, survey

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from hushpoll_analysis.regression.answers import Question
+from hushpoll_analysis.regression.combinations import Question
 from hushpoll_analysis.regression.model import fit
 from hushpoll_analysis.regression.tables import read_answers
 from hushpoll_protocols.errors import InvalidParameter

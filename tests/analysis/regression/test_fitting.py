@@ -7,11 +7,11 @@ from hushpoll_analysis.regression.answers import (
     Answers,
     Categories,
     Numbers,
-    Question,
     Unit,
     patterns_of,
     patterns_of_law,
 )
+from hushpoll_analysis.regression.combinations import Question
 from hushpoll_analysis.regression.fitting import climb, maximise
 from hushpoll_analysis.regression.inference import expected_errors
 from hushpoll_analysis.regression.likelihood import Likelihood

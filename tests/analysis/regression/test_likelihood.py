@@ -7,10 +7,10 @@ from hushpoll_analysis.regression.answers import (
     Answers,
     Categories,
     Numbers,
-    Question,
     Unit,
     patterns_of,
 )
+from hushpoll_analysis.regression.combinations import Question
 from hushpoll_analysis.regression.likelihood import Likelihood
 from hushpoll_analysis.regression.outcomes import family_of
 from hushpoll_analysis.regression.terms.design import design_of

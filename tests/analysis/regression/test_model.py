@@ -11,11 +11,11 @@ from hushpoll_analysis.regression.answers import (
     Answers,
     Categories,
     Numbers,
-    Question,
     Unit,
     patterns_of,
     patterns_of_law,
 )
+from hushpoll_analysis.regression.combinations import Question
 from hushpoll_analysis.regression.model import fit
 from hushpoll_analysis.regression.tables import read_answers
 from hushpoll_protocols import create

@@ -9,10 +9,10 @@ from hushpoll_analysis.regression.answers import (
     Answers,
     Categories,
     Numbers,
-    Question,
     Unit,
     patterns_of,
 )
+from hushpoll_analysis.regression.combinations import Question
 from hushpoll_analysis.regression.model import fit
 from hushpoll_protocols import create
 from hushpoll_protocols.errors import InvalidParameter

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.contingency_tables import StratifiedTable
 
-from hushpoll_analysis.regression.answers import Answers, Categories, Question, Unit, patterns_of
+from hushpoll_analysis.regression.answers import Answers, Categories, Unit, patterns_of
+from hushpoll_analysis.regression.combinations import Question
 from hushpoll_analysis.regression.model import fit
 from hushpoll_analysis.regression.stratified import adjusted_odds
 from hushpoll_analysis.regression.terms.formulas import read_formula

@@ -40,10 +40,8 @@ class Hidden:
     ----------
     units : tuple of Unit
         An axis each, in this order; the outcome's own unit, if it has others in its block, is one.
-    rest : tuple of tuple of str
-        The questions of each unit that are no outcome.
     sizes : tuple of int
-        Combinations of each unit's rest.
+        Combinations of answers to each unit's questions that are no outcome.
     codes : mapping of str to int64[C]
         The answer to each question in each combination.
     names : tuple of str
@@ -51,7 +49,6 @@ class Hidden:
     """
 
     units: tuple[Unit, ...]
-    rest: tuple[tuple[str, ...], ...]
     sizes: tuple[int, ...]
     codes: Values
     names: tuple[str, ...]
@@ -68,7 +65,7 @@ def hidden_of(formula: Formula, answers: Answers) -> Hidden:
     Raises
     ------
     InvalidParameter
-        If there are more than `MOST_COMBINATIONS`.
+        If there are more than `MOST_COMBINATIONS`; if an answer to the outcome cannot be with one.
     """
     outcome = formula.outcome.variables[0]
     named = [answers.unit_of(name) for name in formula.predictors]
@@ -81,10 +78,8 @@ def hidden_of(formula: Formula, answers: Answers) -> Hidden:
             f"{outcome} stands left and right of the tilde (~); leave it out on one side",
             field=FIELD,
         )
-    rests = [
-        [question for question in unit.questions if question.name != outcome] for unit in units
-    ]
-    sizes = [math.prod(len(question.domain) for question in rest) for rest in rests]
+    rests = [unit.combinations.apart(outcome) for unit in units]
+    sizes = [places.shape[1] for _, places in rests]
     total = math.prod(sizes)
     if total > MOST_COMBINATIONS:
         listed = ", ".join(f"{unit.name} ({size})" for unit, size in zip(units, sizes, strict=True))
@@ -97,20 +92,16 @@ def hidden_of(formula: Formula, answers: Answers) -> Hidden:
     codes: dict[str, Places] = {}
     names = [""] * total
     places = np.unravel_index(np.arange(total), sizes) if sizes else ()
-    for rest, place in zip(rests, places, strict=True):
-        inner = np.unravel_index(place, [len(question.domain) for question in rest])
-        for question, code in zip(rest, inner, strict=True):
-            codes[question.name] = code.astype(np.int64)
+    for unit, (rest, _), place in zip(units, rests, places, strict=True):
+        for question in unit.questions:
+            if question.name == outcome:
+                continue
+            code = rest[question.name][place]
+            codes[question.name] = code
             for combination in range(total):
                 text = f"{question.name}={question.domain[code[combination]]}"
                 names[combination] += ("," if names[combination] else "") + text
-    return Hidden(
-        tuple(units),
-        tuple(tuple(question.name for question in rest) for rest in rests),
-        tuple(sizes),
-        codes,
-        tuple(names),
-    )
+    return Hidden(tuple(units), tuple(sizes), codes, tuple(names))
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,7 +104,7 @@ def test_number_is_the_outcome_by_its_mean(published):
     assert formula_of(published, "pay", ["region"]).startswith("score(pay) ~ ")
 
 
-def test_options_of_which_only_so_many_may_be_selected_are_named_as_such():
+def test_number_is_an_outcome_alone_and_an_option_is_either_side():
     draft = {
         "name": "nights",
         "version": 1,
@@ -123,8 +123,7 @@ def test_options_of_which_only_so_many_may_be_selected_are_named_as_such():
         ],
     }
     published = Manifest.from_dict(draft).resolve()
-    with pytest.raises(InvalidParameter, match="an option beside awake_2, awake_3, of which only"):
-        checked_formula(published, "smokes ~ awake_1")
-    limits = [limits_of(published, published.attribute(name)) for name in ("smokes", "awake_1")]
-    assert limits == [None, "in no regression"]
-    assert limits_of(published, published.attribute("rent")) == "as an outcome alone"
+    checked_formula(published, "smokes ~ awake_1")
+    checked_formula(published, "awake_1 ~ smokes")
+    limits = [limits_of(published.attribute(name)) for name in ("smokes", "awake_1", "rent")]
+    assert limits == [None, None, "as an outcome alone"]
