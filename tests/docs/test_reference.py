@@ -26,6 +26,7 @@ from directives import (  # noqa: E402
     commands,
     javascript,
     manifest_fields,
+    methods,
     metrics,
     problems,
     public_names,
@@ -123,6 +124,17 @@ def test_every_benchmark_is_there_and_a_missed_goal_is_said() -> None:
         assert cells[4] == f"{figure['ratio']:.3g}"
         assert figure["reached"] == (figure["ratio"] >= figure["goal"])
         assert cells[6] == ("reached" if figure["reached"] else "**missed**")
+
+
+def test_every_experiment_on_trust_is_there_with_the_means_of_its_runs() -> None:
+    page = (DOCS / "results" / "trust.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```\{hushpoll-methods\} (\S+)$", page, re.MULTILINE)
+    kept = {file.stem for file in (DOCS / "results").glob("*trust*.csv")}
+    assert set(shown) == kept
+    assert len(shown) == 5
+    rows = methods.text("adult-trust").splitlines()[2:]
+    assert rows[0] == ("| NonDP | 10 | 0.8160 ± 0.0035 | 0.3708 ± 0.0051 | 0.2178 ± 0.0141 |")
+    assert len(rows) == 25
 
 
 def test_every_metric_is_there_with_what_the_server_says_of_it() -> None:
