@@ -39,6 +39,11 @@ class Report:
         16 random bytes, drawn once per report and kept over retries.
     record : bytes
         The encoded answers.
+
+    Raises
+    ------
+    InvalidParameter
+        The id has another length.
     """
 
     id: bytes
