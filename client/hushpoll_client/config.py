@@ -11,6 +11,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.text import check_name
+from hushpoll_shared.wire.paths import API_PREFIX
 from hushpoll_shared.wire.reports import check_digest
 
 LONGEST_WAIT_SECONDS: Final = 86_400.0
@@ -157,9 +158,6 @@ def switched_off_by(config: ClientConfig) -> str | None:
         return "ClientConfig(enabled=False)"
     value = os.environ.get(SWITCH, "")
     return None if value.strip().lower() in _LEFT_ON else f"the environment variable {SWITCH}"
-
-
-API_PREFIX: Final = "/api/v1"
 
 
 def is_loopback(host: str) -> bool:

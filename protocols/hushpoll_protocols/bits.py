@@ -77,7 +77,13 @@ class ReplayBits:
         return self.words(1)[0]
 
     def words(self, count: int) -> Sequence[int]:
-        """Return the next `count` words."""
+        """Return the next `count` words.
+
+        Raises
+        ------
+        InvalidParameter
+            If fewer are left.
+        """
         end = self._next + count
         if end > len(self._words):
             raise InvalidParameter(

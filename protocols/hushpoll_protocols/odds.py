@@ -37,7 +37,7 @@ def odds_factor(epsilon: Decimal, parts: int = 1) -> int:
     return ceil_in_exp(lambda e: parts * e, epsilon)
 
 
-def posterior_bounds(prior: Fraction, epsilon: Decimal, parts: int = 1000) -> tuple[int, int]:
+def posterior_bounds(prior: Fraction, epsilon: Decimal) -> tuple[int, int]:
     """Return the smallest and the largest probability that a belief can have after the records.
 
     Parameters
@@ -46,14 +46,12 @@ def posterior_bounds(prior: Fraction, epsilon: Decimal, parts: int = 1000) -> tu
         Probability of the fact before, in the open interval (0, 1).
     epsilon : Decimal
         Privacy loss in (0, 64], of one question or summed over several.
-    parts : int
-        Both are given in units of 1/parts.
 
     Returns
     -------
     (int, int)
-        floor(parts * prior / (prior + (1-prior) e^epsilon)) and
-        ceil(parts * prior e^epsilon / (prior e^epsilon + 1 - prior)).
+        In thousandths: floor(1000 prior / (prior + (1-prior) e^epsilon)) and
+        ceil(1000 prior e^epsilon / (prior e^epsilon + 1 - prior)).
 
     Raises
     ------
@@ -67,6 +65,6 @@ def posterior_bounds(prior: Fraction, epsilon: Decimal, parts: int = 1000) -> tu
         )
     rest = 1 - prior
     return (
-        floor_in_exp(lambda e: parts * prior / (prior + rest * e), epsilon),
-        ceil_in_exp(lambda e: parts * prior * e / (prior * e + rest), epsilon),
+        floor_in_exp(lambda e: 1000 * prior / (prior + rest * e), epsilon),
+        ceil_in_exp(lambda e: 1000 * prior * e / (prior * e + rest), epsilon),
     )

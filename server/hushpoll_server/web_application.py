@@ -43,6 +43,7 @@ from hushpoll_server.public_pages import api_reference, public_results, survey
 from hushpoll_server.services.people.provider import require_oidc
 from hushpoll_server.services.services import Services
 from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_shared.wire.paths import API_PREFIX
 
 log = get_logger(__name__)
 
@@ -117,7 +118,7 @@ def build(settings: Settings, services: Services, *, testing: bool = False) -> F
     # A person who types the server's name alone gets to its pages and not to an error in JSON.
     app.add_url_rule("/", "start", lambda: frame.see(url_for("dashboard.surveys")))
     app.register_error_handler(405, _not_allowed)
-    app.add_url_rule("/api/v1/openapi.json", "openapi", lambda: _document(app))
+    app.add_url_rule(f"{API_PREFIX}/openapi.json", "openapi", lambda: _document(app))
     reference = RenderedPages()
     app.add_url_rule(
         "/docs", "docs", lambda: api_reference.page(lambda: documented(app), reference)

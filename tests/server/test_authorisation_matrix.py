@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
+from hushpoll_server.device_routes import ROUTES as DEVICE_ROUTES
+from hushpoll_server.device_routes import match
 from hushpoll_server.http.endpoint import Operation
-from hushpoll_server.ingest.routes import ROUTES as DEVICE_ROUTES
-from hushpoll_server.ingest.routes import match
 from hushpoll_server.services.surveys.access import SCOPES
 from hushpoll_server.web_application import OPERATIONS
 from hushpoll_shared.querying.registry import all_queries

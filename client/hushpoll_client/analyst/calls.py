@@ -14,6 +14,7 @@ from hushpoll_shared.querying.result import Result
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import check_name
+from hushpoll_shared.wire import paths
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 
 if TYPE_CHECKING:
@@ -121,12 +122,12 @@ class Calls:
 
 def survey_path(name: str) -> tuple[str, ...]:
     """Return the path of a survey."""
-    return "surveys", check_name(name, field="survey")
+    return paths.survey_path(check_name(name, field="survey"))
 
 
 def version_path(name: str, version: int) -> tuple[str, ...]:
     """Return the path of a survey's version."""
-    return *survey_path(name), "versions", str(version)
+    return paths.version_path(check_name(name, field="survey"), version)
 
 
 def object_of(answer: Answer) -> JsonMembers:

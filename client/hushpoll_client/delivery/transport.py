@@ -37,6 +37,13 @@ from hushpoll_shared.wire.answers import (
     own_problem,
     withdrawn,
 )
+from hushpoll_shared.wire.paths import (
+    redemptions_path,
+    reports_path,
+    survey_path,
+    version_path,
+    withdrawals_path,
+)
 from hushpoll_shared.wire.problems import exception_from
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 from hushpoll_shared.wire.withdrawals import Withdrawn, encode_withdrawal_json
@@ -139,7 +146,7 @@ class Transport:
         HushpollError
             What the server's own problem stands for.
         """
-        path = ("surveys", survey, "reports")
+        path = reports_path(survey)
         with _ours_or_later():
             body = report.encode()
             answer = self._once("POST", path, hint, body=body, media_type=JSON_MEDIA_TYPE)
@@ -167,7 +174,7 @@ class Transport:
         TransportError, HushpollError
             As `post_report`.
         """
-        path = ("surveys", survey, "withdrawals")
+        path = withdrawals_path(survey)
         body = json.dumps(encode_withdrawal_json(digest, secret)).encode()
         with _ours_or_later():
             answer = self._once(
@@ -194,7 +201,7 @@ class Transport:
             If it does not arrive, or no answer was the server's own: retryable. If the server
             refuses the invitation.
         """
-        path = ("surveys", survey, "redemptions")
+        path = redemptions_path(survey)
         sent = json.dumps(body).encode()
 
         def ask(hint: RetryHint) -> tuple[bytes, bytes]:
@@ -215,7 +222,7 @@ class Transport:
         TransportError
             If it does not arrive, or no answer was the server's own: retryable.
         """
-        path = ("surveys", survey, *(() if version is None else ("versions", str(version))))
+        path = survey_path(survey) if version is None else version_path(survey, version)
 
         def ask(hint: RetryHint) -> bytes:
             with _ours_or_later():

@@ -31,6 +31,7 @@ from hushpoll_client.device.withdrawals import Withdrawal
 from hushpoll_client.threads import Guarded, SendingThread
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
 from hushpoll_shared.survey.terms import INVITED
+from hushpoll_shared.wire.paths import reports_path
 
 if TYPE_CHECKING:
     from hushpoll_client.config import ClientConfig
@@ -198,7 +199,7 @@ class Device:
         """
         return transport.attempts(
             lambda hint: self._send_once(report, transport, hint, patience),
-            *("surveys", self._survey, "reports"),
+            *reports_path(self._survey),
             patience=patience,
         )
 

@@ -16,6 +16,7 @@ from hushpoll_client.device.randomization import Answers, Report, discreet
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import INVITED
+from hushpoll_shared.wire.paths import withdrawals_path
 from hushpoll_shared.wire.withdrawals import Withdrawn
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ class Exchanging:
         transport, digest = self._transport, report.digest
         return transport.attempts(
             lambda hint: transport.post_withdrawal(self.survey, digest, secret, hint),
-            *("surveys", self.survey, "withdrawals"),
+            *withdrawals_path(self.survey),
             patience=seconds,
         )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 from hushpoll_client.device.outcomes import ClientDisabled
 from hushpoll_client.device.redemption import Redemption
 from hushpoll_protocols.errors import BudgetExhausted
+from hushpoll_shared.wire.paths import reports_path
 
 if TYPE_CHECKING:
     from hushpoll_client.delivery.timing import Pacing
@@ -97,7 +98,7 @@ class Memory:
         """Send a report until it is acknowledged or refused, or `patience` ends."""
         return transport.attempts(
             lambda hint: transport.post_report(self._survey, report.to_json(), hint),
-            *("surveys", self._survey, "reports"),
+            *reports_path(self._survey),
             patience=patience,
         )
 

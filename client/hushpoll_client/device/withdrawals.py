@@ -17,6 +17,7 @@ from hushpoll_client.config import Endpoint
 from hushpoll_client.device.outcomes import is_final
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_shared.spelling.base64url import b64decode
+from hushpoll_shared.wire.paths import withdrawals_path
 
 if TYPE_CHECKING:
     from hushpoll_client.config import ClientConfig
@@ -135,7 +136,7 @@ def _answer(
     try:
         return transport.attempts(
             lambda hint: transport.post_withdrawal(one.survey, one.digest, one.secret, hint),
-            *("surveys", one.survey, "withdrawals"),
+            *withdrawals_path(one.survey),
             patience=seconds,
         )
     except HushpollError as error:

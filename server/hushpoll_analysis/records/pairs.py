@@ -16,14 +16,10 @@ LARGEST_TABLE = 1 << 22
 """Most cells of a table: 2048 categories by 2048, far more than anybody reads."""
 
 
-def joint_counts(
-    records: Records | RecordStream, a: str, b: str, fields: tuple[str, str] = ("a", "b")
-) -> JointCounts:
+def joint_counts(records: Records | RecordStream, a: str, b: str) -> JointCounts:
     """Count the indicators of two different attributes, alone and together, in one pass.
 
     Of questions that are in a block with others see :class:`JointCounts`.
-
-    See :func:`pair` for `fields`.
 
     Raises
     ------
@@ -31,7 +27,7 @@ def joint_counts(
         As :func:`cross_table`, but for no records.
     """
     published = records.published
-    first, second = pair(published, a, b, fields)
+    first, second = pair(published, a, b)
     blocks = published.block_of(a), published.block_of(b)
     if blocks[0] is not None and blocks[0] is blocks[1]:
         counts = count(records, only=[a])

@@ -38,9 +38,9 @@ IN_LINE: Final = 6
 """Guesses on the line through two points; then every second one halves what is left."""
 
 
-def rounded_up(value: float, digits: int = 3) -> float:
-    """Return a positive number rounded up to so many digits."""
-    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+def rounded_up(value: float) -> float:
+    """Return a positive number rounded up to three digits."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
     return math.ceil(value / unit - 1e-9) * unit
 
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
 from hushpoll_server.api.models.common import Answer, Digest, Strict, SurveyPath, VersionPath
 from hushpoll_server.api.openapi import REF, body_of, problems
+from hushpoll_server.device_routes import (
+    HEALTH,
+    READY,
+    REDEMPTIONS,
+    REPORTS,
+    SURVEY,
+    VERSION,
+    WITHDRAWALS,
+    Route,
+)
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE
 
 TAGS: Final = ("reports", "operations")
@@ -127,8 +138,8 @@ def _without_definitions(model: type[BaseModel]) -> dict[str, Any]:
     return schema
 
 
-OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
-    ("/health", "get"): {
+OPERATIONS: Final[dict[Route, dict[str, Any]]] = {
+    HEALTH: {
         "operationId": "health",
         "tags": ["operations"],
         "summary": "Answer 200 as long as the process answers at all; nothing else is looked at.",
@@ -136,7 +147,7 @@ OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
         "reason to restart.",
         "responses": {"200": _json("OK", _ref(Health))},
     },
-    ("/ready", "get"): {
+    READY: {
         "operationId": "ready",
         "tags": ["operations"],
         "summary": "Answer 200 if reports can be taken: for a load balancer.",
@@ -149,7 +160,7 @@ OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
         "so that jobs wait, with a `hint`. Reports are taken meanwhile.",
         "responses": {"200": _json("OK", _ref(Ready)), **problems(503)},
     },
-    ("/api/v1/surveys/{name}", "get"): {
+    SURVEY: {
         "operationId": "fetch_survey",
         "tags": ["surveys"],
         "summary": "Fetch the published manifest that a new respondent answers.",
@@ -158,14 +169,14 @@ OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
         "parameters": _path(SurveyPath),
         "responses": {"200": {"description": "The published form."}, **problems(404, 503)},
     },
-    ("/api/v1/surveys/{name}/versions/{version}", "get"): {
+    VERSION: {
         "operationId": "fetch_version",
         "tags": ["surveys"],
         "summary": "Fetch the published manifest of one version, which never changes.",
         "parameters": _path(VersionPath),
         "responses": {"200": {"description": "The published form."}, **problems(404, 503)},
     },
-    ("/api/v1/surveys/{name}/withdrawals", "post"): {
+    WITHDRAWALS: {
         "operationId": "withdraw",
         "tags": ["reports"],
         "summary": "Take back a report that is not sealed, by the secret that its device keeps.",
@@ -179,7 +190,7 @@ OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
         },
         **body_of({JSON_MEDIA_TYPE: WithdrawalBody.model_json_schema()}),
     },
-    ("/api/v1/surveys/{name}/reports", "post"): {
+    REPORTS: {
         "operationId": "submit",
         "tags": ["reports"],
         "summary": "Submit one report as JSON, or a batch with a token of scope `submit`.",
@@ -207,7 +218,7 @@ OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
             }
         ),
     },
-    ("/api/v1/surveys/{name}/redemptions", "post"): {
+    REDEMPTIONS: {
         "operationId": "redeem",
         "tags": ["reports"],
         "summary": "Redeem an invitation: evaluate a blinded element with the version's key.",
@@ -226,9 +237,13 @@ OPERATIONS: Final[dict[tuple[str, str], dict[str, Any]]] = {
 
 def add_to(document: dict[str, Any]) -> None:
     """Add the operations, their tags and their schemas to a document."""
-    for (path, method), operation in OPERATIONS.items():
+    for route, operation in OPERATIONS.items():
+        path = re.sub("<(?:int:)?([a-z]+)>", r"{\1}", route.template)
         responses = {str(status): answer for status, answer in operation["responses"].items()}
-        document["paths"].setdefault(path, {})[method] = {**operation, "responses": responses}
+        document["paths"].setdefault(path, {})[route.method.lower()] = {
+            **operation,
+            "responses": responses,
+        }
     document["tags"] += [{"name": name} for name in TAGS if {"name": name} not in document["tags"]]
     for model in _SCHEMAS:
         document["components"]["schemas"][model.__name__] = model.model_json_schema(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from flask import request
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 from flask_openapi3.openapi import OpenAPI
@@ -20,9 +21,16 @@ from pydantic import BaseModel
 from hushpoll_server.api.openapi import problems
 from hushpoll_server.http.endpoint import Operation, View, checked
 from hushpoll_shared.spelling.json_values import JsonObject
+from hushpoll_shared.wire.paths import API_PREFIX, version_path
 
-VERSION = "/surveys/<name>/versions/<int:version>"
+VERSION = "/" + "/".join(version_path("<name>", "<int:version>"))
 """Where the routes of a survey's version are."""
+
+
+def address_of(*path: str) -> str:
+    """Return where a path of the API is on the server of this request."""
+    return "/".join((request.script_root + API_PREFIX, *path))
+
 
 Answers = type[BaseModel] | JsonObject | None
 """A model; another answer, as OpenAPI describes it; None: an empty one."""
@@ -35,7 +43,7 @@ class Routes(APIBlueprint):
     """
 
     def __init__(self, name: str, under: str = "", *, tag: str | None = None) -> None:
-        prefix = f"/api/v1{under}"
+        prefix = API_PREFIX + under
         super().__init__(name, __name__, url_prefix=prefix, abp_tags=[Tag(name=tag or name)])
         self._prefix = prefix
         self.operations: list[Operation] = []

@@ -20,13 +20,13 @@ from hushpoll_server.answering import (
     Answer,
     problem_answer,
 )
+from hushpoll_server.device_routes import Match, Route, match
 from hushpoll_server.errors import Refused
-from hushpoll_server.ingest import routes
 from hushpoll_server.ingest.forwarding import BrokenOff, Forwarding, returned_headers, share_of_web
 from hushpoll_server.ingest.group_commit import GroupCommit
 from hushpoll_server.ingest.rates import Rates
 from hushpoll_server.ingest.requests import Bodies, Disconnected, Receive, Request, Scope, Send
-from hushpoll_server.ingest.routes import DeviceRoutes, Match, Route
+from hushpoll_server.ingest.routes import DeviceRoutes
 from hushpoll_server.logs import get_logger, where
 from hushpoll_server.prefix import below_prefix
 from hushpoll_server.services.device_services import DeviceServices
@@ -147,7 +147,7 @@ class IngestApplication:
 
     async def _answered(self, request: Request, send: Send) -> None:
         started = time.perf_counter()
-        matched = routes.match(request.path)
+        matched = match(request.path)
         try:
             request.check()
             if matched is None:

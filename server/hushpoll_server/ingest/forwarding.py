@@ -13,6 +13,7 @@ from hushpoll_server.config.settings import Settings
 from hushpoll_server.errors import Refused
 from hushpoll_server.ingest.group_commit import unavailable
 from hushpoll_server.ingest.requests import Bodies, Request, Send
+from hushpoll_shared.wire.paths import API_PREFIX
 
 # For an answer's head: a cross-table over millions of records takes seconds.
 ANSWER_SECONDS: Final = 300.0
@@ -172,7 +173,7 @@ class Forwarding:
     async def _alive(self) -> bool:
         """Return whether the other server answers within a second."""
         # Flask answers this by itself, without a token and without the database.
-        asked = httpx.Request("OPTIONS", "http://web/api/v1/surveys", extensions=_EXTENSIONS)
+        asked = httpx.Request("OPTIONS", f"http://web{API_PREFIX}/surveys", extensions=_EXTENSIONS)
         try:
             async with asyncio.timeout(ALIVE_SECONDS):
                 answer = await self._transport.handle_async_request(asked)

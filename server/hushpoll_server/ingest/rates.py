@@ -17,10 +17,11 @@ import time
 from collections.abc import Callable
 from hashlib import blake2b
 from ipaddress import IPv6Address
-from typing import Any, Final, Literal, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.config.settings import Settings
+from hushpoll_server.device_routes import Kind
 from hushpoll_server.errors import Refused
 from hushpoll_server.ingest.requests import Request, client_address
 from hushpoll_server.logs import get_logger
@@ -28,7 +29,6 @@ from hushpoll_server.services.surveys.access import bearer_token
 
 log = get_logger(__name__)
 
-Kind = Literal["submit", "read"]
 
 WINDOW_SECONDS: Final = 60
 IPV6_NETWORK_BITS: Final = 64

@@ -1,12 +1,10 @@
-"""The routes of devices: the published survey, reports, withdrawals, and the server's health."""
+"""Answers to devices: the published survey, reports, withdrawals, and the server's health."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from hushpoll_server.answering import (
     JSON_MEDIA_TYPE,
@@ -17,9 +15,17 @@ from hushpoll_server.answering import (
     unsupported_type,
 )
 from hushpoll_server.compression import TooLarge, expand
+from hushpoll_server.device_routes import (
+    HEALTH,
+    LARGEST_VERSION,
+    READY,
+    REDEMPTIONS,
+    REPORTS,
+    WITHDRAWALS,
+    Match,
+)
 from hushpoll_server.errors import Refused
 from hushpoll_server.ingest.group_commit import GroupCommit, unavailable
-from hushpoll_server.ingest.rates import Kind
 from hushpoll_server.ingest.requests import SMALL_BYTES, Bodies, Request
 from hushpoll_server.ingest.work import RedemptionGroups, Work
 from hushpoll_server.services.device_services import DeviceServices
@@ -32,96 +38,11 @@ from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
 
 READY_RETRY_SECONDS: Final = 5
-LARGEST_VERSION: Final = 2**31 - 1
 # The body of a withdrawal has some 150.
 WITHDRAWAL_BYTES: Final = 4096
 
-_SURVEY: Final = re.compile(
-    r"/api/v1/surveys/([^/]+)(?:/(reports|withdrawals|redemptions)|/versions/([0-9]+))?", re.DOTALL
-)
-
 ACCEPTED: Final = Answer(201, b'{"status": "accepted"}', {"Content-Type": JSON_MEDIA_TYPE})
 DUPLICATE: Final = Answer(200, b'{"status": "duplicate"}', {"Content-Type": JSON_MEDIA_TYPE})
-
-
-@dataclass(frozen=True)
-class Route:
-    """One route of devices.
-
-    Parameters
-    ----------
-    template : str
-        As metrics and the log name it.
-    method : str
-        The one method besides HEAD (of GET) and OPTIONS.
-    kind : str or None
-        Limit that its requests count for; None is not limited.
-    crosses : bool
-        Whether pages of other origins may use it, if the survey's publisher names them.
-    logged : bool
-        Whether requests may be logged. A line for each report would be a history of arrivals.
-    """
-
-    template: str
-    method: str
-    kind: Kind | None = "read"
-    crosses: bool = False
-    logged: bool = True
-
-    @property
-    def methods(self) -> str:
-        """The methods of CORS."""
-        return "GET, HEAD" if self.method == "GET" else self.method
-
-    @property
-    def allowed(self) -> str:
-        """The value of the ``Allow`` header."""
-        return f"{self.methods}, OPTIONS"
-
-
-HEALTH: Final = Route("/health", "GET", kind=None)
-READY: Final = Route("/ready", "GET", kind=None)
-SURVEY: Final = Route("/api/v1/surveys/<name>", "GET", crosses=True)
-VERSION: Final = Route("/api/v1/surveys/<name>/versions/<int:version>", "GET", crosses=True)
-REPORTS: Final = Route(
-    "/api/v1/surveys/<name>/reports", "POST", kind="submit", crosses=True, logged=False
-)
-# A body, since an address is written into the logs of proxies; a withdrawal is no more logged than
-# a report.
-WITHDRAWALS: Final = Route(
-    "/api/v1/surveys/<name>/withdrawals", "POST", kind="submit", crosses=True, logged=False
-)
-REDEMPTIONS: Final = Route(
-    "/api/v1/surveys/<name>/redemptions", "POST", kind="submit", crosses=True, logged=False
-)
-ROUTES: Final = (HEALTH, READY, SURVEY, VERSION, REPORTS, WITHDRAWALS, REDEMPTIONS)
-SENT: Final = {"reports": REPORTS, "withdrawals": WITHDRAWALS, "redemptions": REDEMPTIONS}
-
-
-class Match(NamedTuple):
-    """A route, with the survey's name and version in the path.
-
-    No survey may have such a name; it is empty for other routes.
-    """
-
-    route: Route
-    name: str = ""
-    version: int | None = None
-
-
-def match(path: str) -> Match | None:
-    """Return the route of a path; None if it is not a device's."""
-    matched = _SURVEY.fullmatch(path)
-    if matched is None:
-        return {"/health": Match(HEALTH), "/ready": Match(READY)}.get(path)
-    name, sent, version = matched.groups()
-    if sent:
-        return Match(SENT[sent], name)
-    if version is None:
-        return Match(SURVEY, name)
-    # Compared as a text: thousands of digits are no number that int() reads.
-    small = len(version) <= len(str(LARGEST_VERSION))
-    return Match(VERSION, name, int(version) if small else LARGEST_VERSION + 1)
 
 
 class DeviceRoutes:

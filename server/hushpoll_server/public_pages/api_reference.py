@@ -14,6 +14,7 @@ from flask import Response, render_template, request
 from hushpoll_server.http.encodings import encoded
 from hushpoll_server.pages.rendering import RenderedPages, asset_root
 from hushpoll_server.survey_reports.markup.narrow_tables import with_columns
+from hushpoll_shared.wire.paths import API_PREFIX
 
 Json = Mapping[str, Any]
 _PREFIX = "#/components/schemas/"
@@ -90,7 +91,7 @@ def _rendered(document: Json) -> str:
         sections=sections(document),
         forms=forms(document),
         root=asset_root(),
-        document=f"{request.script_root}/api/v1/openapi.json",
+        document=f"{request.script_root}{API_PREFIX}/openapi.json",
     )
     return with_columns(html)
 

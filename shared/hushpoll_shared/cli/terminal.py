@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 DONE: Final = 0
 FAILED: Final = 1
-USAGE: Final = 2
 MISSING_EXTRA: Final = 3
 NETWORK: Final = 4
 

@@ -87,11 +87,6 @@ _REFERENCE: Final = re.compile(r"\$\{[^{}]*\}")
 _OTHER: Final = {"": "Other", "en": "Other", "de": "Anderes", "fr": "Autre", "es": "Otro"}
 
 
-def is_xlsform(sheets: Sheets) -> bool:
-    """Whether sheets have a table of questions, each with its type."""
-    return _survey_sheet(sheets.rows) is not None
-
-
 @dataclass
 class _Group:
     """What the questions between a begin and an end have in common."""

@@ -26,7 +26,7 @@ _MARKS: Final[Mapping[str, _Marks]] = {
 SPELLED_LANGUAGES: Final = tuple(_MARKS)
 
 
-def spelled(value: Decimal, language: str = "en", *, grouped: bool = True) -> str:
+def spelled(value: Decimal, language: str = "en") -> str:
     """Spell a number of no more digits than it has, such as 3,000 or 2.72.
 
     Parameters
@@ -35,12 +35,10 @@ def spelled(value: Decimal, language: str = "en", *, grouped: bool = True) -> st
         At least 0.
     language : str
         One of `SPELLED_LANGUAGES`.
-    grouped : bool
-        Whether thousands stand apart.
     """
     marks = _MARKS[language]
     whole, _, places = f"{value:f}".partition(".")
-    if grouped and len(whole) >= marks.grouped_from:
+    if len(whole) >= marks.grouped_from:
         whole = f"{int(whole):,}".replace(",", marks.group)
     places = places.rstrip("0")
     return f"{whole}{marks.decimal}{places}" if places else whole

@@ -364,10 +364,6 @@ class Published(Terms):
             share *= Fraction(comb(d - wanted, s - wanted), comb(d, s)) if wanted <= s else 0
         return share
 
-    def answered_epsilon(self, draw: Draw) -> str:
-        """Return what each block of a draw is given where it is answered, spelled."""
-        return format_epsilon(self._divided[1][draw.blocks[0]])
-
     def draw_of(self, block: str) -> Draw | None:
         """Return the draw that a block is in, if it is in one."""
         return next((draw for draw in self.draws if block in draw.blocks), None)
@@ -403,15 +399,15 @@ class Published(Terms):
         """What is randomised, in record order; a perturbed question alone is a block of one."""
         return blocks_of(self.attributes, self.together)
 
-    def block_of(self, name: str, *, field: str = "attribute") -> Block | None:
+    def block_of(self, name: str) -> Block | None:
         """Return the block that an attribute is in; None for one in clear.
 
         Raises
         ------
         InvalidParameter
-            If the survey has no such attribute; it names `field`.
+            If the survey has no such attribute.
         """
-        attribute = self.attribute(name, field=field)
+        attribute = self.attribute(name)
         if attribute.oracle is None:
             return None
         wanted = attribute.block or name

@@ -151,7 +151,7 @@ TABLE_FORMATS: Final[Mapping[str, TableFormat]] = MappingProxyType(
 """By name."""
 
 
-def format_of(file: PurePath, *, field: str = "out") -> TableFormat:
+def format_of(file: PurePath) -> TableFormat:
     """Return the format that a file's ending names.
 
     Raises
@@ -163,8 +163,8 @@ def format_of(file: PurePath, *, field: str = "out") -> TableFormat:
     if form is None:
         endings = " or ".join(f".{name}" for name in TABLE_FORMATS)
         raise InvalidParameter(
-            f"{field} is {show(str(file))}, whose ending names no table; give a file that ends in "
+            f"out is {show(str(file))}, whose ending names no table; give a file that ends in "
             f"{endings}",
-            field=field,
+            field="out",
         )
     return form

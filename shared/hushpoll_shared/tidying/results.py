@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hushpoll_protocols.errors import HushpollError, InvalidParameter
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.registry import all_queries, query_at
@@ -102,20 +102,17 @@ def tidy_results(
     published: Published,
     ask: Callable[[Query[Any]], Result],
     addresses: Iterable[str] = (),
-    *,
-    refusals: tuple[type[HushpollError], ...] = (InvalidParameter,),
 ) -> TidyResults:
     """Return the results of a survey's standard queries, or of those that are named.
 
     Parameters
     ----------
     ask : callable
-        Gives the result of a query.
+        Gives the result of a query. A standard query that a survey cannot answer, it refuses by
+        `InvalidParameter`, and the query is left out.
     addresses : iterable of str
         As `Query.address` gives them, such as ``cross-tables?a=gender&b=health``; empty: see
         :func:`standard_queries`.
-    refusals : tuple of type
-        What `ask` raises where a survey cannot answer a standard query, which is then left out.
 
     Raises
     ------
@@ -137,7 +134,7 @@ def tidy_results(
     for query, alone in standard_queries(published):
         try:
             results.append((query.address(), ask(query)))
-        except refusals as error:
+        except InvalidParameter as error:
             of = ", ".join(query.names()) if alone else ""
             reasons.setdefault((query.name, alone), []).append((of, str(error)))
     left_out = {

@@ -77,17 +77,13 @@ def offers_manifest(status: int, media_type: str | None, content: bytes) -> bool
     return document is not None and isinstance(document.get("attributes"), list)
 
 
-def not_ours(
-    status: int, media_type: str | None, *, retryable: bool | None = None
-) -> TransportError:
+def not_ours(status: int, media_type: str | None) -> TransportError:
     """Return the error of an answer that is not recognised as the server's.
 
     Parameters
     ----------
     media_type : str or None
         Its media type.
-    retryable : bool or None
-        Whether to ask again later; by default the status says so.
     """
     if 300 <= status < 400:
         message = (
@@ -100,8 +96,7 @@ def not_ours(
             f"the answer (HTTP {status}{kind}) is not a hushpoll server's; check the address, and "
             "that no network's login page and no proxy is in between"
         )
-    retryable = status in RETRYABLE_STATUSES if retryable is None else retryable
-    return TransportError(message, retryable=retryable, status=status)
+    return TransportError(message, retryable=status in RETRYABLE_STATUSES, status=status)
 
 
 _PLAIN: Final = re.compile(r"[\w.+/; =-]{1,80}", re.ASCII)

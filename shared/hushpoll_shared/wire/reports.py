@@ -39,6 +39,11 @@ class Report:
         16 random bytes, drawn once per report and kept over retries.
     record : bytes
         The encoded answers.
+
+    Raises
+    ------
+    InvalidParameter
+        The id has another length.
     """
 
     id: bytes
@@ -60,7 +65,7 @@ def new_report_id() -> bytes:
     return os.urandom(ID_SIZE)
 
 
-def check_digest(value: object, *, field: str = "digest") -> str:
+def check_digest(value: object) -> str:
     """Return `value` if it is 64 lower-case hexadecimal digits.
 
     Raises
@@ -70,9 +75,9 @@ def check_digest(value: object, *, field: str = "digest") -> str:
     """
     if not isinstance(value, str) or not _DIGEST.fullmatch(value):
         raise InvalidParameter(
-            f"{field} is {show(value)}; a digest is 64 lower-case hexadecimal digits, as the "
+            f"digest is {show(value)}; a digest is 64 lower-case hexadecimal digits, as the "
             "published survey's digest",
-            field=field,
+            field="digest",
         )
     return value
 

@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
     use_after_free,
 )
 
-from hushpoll_server.ingest.routes import ROUTES
+from hushpoll_server.device_routes import ROUTES
 from hushpoll_server.openapi_file import as_text, generated
 
 FILE = Path(__file__).parents[3] / "docs" / "reference" / "openapi.json"

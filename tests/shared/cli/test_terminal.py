@@ -78,7 +78,7 @@ def test_a_wrong_option_is_usage() -> None:
     @terminal.reports_errors
     def command() -> None: ...
 
-    assert CliRunner().invoke(command, ["--nonsense"]).exit_code == terminal.USAGE == 2
+    assert CliRunner().invoke(command, ["--nonsense"]).exit_code == 2
 
 
 def test_json_and_text() -> None:

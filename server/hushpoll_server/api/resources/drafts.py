@@ -25,7 +25,7 @@ from hushpoll_server.api.models.drafts import (
 )
 from hushpoll_server.api.models.surveys import PublishAnswer, PublishQuery, PublishWarning
 from hushpoll_server.api.openapi import BINARY, body_of
-from hushpoll_server.api.routes import VERSION, Routes
+from hushpoll_server.api.routes import VERSION, Routes, address_of
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import (
     BYTES_MEDIA_TYPE,
@@ -45,6 +45,7 @@ from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.importing.formats import import_bytes
 from hushpoll_shared.importing.workbook import MOST_BYTES
 from hushpoll_shared.survey.questions.presentation import IMAGE_BYTES
+from hushpoll_shared.wire.paths import version_path
 
 api = Routes("drafts")
 IF_MATCH: dict[str, object] = {
@@ -266,7 +267,7 @@ def publish_draft(path: DraftPath, query: PublishQuery) -> Response:
             warnings=[PublishWarning(**vars(warning)) for warning in publication.warnings],
             manifest=publication.published.to_dict(),
         )
-        location = f"{request.script_root}/api/v1/surveys/{row.name}/versions/{row.version}"
+        location = address_of(*version_path(row.name, row.version))
         return json_answer(answer, 201 if publication.created else 200, {"Location": location})
 
 
@@ -305,7 +306,7 @@ def _began(draft: Draft) -> Response:
 
 
 def _place(draft: Draft) -> dict[str, str]:
-    return {"Location": f"{request.script_root}/api/v1/drafts/{draft.row.id}"}
+    return {"Location": address_of("drafts", draft.row.id)}
 
 
 def _log(draft: Draft) -> None:

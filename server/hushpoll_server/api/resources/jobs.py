@@ -9,13 +9,13 @@ import inspect
 import json
 from collections.abc import Mapping
 
-from flask import Response, request
+from flask import Response
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.api.models.common import TableQuery, VersionPath
 from hushpoll_server.api.models.jobs import JobAnswer, JobList, JobPath, JobQuery
 from hushpoll_server.api.openapi import file_of
-from hushpoll_server.api.routes import VERSION, Routes
+from hushpoll_server.api.routes import VERSION, Routes, address_of
 from hushpoll_server.http.endpoint import current_grant, json_answer, log_act, services
 from hushpoll_server.http.tables import table_file
 from hushpoll_server.jobs.kinds import KINDS, JobKind
@@ -36,7 +36,7 @@ def _add_route(kind: JobKind) -> None:
         row = parts.surveys.version(path.name, path.version)
         grant = current_grant()
         job = kind.ask(parts, row, body, by=grant.token_id, actor=grant.actor)
-        return _answer(job, 202, {"Location": f"{request.script_root}/api/v1/jobs/{job.id}"})
+        return _answer(job, 202, {"Location": address_of("jobs", job.id)})
 
     # The name of the operation, its text and its body in the document.
     ask.__name__, ask.__doc__ = kind.name, inspect.getdoc(kind.work)

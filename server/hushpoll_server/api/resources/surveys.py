@@ -15,7 +15,7 @@ from hushpoll_server.api.models.surveys import (
     SurveySummary,
 )
 from hushpoll_server.api.openapi import body_of
-from hushpoll_server.api.routes import Routes
+from hushpoll_server.api.routes import Routes, address_of
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import (
     current_grant,
@@ -26,6 +26,7 @@ from hushpoll_server.http.endpoint import (
     services,
 )
 from hushpoll_server.services.surveys.surveys import timestamp
+from hushpoll_shared.wire.paths import version_path
 
 api = Routes("surveys", "/surveys")
 
@@ -95,7 +96,7 @@ def publish(query: PublishQuery) -> Response:
             warnings=[PublishWarning(**vars(warning)) for warning in publication.warnings],
             manifest=published.to_dict(),
         )
-        location = f"{request.script_root}/api/v1/surveys/{row.name}/versions/{row.version}"
+        location = address_of(*version_path(row.name, row.version))
         return json_answer(answer, 201 if publication.created else 200, {"Location": location})
 
 

@@ -169,9 +169,7 @@ def _parts(text: str, name: str, categories: set[str]) -> Iterator[tuple[str, st
                 yield whole, category
 
 
-def partition_of(
-    published: Published, codes: Codes, attributes: Sequence[str], *, reference: str | None = None
-) -> Partition:
+def partition_of(published: Published, codes: Codes, attributes: Sequence[str]) -> Partition:
     """Divide a survey's clear rows by some of its attributes; see :func:`partition_by`.
 
     Raises
@@ -183,7 +181,7 @@ def partition_of(
         name: np.array(published.attribute(name).domain)[codes[published.attribute(name).name]]
         for name in attributes
     }
-    return partition_by(columns, reference=reference)
+    return partition_by(columns)
 
 
 def sides_of(published: Published, codes: Codes) -> npt.NDArray[np.int64] | None:

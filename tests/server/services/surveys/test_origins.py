@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.ingest.routes import REDEMPTIONS, ROUTES, SURVEY, WITHDRAWALS
-from hushpoll_server.ingest.routes import REPORTS as REPORTS_ROUTE
-from hushpoll_server.ingest.routes import VERSION as VERSION_ROUTE
+from hushpoll_server.device_routes import REDEMPTIONS, ROUTES, SURVEY, WITHDRAWALS
+from hushpoll_server.device_routes import REPORTS as REPORTS_ROUTE
+from hushpoll_server.device_routes import VERSION as VERSION_ROUTE
 from hushpoll_server.services.surveys.origins import CACHE_SECONDS, Origins, check_origin
 from hushpoll_server.store.catalogue import OriginStore
 from sample_survey import REPORTS, VERSION, body_of
