@@ -290,7 +290,7 @@ class Slopes:
 
 def named_parts(column: Column) -> str:
     """Return what a slope is of, such as ``region (south)``."""
-    return " times ".join(
+    return " × ".join(
         part.predictor if part.category is None else f"{part.predictor} ({part.category})"
         for part in compared(column)
     )
