@@ -207,7 +207,12 @@ class SurveyWords:
             for part in coefficient.get("compares", ()):
                 name, category, reference = part["predictor"], part["category"], part["reference"]
                 mine, against = (self._in_words(name, one) for one in (category, reference))
-                found[f"{name} ({category})"] = f"{name} ({mine})"
+                slope, in_words = (
+                    name if one is None else f"{name} ({one})" for one in (category, mine)
+                )
+                found[slope] = in_words
+                of = coefficient["category"]
+                found[f"{of}: {slope}"] = f"{self._in_words(outcome, of)}: {in_words}"
                 found[f"between {category} and {reference} of {name}"] = (
                     f"between {mine} and {against} of {name}"
                 )

@@ -61,7 +61,7 @@ def shown_regression(document: RegressionDocument, words: SurveyWords) -> dict[s
 def _constants(categories: Sequence[str], in_words: Sequence[str]) -> dict[str, str]:
     """Return what intercepts and thresholds of an outcome's answers are called in other words."""
     both = list(zip(categories, in_words, strict=True))
-    found = {f"{one}: Intercept": f"{mine}: Intercept" for one, mine in both}
+    found = {f"{one}: Intercept": said(f"{mine}: Intercept") for one, mine in both}
     for (low, mine), (high, own) in pairwise(both):
         found[f"{low}|{high}"] = f"{mine}|{own}"
     return found
