@@ -290,7 +290,7 @@ class Slopes:
 
 def named_parts(column: Column) -> str:
     """Return what a slope is of, such as ``region (south)``."""
-    return " times ".join(
+    return " × ".join(
         part.predictor if part.category is None else f"{part.predictor} ({part.category})"
         for part in compared(column)
     )
@@ -299,7 +299,7 @@ def named_parts(column: Column) -> str:
 def slope_name(one: Coefficient, column: Column) -> str:
     """Return a slope as a verdict names it, with the outcome's category where there are several."""
     name = named_parts(column)
-    return name if one.category is None else f"{name} of {one.category}"
+    return name if one.category is None else f"{one.category}: {name}"
 
 
 def rounded_up(number: float) -> int:

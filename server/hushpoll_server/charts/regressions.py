@@ -15,8 +15,9 @@ from typing import Final
 from hushpoll_server.charts.labels import short_labels
 from hushpoll_server.charts.rows import Specification
 from hushpoll_server.charts.specifications import MEASURED, MOST_ROWS, Chart, as_too_noisy, base
+from hushpoll_server.translations.speech import in_marks, in_quotes, say, whole
 from hushpoll_shared.qualifying.verdict import TOO_NOISY
-from hushpoll_shared.spelling.text import isolated, quoted
+from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.wire.regression_documents import CoefficientDocument, RegressionDocument, Slope
 
 WIDTH: Final = 296
@@ -30,6 +31,16 @@ FARTHEST: Final = 4.0
 _TICKS: Final = tuple(one * ten for ten in (0.01, 0.1, 1, 10) for one in (1, 2, 5))
 _FINE: Final = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 2.5, 3)
 _MOST_TICKS: Final = 8
+READ_RATIOS: Final = (
+    "{finding}. Each dot is an odds ratio with its {level} interval, of {number} reports; the "
+    "dashed line is where it makes no difference. What is said to depend has an interval that "
+    "leaves the line out where the intervals of all slopes hold together."
+)
+READ_SLOPES: Final = (
+    "{finding}. Each dot is a slope with its {level} interval, of {number} reports; the dashed "
+    "line is where it makes no difference. What is said to depend has an interval that leaves the "
+    "line out where the intervals of all slopes hold together."
+)
 
 
 def slopes_of(
@@ -54,7 +65,7 @@ def label_of(coefficient: CoefficientDocument, questions: Mapping[str, str] = NO
     for part in coefficient.get("compares", ()):
         asked = questions.get(part["predictor"], part["predictor"])
         if part["category"] is None:
-            parts.append(f"{asked}, one more")
+            parts.append(say("{question}, one more", question=asked))
         elif part["reference"] is None:
             parts.append(f"{asked}: {part['category']}")
         else:
@@ -68,7 +79,7 @@ def finding_of(document: RegressionDocument, questions: Mapping[str, str] = NO_Q
     """Return the finding: on which predictors the outcome depends, all intervals together."""
     outcome = _called(document["outcome"]["name"], questions)
     if document["verdict"]["says"] == TOO_NOISY:
-        return f"Too noisy to tell on what {outcome} depends"
+        return say("Too noisy to tell on what {outcome} depends", outcome=outcome)
     noisy = set(document["verdict"]["too_noisy"])
     told = [one for one in slopes_of(document) if one["name"] not in noisy]
     found: dict[str, None] = {}
@@ -77,16 +88,20 @@ def finding_of(document: RegressionDocument, questions: Mapping[str, str] = NO_Q
         if (low is not None and low > 0) or (high is not None and high < 0):
             found.update(dict.fromkeys(part["predictor"] for part in one.get("compares", ())))
     if not found:
-        return f"These answers do not tell that {outcome} depends on any of them"
+        return say(
+            "These answers do not tell that {outcome} depends on any of them", outcome=outcome
+        )
     named = [_called(name, questions) for name in found]
-    words = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
-    return f"{outcome} depends on {words}, other things equal"
+    words = say(" and ").join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+    return say(
+        "{outcome} depends on {predictors}, other things equal", outcome=outcome, predictors=words
+    )
 
 
 def _called(name: str, questions: Mapping[str, str]) -> str:
     """Return what a sentence calls a variable: its question in quotes, or its name."""
     text = questions.get(name, name)
-    return name if text == name else quoted(text)
+    return name if text == name else in_quotes(text)
 
 
 def regression_chart(
@@ -105,8 +120,8 @@ def regression_chart(
     slopes = slopes_of(document, {name: called[text] for name, text in questions.items()})
     ratios = bool(document["outcome"]["categories"])
     drawn = slopes[:MOST_ROWS]
-    whole = [one["label"] for one in drawn]
-    labels = short_labels(list(dict.fromkeys(whole)), LABEL_CHARACTERS)
+    unique = list(dict.fromkeys(one["label"] for one in drawn))
+    labels = short_labels(unique, LABEL_CHARACTERS)
     low, high = _domain(drawn, ratios=ratios)
     noisy = set(document["verdict"]["too_noisy"])
     values = []
@@ -125,15 +140,13 @@ def regression_chart(
             }
         )
     finding = finding_of(document, questions)
-    confidence = f"{100 * document['confidence']:g} % intervals"
-    scale = "odds ratios, log scale" if ratios else "slopes"
-    about = f"n = {document['n']:,}; {confidence}; {scale}"
-    sentence = (
-        f"{isolated(finding)}. Each dot is {'an odds ratio' if ratios else 'a slope'} with its "
-        f"{confidence[:-1]}, of {document['n']:,} reports; the dashed line is where it makes no "
-        "difference. What is said to depend has an interval that leaves the line out where the "
-        "intervals of all slopes hold together."
-    )
+    told = {
+        "level": in_marks(f"{100 * document['confidence']:g} %"),
+        "number": whole(document["n"]),
+    }
+    scale = say("odds ratios, log scale") if ratios else say("slopes")
+    about = say("n = {number}; {level} intervals; {scale}", scale=scale, **told)
+    sentence = say(READ_RATIOS if ratios else READ_SLOPES, finding=isolated(finding), **told)
     specification = base(values) | {
         "title": {
             "text": textwrap.wrap(finding, TITLE_CHARACTERS),

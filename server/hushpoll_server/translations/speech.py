@@ -257,4 +257,5 @@ def _pattern(text: str) -> re.Pattern[str]:
                 if part.startswith(("number", "epsilon"))
                 else rf"(?P<{part}>(?:(?!\. ).)+?)"
             )
-    return re.compile(form, re.DOTALL)
+    # A part of a sentence has not its end, which a value would take with it.
+    return re.compile(form if text.endswith(".") else rf"{form}(?<!\.)", re.DOTALL)

@@ -71,6 +71,18 @@ class Convergence(TypedDict):
     converged: bool
 
 
+class AdjustedChance(TypedDict):
+    """The chance of an outcome's category if all respondents gave one answer."""
+
+    predictor: str
+    value: str
+    category: str | None
+    estimate: float
+    lower: float
+    upper: float
+    too_noisy: NotRequired[bool]
+
+
 class RegressionDocument(TypedDict):
     """A regression, as far as pages read it."""
 
@@ -82,5 +94,6 @@ class RegressionDocument(TypedDict):
     coefficients: list[CoefficientDocument]
     verdict: VerdictDocument
     sentences: list[str]
+    adjusted: NotRequired[list[AdjustedChance]]
     convergence: Convergence
     smallest_group: NotRequired[int | None]

@@ -213,7 +213,7 @@ def test_numbers_are_those_of_the_english_report(english, drawing):
 
 def test_report_with_english_words_alone_is_refused_in_another_language():
     published = basis_of(DRAFT).published
-    with pytest.raises(InvalidParameter, match="other results and of regressions are English"):
+    with pytest.raises(InvalidParameter, match="other results are English"):
         Choices.of(published, language="de", results=["independence?a=zqaga&b=zqbob"])
     with pytest.raises(InvalidParameter, match="language is 'tlh'"):
         Choices.of(published, language="tlh")

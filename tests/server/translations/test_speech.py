@@ -10,7 +10,7 @@ from string import Formatter
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.charts import figures
+from hushpoll_server.charts import figures, regressions
 from hushpoll_server.charts.sentences import TOO_NOISY_WORDS
 from hushpoll_server.public_pages import public_results
 from hushpoll_server.services.surveys.surveys import State
@@ -41,6 +41,8 @@ OF_TABLES = {
     summaries.UNKNOWN,
     summaries._BY_MIDDLE,
     *summaries._MEANS.values(),
+    regressions.READ_RATIOS,
+    regressions.READ_SLOPES,
     *page._SPLITS.values(),
     *page._RELEASES.values(),
     *promise.PROTOCOL_NAMES.values(),

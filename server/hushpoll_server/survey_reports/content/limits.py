@@ -87,7 +87,7 @@ def _limits(basis: Basis, results: Mapping[str, Any], names: Mapping[str, str]) 
             setting=said(audit["result"]["setting"]),
         )
     if results.get("regressions"):
-        yield (
+        yield say(
             "A regression says which answers go together, other things equal that are in it. It "
             "says nothing of what causes what, and nothing of what is not in it."
         )

@@ -169,7 +169,8 @@ def _charts(
         table = table_of("fairness", {**about, **document})
         yield f"audit-{number}", audit_chart(document), table
     for number, document in enumerate(results.get("regressions", ()), start=1):
-        drawn = regression_chart(document, names) if slopes_of(document) else None
+        told_slopes = words.regression(document)
+        drawn = regression_chart(told_slopes, names) if slopes_of(document) else None
         yield f"regression-{number}", drawn, table_of("regression", {**about, **document})
     for query, found in zip(basis.choices.results, results.get("results", ()), strict=True):
         yield query.name, None, table_of(query.file_name, {**about, **found["result"]})

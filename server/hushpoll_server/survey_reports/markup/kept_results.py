@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from hushpoll_server.charts.regressions import finding_of, slopes_of
@@ -37,19 +38,33 @@ def shown_audit(audit: Mapping[str, Any], words: SurveyWords) -> dict[str, Any]:
     }
 
 
-def shown_regression(document: RegressionDocument, names: Mapping[str, str]) -> dict[str, object]:
-    """Return a regression with its finding, and questions in place of names."""
-    labels = {one["name"]: one["label"] for one in slopes_of(document, names)}
+def shown_regression(document: RegressionDocument, words: SurveyWords) -> dict[str, object]:
+    """Return a regression with its finding, and questions and answers in the report's words."""
+    names, told = words.names, words.regression(document)
+    labels = {one["name"]: one["label"] for one in slopes_of(told, names)}
+    constants = _constants(document["outcome"]["categories"], told["outcome"]["categories"])
     return {
-        **document,
-        "finding": finding_of(document, names),
+        **told,
+        "finding": finding_of(told, names),
         "noisy": document["verdict"]["says"] == TOO_NOISY,
-        "references": {as_text(name, names): of for name, of in references_of(document).items()},
+        "references": {as_text(name, names): of for name, of in references_of(told).items()},
         "rows": [
-            {**one, "label": labels.get(one["name"], one["name"])}
-            for one in document["coefficients"]
+            {
+                **one,
+                "label": labels.get(one["name"]) or said(constants.get(one["name"], one["name"])),
+            }
+            for one in told["coefficients"]
         ],
     }
+
+
+def _constants(categories: Sequence[str], in_words: Sequence[str]) -> dict[str, str]:
+    """Return what intercepts and thresholds of an outcome's answers are called in other words."""
+    both = list(zip(categories, in_words, strict=True))
+    found = {f"{one}: Intercept": said(f"{mine}: Intercept") for one, mine in both}
+    for (low, mine), (high, own) in pairwise(both):
+        found[f"{low}|{high}"] = f"{mine}|{own}"
+    return found
 
 
 def _metrics(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

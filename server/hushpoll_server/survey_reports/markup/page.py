@@ -201,7 +201,7 @@ def _page_of(
             ],
             regressions=[
                 {
-                    **shown_regression(document, names),
+                    **shown_regression(document, words),
                     "key": figure.key,
                     "chart": figure.chart,
                     "svg": svg,

@@ -110,7 +110,7 @@ class Choices:
                 "number inside it",
                 field="confidence",
             )
-        _check_language(language, results=results, regressions=regressions)
+        _check_language(language, results=results)
         chosen = [
             attribute.name
             for attribute in published.attributes
@@ -165,11 +165,11 @@ class Choices:
         return cls.of(published, **document)
 
 
-def _check_language(language: str, *, results: Sequence[str], regressions: Sequence[str]) -> None:
-    if check_language(language) != ENGLISH and (results or regressions):
+def _check_language(language: str, *, results: Sequence[str]) -> None:
+    if check_language(language) != ENGLISH and results:
         raise InvalidParameter(
-            f"language is {language}, and the words of other results and of regressions are "
-            "English; leave them out, or ask for the language en",
+            f"language is {language}, and the words of other results are English; leave them out, "
+            "or ask for the language en",
             field="language",
         )
 
