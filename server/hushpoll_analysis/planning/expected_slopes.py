@@ -117,7 +117,8 @@ def slope_power(slope: Slope, n: int, confidence: float) -> float:
     confidence : float
         Of the interval, in (0, 1).
     """
-    found, without = (error / n**0.5 for error in _errors_of_one(slope))
+    one = _errors_of_one(slope)
+    found, without = (error / n**0.5 for error in (one.at_slope, one.at_none))
     z, distance = normal_quantile(confidence), abs(slope.value) / found
     if not distance:
         return 2 * _normal(-z)
@@ -130,11 +131,54 @@ def slope_power(slope: Slope, n: int, confidence: float) -> float:
     return _normal(distance - least / found) + _normal(-distance - least / found)
 
 
+def noise(slope: Slope, n: int) -> float | None:
+    """Return the expected standard error for which a regression calls a slope too noisy to tell.
+
+    It is known before any answer: that of the slope itself, where it is above `NOISY`, or that of
+    another one, beside which the regression tells none. None where the slope is told.
+
+    Parameters
+    ----------
+    n : int
+        Respondents, at least 1.
+    """
+    from hushpoll_analysis.regression.inference import NOISY, TRUSTED
+
+    one = _errors_of_one(slope)
+    own, largest = one.expected / n**0.5, one.largest / n**0.5
+    if one.hidden and largest > TRUSTED:
+        return largest
+    return own if own > NOISY else None
+
+
+@dataclass(frozen=True)
+class _Errors:
+    """Standard errors times the root of respondents.
+
+    Attributes
+    ----------
+    at_slope, at_none : float
+        Of the slope, and if it was 0.
+    expected, largest : float
+        Of the slope, and the largest of all, if nothing depended on anything: by these a regression
+        says beforehand what it can tell.
+    hidden : bool
+        Whether a predictor is perturbed.
+    """
+
+    at_slope: float
+    at_none: float
+    expected: float
+    largest: float
+    hidden: bool
+
+
 @lru_cache(maxsize=256)
-def _errors_of_one(slope: Slope) -> tuple[float, float]:
-    """Return the standard errors of a slope, and if it was 0, times the root of respondents."""
+def _errors_of_one(slope: Slope) -> _Errors:
+    """Return the standard errors of a slope, times the root of respondents."""
     # numba and scipy are loaded where a likelihood is computed, and nowhere else
     from hushpoll_analysis.regression.fitting import covariance_of
+    from hushpoll_analysis.regression.inference import expected_of_slopes
     from hushpoll_analysis.regression.likelihood import Likelihood
 
     formula = slope.formula()
@@ -161,14 +205,17 @@ def _errors_of_one(slope: Slope) -> tuple[float, float]:
     truth[likelihood.outcome_size :] = _mixing(design, slope, shares)
     crossed = likelihood.crossed(truth)
     size = np.sqrt(np.diag(crossed))
+    root, hidden = math.sqrt(RECORDS), likelihood.c > 1
+    expected = expected_of_slopes(likelihood, likelihood)
+    before = expected[place] * root, max(expected.values()) * root, hidden
     if not (size > 0).all():
-        return math.inf, math.inf
+        return _Errors(math.inf, math.inf, *before)
     inverse = np.linalg.pinv(crossed / np.outer(size, size), hermitian=True) / np.outer(size, size)
     found = float(inverse[place, place])
     without = truth - slope.value * inverse[place] / found
     known = covariance_of(likelihood.observed_and_crossed(without)[0])
     least = found if known is None else float(known[place, place])
-    return math.sqrt(found * RECORDS), math.sqrt(least * RECORDS)
+    return _Errors(math.sqrt(found) * root, math.sqrt(least) * root, *before)
 
 
 def _shares(slope: Slope, attribute: PublishedAttribute) -> Array:

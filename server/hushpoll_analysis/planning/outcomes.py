@@ -33,7 +33,7 @@ from hushpoll_analysis.planning.expected_means import (
     mean_gap_power,
 )
 from hushpoll_analysis.planning.expected_pairs import Groups, association_power, gap_power
-from hushpoll_analysis.planning.expected_slopes import LARGEST, slope_power
+from hushpoll_analysis.planning.expected_slopes import LARGEST, noise, slope_power
 from hushpoll_analysis.planning.goals import (
     SLOPE,
     Goal,
@@ -66,10 +66,14 @@ class Outcome:
         Mean width, or the chance to find what is wanted; where no value is wanted, the width, or
         the smallest difference or disparity that is found with `POWER`, None if there is none. None
         for a width, too, where some surveys' intervals have no bound.
+    noise : float or None
+        Expected standard error for which the regression of a slope will call it too noisy to tell,
+        so that nothing is found; None where it will not.
     """
 
     met: bool
     value: float | None
+    noise: float | None = None
 
 
 def outcome(
@@ -277,11 +281,20 @@ _OUTCOMES: Final[Mapping[Kind, Callable[[Asked], Outcome]]] = {
 }
 
 
+def told_at_all(goal: Goal, published: Published, n: int) -> bool:
+    """Whether the regression of a slope with n respondents will tell it, however large it is."""
+    published, n = of_respondents(published, needs(goal, published), n, field="want")
+    return noise(slope_of(resolved(goal, published), published, 0.0), n) is None
+
+
 def _slope(goal: Goal, published: Published, n: int, *, in_clear: bool) -> Outcome:
     def power(value: float) -> float:
         slope = slope_of(goal, published, value, in_clear=in_clear)
         return slope_power(slope, n, goal.confidence)
 
+    much = noise(slope_of(goal, published, goal.value or 0.0, in_clear=in_clear), n)
+    if much is not None:
+        return Outcome(False, None, much)
     if goal.value is not None:
         found = power(goal.value)
         return Outcome(found >= POWER, found)

@@ -28,7 +28,7 @@ from hushpoll_analysis.planning.goals import (
     needs,
     resolved,
 )
-from hushpoll_analysis.planning.outcomes import PRECISE, Outcome, outcome
+from hushpoll_analysis.planning.outcomes import PRECISE, Outcome, outcome, told_at_all
 from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
 from hushpoll_analysis.verdicts.needed import N_MAX, POWER, PROTECTS, rounded_up
 from hushpoll_protocols import format_epsilon
@@ -89,7 +89,7 @@ class GoalVerdict:
         """``yes`` or ``no``; ``needs`` where n is asked for, ``has`` where a value is."""
         if self.predicted is None:
             return "no" if self.n_needed is None else "needs"
-        if self.goal.value is None:
+        if self.goal.value is None and self.predicted.noise is None:
             return "has"
         return "yes" if self.predicted.met else "no"
 
@@ -117,6 +117,11 @@ class GoalVerdict:
             if goal.value is None:
                 return _sentence(tells)
             tells += f", and {goal.value:g} is wanted"
+        elif predicted.noise is not None:
+            tells = (
+                f"{size}, {what(goal)} is too noisy to tell, whatever the answers: a standard "
+                f"error of {predicted.noise:.2g} is expected"
+            )
         elif goal.value is None:
             if predicted.value is None:
                 return _sentence(f"{size}, {what(goal)} is never found with a power of {POWER:g}")
@@ -310,20 +315,23 @@ def _verdict(
                 f"{goal} asks which value can be had, and n is asked for, too; give one of them",
                 field="want",
             )
-        predicted = outcome(goal, published, n, given)
-        return GoalVerdict(goal, n, manifest.epsilon, predicted, None, None, None, part=part)
-    now = None if n is None else outcome(goal, published, n, given, surveys=PRECISE)
+        now = outcome(goal, published, n, given)
+        if now.noise is None:
+            return GoalVerdict(goal, n, manifest.epsilon, now, None, None, None, part=part)
+    else:
+        now = None if n is None else outcome(goal, published, n, given, surveys=PRECISE)
 
-    def enough(people: int, surveys: int) -> bool:
-        return outcome(goal, published, people, given, surveys=surveys).met
+    def met(draft: Published, people: int, surveys: int) -> bool:
+        if goal.value is None:
+            return told_at_all(goal, draft, people)
+        return outcome(goal, draft, people, given, surveys=surveys).met
 
-    needed = _fewest(goal, enough)
+    needed = _fewest(goal, lambda people, surveys: met(published, people, surveys))
     least = sampling = level = None
     if n is not None and now is not None and not now.met:
 
         def enough_epsilon(epsilon: Decimal, surveys: int) -> bool:
-            changed = replace(manifest, epsilon=epsilon).resolve()
-            return outcome(goal, changed, n, given, surveys=surveys).met
+            return met(replace(manifest, epsilon=epsilon).resolve(), n, surveys)
 
         asked = [published.attribute(name) for name in goal.names]
         perturbed = not asked or any(attribute.perturbed for attribute in asked)

@@ -37,18 +37,23 @@ class Chance:
         The values that are compared, or stated.
     category : str
         Of the outcome.
-    estimate, standard_error, lower, upper : float
+    estimate : float
         Of the chance.
+    standard_error, lower, upper : float or None
+        None where no interval is known to hold: the chance may be any.
+    too_noisy : bool
+        Whether it follows from a slope that is too noisy to tell.
     """
 
     what: str
     category: str
     estimate: float
-    standard_error: float
-    lower: float
-    upper: float
+    standard_error: float | None
+    lower: float | None
+    upper: float | None
+    too_noisy: bool = False
 
-    def to_dict(self) -> dict[str, str | float]:
+    def to_dict(self) -> dict[str, str | float | None]:
         """Return it as ``--json`` gives it."""
         return asdict(self)
 
@@ -65,11 +70,14 @@ class Averages:
         Its estimates.
     known : Covariance
         Of the parameters.
+    told : bool
+        Whether chances have intervals; not of a model whose slopes have none.
     """
 
     likelihood: Likelihood
     parameters: Array
     known: Covariance
+    told: bool = True
 
     def at(self, clear: Values, hidden: Values) -> tuple[Array, Array]:
         """Return the average chances f64[Y] at other values, and their gradients f64[Y, q]."""
@@ -103,12 +111,17 @@ class Averages:
         return value, gradient
 
     def chances(self, what: str, value: Array, gradient: Array, confidence: float) -> list[Chance]:
-        """Return chances, or differences, with standard errors and Wald's intervals."""
+        """Return chances, or differences, with standard errors and Wald's intervals if told."""
         z = self.known.quantile(confidence)
         variance = np.einsum("yi,ij,yj->y", gradient, self.known.matrix, gradient)
         errors = np.sqrt(np.maximum(variance, 0))
         domain = self.likelihood.family.domain
         shown = range(len(domain)) if len(domain) > 2 else (1,)
+        if not self.told:
+            return [
+                Chance(what, domain[y], float(value[y]), None, None, None, too_noisy=True)
+                for y in shown
+            ]
         return [
             Chance(
                 what,

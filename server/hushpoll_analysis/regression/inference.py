@@ -37,7 +37,7 @@ PROFILE: Final = "profile likelihood"
 SETS_WORK: Final = 1e9
 """Products of an information, of all coefficients, above which their sets take hours."""
 TOO_LARGE: Final = "none: too noisy for Wald's, and too large for sets"
-UNTOLD: Final = "none: too noisy for sets"
+UNTOLD: Final = "the whole line: too noisy for sets"
 TRUSTED: Final = 0.8
 """Expected standard error of a slope above which no slope has a set if predictors are perturbed: in
 simulations the sets held as few as 65 percent of slopes where they say 95."""
@@ -356,7 +356,7 @@ def coefficients(
         )
         p_value = None if statistic is None else known.p_value(statistic)
         method = WALD
-        if noisy and (untold or without):
+        if untold or (noisy and without):
             method, statistic, p_value = UNTOLD if untold else TOO_LARGE, None, None
             limits, far = [None, None], [None, None]
         elif noisy:

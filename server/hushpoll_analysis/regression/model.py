@@ -15,6 +15,7 @@ from hushpoll_analysis.regression.effects import Averages, marginal_effects
 from hushpoll_analysis.regression.fitting import LARGE, Maximum, maximise
 from hushpoll_analysis.regression.inference import (
     NOISY,
+    UNTOLD,
     Covariance,
     coefficients,
     covariance,
@@ -182,7 +183,8 @@ def fit(
     )
     cheap = not no_sets(likelihood) and len(likelihood.rows.group) * likelihood.c <= _CHEAP
     cheap = cheap and ratios
-    averages = Averages(sample, estimates, known)
+    told = all(one.method != UNTOLD for one in table)
+    averages = Averages(sample, estimates, known, told)
     perturbed = tuple(name for name in read.variables if answers.unit_of(name) is not None)
     say("tests and effects")
     return Regression(

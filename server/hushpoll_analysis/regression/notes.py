@@ -59,9 +59,10 @@ def notes_of_sets(table: Sequence[Coefficient], confidence: float) -> list[str]:
         ]
     if any(one.method == UNTOLD for one in table):
         return [
-            f"slopes have neither intervals nor tests, since an expected standard error is above "
-            f"{TRUSTED:g}: the sets of such fits hold a slope less often than they say; leave "
-            "randomised predictors out, or merge their categories"
+            "the set of each coefficient is the whole line, and nothing is tested, since an "
+            f"expected standard error is above {TRUSTED:g}: narrower sets of such fits hold a "
+            "slope less often than they say; leave randomised predictors out, or merge their "
+            "categories"
         ]
     sets = [one for one in table if one.method == PROFILE]
     if not sets:

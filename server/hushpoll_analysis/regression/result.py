@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 from hushpoll_analysis.regression.effects import Averages, Chance, predicted
@@ -207,6 +207,9 @@ class Regression:
     def predicted(self, values: Mapping[str, str]) -> list[Chance]:
         """Return average chances if all rows had stated values of some predictors.
 
+        Those that follow from a slope that is too noisy to tell say so; where no slope is told,
+        they have no intervals.
+
         Raises
         ------
         InvalidParameter
@@ -214,9 +217,12 @@ class Regression:
         """
         if self.averages is None:
             return []
-        return predicted(self.averages, values, confidence=self.confidence)
+        noisy, names = self._noisy_chances, (f"{name}={text}" for name, text in values.items())
+        marked = not noisy.isdisjoint((*names, *(f"{name}: one more" for name in values)))
+        found = predicted(self.averages, values, confidence=self.confidence)
+        return [replace(one, too_noisy=one.too_noisy or marked) for one in found]
 
-    def adjusted(self) -> list[dict[str, str | float]]:
+    def adjusted(self) -> list[dict[str, str | float | None]]:
         """Return average chances if all rows had each answer of each predictor with categories.
 
         Of predictors with at most `MOST_ADJUSTED` answers, one at a time; empty of a linear
@@ -278,8 +284,11 @@ class Regression:
             "predictors_model": [asdict(one) for one in self.mixing],
             "tests": [asdict(one) for one in self.tests],
             "adjusted_odds_ratios": [asdict(one) for one in self.adjusted_odds],
-            "marginal_effects": [self._judged(one.to_dict()) for one in self.effects],
-            "adjusted": [self._judged(one) for one in self.adjusted()] if self.effects else [],
+            "marginal_effects": [
+                {**one.to_dict(), "too_noisy": one.too_noisy or one.what in self._noisy_chances}
+                for one in self.effects
+            ],
+            "adjusted": [dict(one) for one in self.adjusted()] if self.effects else [],
             "plain_is_wrong": self.plain_sentence,
             "notes": list(self.notes),
         }
@@ -292,16 +301,16 @@ class Regression:
             for one in slopes
         )
 
-    def _judged(self, chance: dict[str, str | float]) -> JsonMembers:
-        """Return a chance, and whether the slope that it comes from is too noisy to tell."""
+    @property
+    def _noisy_chances(self) -> frozenset[str]:
+        """What chances are called that come from slopes that are too noisy to tell."""
         slopes = self.slopes
-        noisy = any(
-            slopes.is_noisy(one)
-            and len(parts := compared(column)) == 1
-            and chance["what"] in parts[0].chances
+        return frozenset(
+            name
             for one, column in slopes.each()
+            if slopes.is_noisy(one) and len(parts := compared(column)) == 1
+            for name in parts[0].chances
         )
-        return {**chance, "too_noisy": noisy}
 
     @property
     def plain_sentence(self) -> str | None:

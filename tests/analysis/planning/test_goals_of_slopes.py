@@ -124,6 +124,38 @@ def test_smallest_slope_that_is_found_has_the_power():
     assert told(f"slope:smokes~gender={value * 0.99:.4f}", n=4000)["answer"] == "no"
 
 
+@pytest.mark.parametrize("value", ["3", "?"])
+def test_slope_that_a_regression_will_not_tell_has_no_power_but_a_remedy(value):
+    """Guards: a power was promised where the fit says "too noisy to tell" of any answers."""
+    want, n = f"slope:smokes~gender+area={value}", 300
+    (one,) = verdicts(draft("1"), [Goal.parse(want)], n=n)["goals"]
+    assert (one["answer"], one["predicted"]) == ("no", None)
+    assert "too noisy to tell, whatever the answers: a standard error of 3" in one["sentence"]
+    fitted = simulated(draft("1").resolve(), n, 0.6, np.random.default_rng(2))
+    assert (fitted.lower, fitted.upper, fitted.p_value) == (None, None, None)
+    least = n * (fitted.expected_standard_error / 0.5) ** 2
+    assert one["n_needed"] == pytest.approx(least, rel=0.1)
+    assert f"With n = {one['n_needed']:,} it could" in one["sentence"]
+    for epsilon, people in (("1", one["n_needed"]), (one["epsilon_needed"], n)):
+        (again,) = verdicts(draft(epsilon), [Goal.parse(want)], n=people)["goals"]
+        assert again["answer"] == ("yes" if value == "3" else "has")
+        assert again["predicted"] > 0.8
+    (few,) = verdicts(draft("1"), [Goal.parse(want)], n=round(0.97 * one["n_needed"]))["goals"]
+    assert few["answer"] == "no"
+
+
+def test_slope_beside_one_that_is_too_noisy_is_not_told():
+    """A fit tells no slope beside one of a randomised predictor with ten answers."""
+    ten = {"name": "job", "role": "sensitive", "categories": list("abcdefghij")}
+    attributes = [*draft("2").to_dict()["attributes"], ten]
+    (one,) = verdicts(
+        draft("2", attributes=attributes), [Goal.parse("slope:smokes~age+job=1")], n=800
+    )["goals"]
+    (alone,) = verdicts(draft("2"), [Goal.parse("slope:smokes~age=1")], n=800)["goals"]
+    assert (one["answer"], alone["answer"]) == ("no", "yes")
+    assert "too noisy to tell" in one["sentence"]
+
+
 def test_number_is_planned_by_one_more_and_blocks_as_one_value():
     assert told("slope:smokes~age=0.2", n=3000)["predicted"] > 0.5
     together = [{"name": "both", "attributes": ["smokes", "gender"], "protocol": "GRR"}]

@@ -13,8 +13,9 @@ from hushpoll_analysis.regression.answers import (
     patterns_of_law,
 )
 from hushpoll_analysis.regression.combinations import Question
-from hushpoll_analysis.regression.inference import NOISY, TRUSTED
+from hushpoll_analysis.regression.inference import NOISY, TRUSTED, UNTOLD
 from hushpoll_analysis.regression.model import fit
+from hushpoll_shared.cli.regression_text import regression_text
 from studies.regression_coverage import FORMULA, SHORT, SLOPES, Case, by_sets, rows_of, survey
 
 
@@ -58,13 +59,36 @@ def test_no_slope_is_told_where_sets_would_hold_it_too_seldom():
     assert min(one.expected_standard_error for one in slopes) < NOISY
     told = [(one.lower, one.upper, one.p_value, one.simultaneous_lower) for one in slopes]
     assert told == [(None, None, None, None)] * 3
+    assert {one.method for one in result.coefficients} == {UNTOLD}
+    assert result.coefficients[0].lower is None  # of the intercept, too
     assert result.tests == ()
     assert result.verdict["says"] == "too noisy to tell"
     assert result.verdict["too_noisy"] == [one.name for one in slopes]
-    assert "neither intervals nor tests" in " ".join(result.notes)
+    assert "the set of each coefficient is the whole line" in " ".join(result.notes)
     assert "No other slope is told" in result.verdict["sentence"]
     text = " ".join(result.summary().split())
     assert "depends on w, other things equal: another slope is so noisy" in text
+    document = result.to_dict()
+    chances = [*document["marginal_effects"], *document["adjusted"]]
+    chances += [one.to_dict() for one in result.predicted({"x": "0", "w": "1"})]
+    assert len(chances) == 3 + 2 + 1
+    ends = {(one["standard_error"], one["lower"], one["upper"]) for one in chances}
+    assert ends == {(None, None, None)}
+    assert all(one["too_noisy"] for one in chances)
+    for one in document["coefficients"][1:]:
+        assert (one["odds_ratio"]["lower"], one["odds_ratio"]["upper"]) == (None, None)
+    assert "x=0, w=1 1 too noisy" in " ".join(
+        regression_text({**document, "predicted": chances[-1:]}).split()
+    )
+
+
+def test_predicted_chance_of_a_noisy_slope_says_so():
+    result = fit(FORMULA, survey(Case("OUE", 2, "2", 600), np.random.default_rng(4)), plain=False)
+    noisy, told = result.predicted({"x": "1", "z": "0"}), result.predicted({"z": "0"})
+    assert [(one.too_noisy, one.lower is None) for one in noisy + told] == [
+        (True, False),
+        (False, False),
+    ]
 
 
 def test_sets_without_an_end_are_named_in_notes_text_and_json():

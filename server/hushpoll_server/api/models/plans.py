@@ -116,7 +116,8 @@ class VerdictAnswer(Answer):
     predicted: float | None = Field(
         description="Mean width, or the chance to find what is wanted; where no value is wanted, "
         "the width, or the smallest difference that is found with a power of 0.8; null for a "
-        "width where some surveys' intervals have no bound."
+        "width where some surveys' intervals have no bound, and for a slope that a regression will "
+        "call too noisy to tell, whatever the answers."
     )
     n_needed: int | None = Field(description="Fewest respondents that would do, to three digits.")
     epsilon_needed: str | None = Field(
