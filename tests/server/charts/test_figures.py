@@ -33,6 +33,13 @@ from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES
         (figures.cell_of_shares("+0.1234", DIFFERENCES), "+12.3"),
         (figures.cell_of_shares("-1.5 of 10", None), "\u22121.5 of 10"),
         (figures.cell_of_shares("18-24", None), "18-24"),
+        (figures.cell_of_shares("0.0000 to 0.0123", SHARES), "0.0 to 1.2 %"),
+        (
+            figures.cells_of_line(
+                ["-1.0013", "0.0234", "-1.0470 to 0.9552"], ["estimate", "std. error", ""], None
+            ),
+            ("\u22121.001", "0.023", "\u22121.047 to 0.955"),
+        ),
     ],
 )
 def test_figure_has_one_notation(told, words):
