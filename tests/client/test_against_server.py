@@ -421,7 +421,7 @@ def test_estimate_and_export_commands(hushpoll, survey, answers, analyst, tmp_pa
     line = next(line for line in out.splitlines() if "college" in line)
     assert "1.00 │" in line
     # One in a hundred answers in clear moves a share by one in a hundred.
-    assert "could be up to 0.010 too high or 0.010 too low" in " ".join(out.split())
+    assert "could be up to 1.0 percentage points too high or 1.0 too low" in " ".join(out.split())
     code, out, _ = hushpoll("estimate", survey.name, "--json")
     assert [one["name"] for one in json.loads(out)["attributes"]] == list(answers)
     code, _, err = hushpoll("estimate", survey.name, "--attribute", "shoes")

@@ -212,8 +212,8 @@ class _Popcounts:
         if excess <= shift:
             bits = "1 bit" if cell == 1 else f"{cell} bits"
             what = (
-                f"{self._counts[cell]} records have {bits} set, where "
-                f"{n * self._law[cell]:.1f} are expected"
+                f"{self._counts[cell]:,} records have {bits} set, where "
+                f"{n * self._law[cell]:,.1f} are expected"
             )
         else:
             sizes = np.arange(len(self._law))

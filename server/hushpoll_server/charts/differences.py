@@ -39,6 +39,7 @@ def differences_chart(
         confidence=confidence,
         total=len(rows),
         possible=DIFFERENCES,
+        main=None if not known else max(known, key=lambda row: abs(row["frequency"]))["category"],
     )
     sentence = of_differences(known, minuend, subtrahend, confidence)
     return replace(chart, sentence=sentence)

@@ -14,6 +14,8 @@ from typing import Any, Final
 from hushpoll_server.translations.speech import counted as counted_words
 from hushpoll_server.translations.speech import in_marks, percent_sign, said, say, say_html, whole
 from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES, Possible, cut_ends
+from hushpoll_shared.queries.parts.rows import ERROR
+from hushpoll_shared.spelling.digits import decimals_of, with_decimals
 from hushpoll_shared.spelling.text import with_mark
 
 MINUS: Final = "\u2212"
@@ -150,12 +152,36 @@ def cell_of_shares(text: str, possible: Possible | None) -> str:
     def shown(found: re.Match[str]) -> str:
         number = float(found[1] + found[2])
         # Three digits at most, as everywhere; the files have all of them.
-        return fixed(100 * number, 1 if abs(number) >= 0.01 else 2, plus=found[1] == "+")
+        places = 2 if 0 < abs(number) < 0.01 else 1
+        return fixed(100 * number, places, plus=found[1] == "+")
 
     told, changed = _DECIMAL.subn(shown, text)
     if not changed or possible == DIFFERENCES:
         return with_minus(told)
     return f"{told}{percent_sign()}"
+
+
+def cells_of_line(
+    texts: Sequence[str], columns: Sequence[str], possible: Possible | None
+) -> tuple[str, ...]:
+    """Return the figures of a line as a page shows them: see :func:`cell_of_shares`.
+
+    What is no share has the digits with which its standard error has two.
+
+    Parameters
+    ----------
+    texts, columns : sequence of str
+        A line without its names, and the columns' headings.
+    """
+    if possible not in (SHARES, DIFFERENCES) and ERROR in columns:
+        error = texts[columns.index(ERROR)]
+        decimals = decimals_of(float(error) if _DECIMAL.fullmatch(error) else None)
+        if decimals < 4:
+            texts = [
+                _DECIMAL.sub(lambda one: one[1] + with_decimals(float(one[2]), decimals), text)
+                for text in texts
+            ]
+    return tuple(cell_of_shares(text, possible) for text in texts)
 
 
 def _share_places(lower: float | None, upper: float | None) -> int:

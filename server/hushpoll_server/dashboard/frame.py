@@ -35,7 +35,6 @@ from hushpoll_server.logs import get_logger, where
 from hushpoll_server.pages.assets import assets
 from hushpoll_server.services.people.sign_in import SignedIn
 from hushpoll_server.services.people.users import Member
-from hushpoll_server.services.readiness import NO_WORKER
 from hushpoll_server.survey_reports.content.naming import as_text, in_texts
 from hushpoll_server.survey_reports.markup.narrow_tables import with_columns
 from hushpoll_shared.qualifying.possible import shown_difference, shown_share, shown_within
@@ -294,7 +293,7 @@ def _words() -> dict[str, object]:
 
 def worker_hint() -> str | None:
     """Return what pages say that ask for jobs where nothing would take them; otherwise None."""
-    return None if services().jobs.any_worker() else NO_WORKER
+    return services().jobs.worker_hint()
 
 
 def sentence(words: str, *names: str | None) -> str:

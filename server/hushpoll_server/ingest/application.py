@@ -30,7 +30,7 @@ from hushpoll_server.ingest.routes import DeviceRoutes
 from hushpoll_server.logs import get_logger, where
 from hushpoll_server.prefix import below_prefix
 from hushpoll_server.services.device_services import DeviceServices
-from hushpoll_server.services.readiness import Readiness
+from hushpoll_server.services.readiness import MissingWorker, Readiness
 from hushpoll_server.store import migrate
 
 log = get_logger(__name__)
@@ -103,6 +103,7 @@ class IngestApplication:
                 expected=migrate.head(),
                 any_worker=lambda: services.workers.any_alive(now=services.surveys.now()),
             ),
+            missing_worker=MissingWorker(own=settings.start_worker),
             bodies=self._bodies,
             web_state=self._forwarding.state,
         )

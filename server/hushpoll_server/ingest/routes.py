@@ -29,7 +29,7 @@ from hushpoll_server.ingest.group_commit import GroupCommit, unavailable
 from hushpoll_server.ingest.requests import SMALL_BYTES, Bodies, Request
 from hushpoll_server.ingest.work import RedemptionGroups, Work
 from hushpoll_server.services.device_services import DeviceServices
-from hushpoll_server.services.readiness import NO_WORKER, Readiness
+from hushpoll_server.services.readiness import MissingWorker, Readiness
 from hushpoll_server.services.reports import BatchOutcome
 from hushpoll_server.services.surveys.surveys import NotRemembered
 from hushpoll_server.store.catalogue import VersionRow
@@ -54,6 +54,7 @@ class DeviceRoutes:
         *,
         commit: GroupCommit,
         readiness: Readiness,
+        missing_worker: MissingWorker,
         bodies: Bodies,
         web_state: Callable[[], Awaitable[str]],
     ) -> None:
@@ -61,6 +62,7 @@ class DeviceRoutes:
         self._settings = services.settings
         self._commit = commit
         self._readiness = readiness
+        self._missing_worker = missing_worker
         self._bodies = bodies
         self._web_state = web_state
         self._asked: asyncio.Future[Answer] | None = None
@@ -211,7 +213,7 @@ class DeviceRoutes:
                 reasons=[vars(reason) for reason in reasons],
             )
         worker = await self.work.run(self._readiness.worker)
-        hint = {"hint": NO_WORKER} if worker == "none" else {}
+        hint = {"hint": self._missing_worker.hint()} if worker == "none" else {}
         # Reports are taken without these, so a load balancer should go on sending them.
         return json_answer({"status": "ready", "web": web, "worker": worker, **hint})
 

@@ -18,9 +18,33 @@ NO_WORKER: Final = (
     "no worker runs, so jobs wait: start hushpoll worker with the settings of the server, or start "
     "the server without --no-worker"
 )
+WORKER_STARTS: Final = "the worker of this server is starting, so jobs wait for some seconds"
+WORKER_START_SECONDS: Final = 60.0
+"""How long the worker of a server may take to come up."""
+
 # After a commit that succeeded, and after the start of a write of its own, readiness does not write
 # again for so long.
 WRITE_INTERVAL_SECONDS: Final = 1.0
+
+
+class MissingWorker:
+    """What to say where no worker is alive: in the first minute, the server's may be starting.
+
+    Parameters
+    ----------
+    own : bool
+        Whether the server starts a worker.
+    monotonic : callable
+        Seconds of a clock that never goes back.
+    """
+
+    def __init__(self, *, own: bool, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._starts_until = monotonic() + WORKER_START_SECONDS if own else -math.inf
+
+    def hint(self) -> str:
+        """Return the sentence, with its remedy."""
+        return WORKER_STARTS if self._monotonic() < self._starts_until else NO_WORKER
 
 
 class CommitState(NamedTuple):

@@ -13,6 +13,7 @@ from hushpoll_server.services.people.actions import Actions
 from hushpoll_server.services.people.provider import Provider
 from hushpoll_server.services.people.sign_in import SignIn
 from hushpoll_server.services.people.users import Users
+from hushpoll_server.services.readiness import MissingWorker
 from hushpoll_server.services.results.analysis import Analysis, counted
 from hushpoll_server.services.results.audits import Audits
 from hushpoll_server.services.results.exports import Exports
@@ -123,7 +124,11 @@ class Services(DeviceServices):
             self.provider = Provider(settings.oidc_issuer, settings)
         self.drawing = Drawing()
         self.jobs = Jobs(
-            self.job_store, self.surveys, self.workers, per_token=settings.jobs_per_token
+            self.job_store,
+            self.surveys,
+            self.workers,
+            missing_worker=MissingWorker(own=settings.start_worker),
+            per_token=settings.jobs_per_token,
         )
         common = (ModelStore(self.database), self.jobs, self.surveys, self.actions)
         self.models = Models(*common)

@@ -12,10 +12,8 @@ from hushpoll_shared.queries.parts.rows import (
     ANSWER_IT,
     ESTIMATE,
     HOW_TO_READ,
+    UNKNOWN,
     SummaryEstimate,
-    error_cell,
-    estimate_cell,
-    limits_cell,
     says_nothing,
     with_reports,
 )
@@ -70,7 +68,13 @@ class SharesOfAnswered(Result):
             whole, _ = cut_row(attribute.answered, SHARES)
             tells = Tells(n=attribute.n)
             was = attribute.who.replace("were ", "was ")
-            words = f"{estimate_cell(whole)} (std. error {error_cell(whole)}, "
+            words = UNKNOWN
+            if whole.value is not None:
+                words = (
+                    f"{100 * whole.value:.1f} % (std. error {100 * whole.standard_error:.1f} %, "
+                    f"{level} {100 * whole.lower:.1f} to {100 * whole.upper:.1f} %"
+                    f"{f', {UNKNOWN}' if says_nothing([whole]) else ''})"
+                )
             yield Section(
                 of=SummaryEstimate,
                 rows=(attribute.answered,),
@@ -92,7 +96,7 @@ class SharesOfAnswered(Result):
                     "attribute": attribute.name,
                     "statistic": "share" if attribute.who == "answered" else "share of those asked",
                 },
-                below=(f"Share who {attribute.who}: {words}{level} {limits_cell(whole)}).\n",),
+                below=(f"Share who {attribute.who}: {words}.\n",),
                 part=attribute.name,
                 possible=SHARES,
                 tells=replace(tells, statistic=f"share of those who {attribute.who}"),

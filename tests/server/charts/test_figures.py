@@ -33,7 +33,16 @@ from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES
         (figures.cell_of_shares("+0.1234", DIFFERENCES), "+12.3"),
         (figures.cell_of_shares("-1.5 of 10", None), "\u22121.5 of 10"),
         (figures.cell_of_shares("18-24", None), "18-24"),
+        (figures.cell_of_shares("0.0000 to 0.0123", SHARES), "0.0 to 1.2 %"),
     ],
 )
 def test_figure_has_one_notation(told, words):
     assert told.replace("\u00a0", " ") == words
+
+
+def test_mean_has_the_digits_with_which_its_error_has_two():
+    columns = ["estimate", "std. error", "95 % interval"]
+    told = figures.cells_of_line(["-1.0013", "0.0234", "-1.0470 to 0.9552"], columns, None)
+    assert told == ("\u22121.001", "0.023", "\u22121.047 to 0.955")
+    shares = figures.cells_of_line(["0.0013", "0.0234", "0.0000 to 0.0470"], columns, SHARES)
+    assert [one.replace("\u00a0", " ") for one in shares] == ["0.13 %", "2.3 %", "0.0 to 4.7 %"]

@@ -581,7 +581,7 @@ def test_warnings_and_weak_protection_are_agreed_to_before_publishing(site, visi
     path = of_yaml(ada, epsilon="60")
     page = f"{path}/publish"
     shown = ada.get(page).text
-    assert "education (plain) leaves the device in clear" in shown
+    assert "Answers that leave the device in clear: education (plain) and income" in shown
     refused = ada.send(page, on=page, revision="1")
     assert "read the warnings, and say so here" in refused.text
     refused = ada.send(page, on=page, revision="1", read="yes")
@@ -595,7 +595,7 @@ def test_the_next_version_begins_on_the_page_of_a_published_one(site, visit):
     site.publish()
     ada = visit("ada", work="editor")
     begin = "/surveys/work/versions/1"
-    assert ">education (plain) leaves" in ada.get(begin).text
+    assert ">Answers that leave the device in clear: education (plain) and" in ada.get(begin).text
     answer = ada.send(f"{begin}/draft", on=begin)
     path = answer.headers["Location"].removeprefix("/dashboard")
     assert manifest(site, path)["version"] == 2

@@ -143,7 +143,7 @@ def test_audit_that_cannot_be_done_is_refused_in_words(filled, visit):
         assert words.lower() in answer.text.lower(), answer.text
     form = analyst.get(f"{AUDITS}?groups=education").text
     assert 'name="reference"' in form
-    assert "as in the manifest" not in form
+    assert "as the survey says" not in form
     assert filled.services.jobs.newest(lambda _: True) == []
 
 

@@ -69,7 +69,7 @@ def test_a_name_at_the_beginning_of_words_stays_as_it_is(site, visit):
     site.publish()
     ada = visit("ada", work="reader")
     shown = ada.get(WORK).text
-    assert ">education (plain) leaves the device in clear" in shown
+    assert ">Answers that leave the device in clear: education (plain) and" in shown
     assert ">With 10,000 reports" in shown
     assert ">release: immediate gives analysts" in shown
     refused = ada.get(f"{WORK}/estimates?attribute=shoe").text

@@ -10,7 +10,7 @@ import pytest
 
 from asked_queries import ASKED, SECOND
 from hushpoll_analysis.results import RESULTS
-from hushpoll_server.charts.figures import cell_of_shares
+from hushpoll_server.charts.figures import cells_of_line
 from hushpoll_server.dashboard.querying.fields import (
     MOST_OPTIONS,
     fields_of,
@@ -63,7 +63,7 @@ def test_every_query_has_a_page_a_form_and_files_of_what_the_api_says(filled, vi
         for section in sections:
             for line in section.lines[: MOST_ROWS + 1]:
                 first = len(section.names)
-                cells = [cell_of_shares(cell, section.possible) for cell in line[first:]]
+                cells = cells_of_line(line[first:], section.columns, section.possible)
                 assert all(cell in text for cell in (*line[:first], *cells)), (kind.name, line)
         # A note that begins with names of attributes begins with their questions here.
         assert all(note.partition(": ")[2] in text for note in result.notes())

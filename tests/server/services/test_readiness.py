@@ -12,7 +12,14 @@ import pytest
 from sqlalchemy import text
 
 from hushpoll_server.ingest.group_commit import GroupCommit
-from hushpoll_server.services.readiness import CommitState, Readiness
+from hushpoll_server.services.readiness import (
+    NO_WORKER,
+    WORKER_START_SECONDS,
+    WORKER_STARTS,
+    CommitState,
+    MissingWorker,
+    Readiness,
+)
 from hushpoll_server.store import migrate
 from hushpoll_server.store.reports import Outcome, ReportRow
 from sample_survey import VERSION, make_draft, make_report
@@ -326,3 +333,11 @@ def test_a_postgresql_that_is_read_only_is_not_ready_until_it_is_not(site, postg
         set_to("DEFAULT")
     becomes(200, [])
     site.fill(published, 4)
+
+
+def test_missing_worker_is_said_to_start_in_the_first_minute_of_a_server_that_starts_one():
+    now = [100.0]
+    own, none = (MissingWorker(own=own, monotonic=lambda: now[0]) for own in (True, False))
+    assert [one.hint() for one in (own, none)] == [WORKER_STARTS, NO_WORKER]
+    now[0] += WORKER_START_SECONDS
+    assert own.hint() == NO_WORKER

@@ -72,14 +72,16 @@ def test_line_of_two_answers_is_about_the_first_or_the_positive_one(findings):
         "25\u00a0%",
     )
     assert (paid.question, paid.headline, paid.figure) == ("paid", "high", "20\u00a0%")
-    assert [bar.label for bar in paid.bars] == ["high", "low"]
+    assert [(bar.label, bar.main) for bar in paid.bars] == [("low", False), ("high", True)]
 
 
 def test_line_of_many_answers_is_about_the_largest_and_the_picture_has_five(findings):
     job = findings["job"]
     assert (job.headline, job.figure, job.others) == ("Office", "46\u00a0%", 2)
-    assert [bar.label for bar in job.bars] == ["Office", "Ward", "School", "Shop", "Ship"]
-    first = job.bars[0]
+    # In the order of the questionnaire, as on all other pages.
+    assert [bar.label for bar in job.bars] == ["Shop", "Office", "School", "Ward", "Ship"]
+    (first,) = (bar for bar in job.bars if bar.main)
+    assert first.label == "Office"
     assert first.dot == pytest.approx(100 * 6 / 13, abs=0.01)
     assert first.start < first.dot < first.start + first.width
 

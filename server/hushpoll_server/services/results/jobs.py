@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
-from hushpoll_server.services.readiness import NO_WORKER
+from hushpoll_server.services.readiness import MissingWorker
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.services.surveys.surveys import SurveyService, timestamp
 from hushpoll_server.store.catalogue import VersionRow
@@ -38,10 +38,17 @@ class Jobs:
     """Jobs of survey versions; `per_token` jobs of one token may wait or run at the same time."""
 
     def __init__(
-        self, store: JobStore, surveys: SurveyService, workers: WorkerStore, *, per_token: int
+        self,
+        store: JobStore,
+        surveys: SurveyService,
+        workers: WorkerStore,
+        *,
+        missing_worker: MissingWorker,
+        per_token: int,
     ) -> None:
         self._store = store
         self._workers = workers
+        self._missing_worker = missing_worker
         self._surveys = surveys
         self._per_token = per_token
 
@@ -168,9 +175,10 @@ class Jobs:
                 scope="admin",
             )
 
-    def any_worker(self) -> bool:
-        """Return whether a worker is alive, which takes the jobs that wait."""
-        return self._workers.any_alive(now=self._surveys.now())
+    def worker_hint(self) -> str | None:
+        """Return why the jobs that wait go on waiting; None where a worker is alive."""
+        alive = self._workers.any_alive(now=self._surveys.now())
+        return None if alive else self._missing_worker.hint()
 
     def describe(self, job: JobRow) -> JobDocument:
         """Return a job as the API gives it."""
@@ -185,8 +193,9 @@ class Jobs:
             "attempt": job.attempt,
             "created_at": timestamp(job.created_at),
         }
-        if job.state == QUEUED and not self.any_worker():
-            document["hint"] = NO_WORKER
+        hint = self.worker_hint() if job.state == QUEUED else None
+        if hint is not None:
+            document["hint"] = hint
         if job.started_at is not None:
             document["started_at"] = timestamp(job.started_at)
         if job.state == RUNNING:

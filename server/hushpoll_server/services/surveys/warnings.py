@@ -28,7 +28,7 @@ class PublishingWarning:
         ``too-many-categories``, ``release-immediate``, ``small-minimum-batch`` or
         ``shared-device``.
     attribute : str or None
-        Its attribute; None where it is about the whole survey.
+        Its attribute; None where it is about several or the whole survey.
     message : str
         The warning in words.
     """
@@ -57,8 +57,7 @@ def publishing_warnings(
         PublishingWarning("weak-protection", weakness.attribute, weakness.message)
         for weakness in weak_protection(published)
     ]
-    clear = (attribute for attribute in published.attributes if not attribute.perturbed)
-    warnings.extend(map(_clear, clear))
+    warnings.extend(_clear([one for one in published.attributes if not one.perturbed]))
     warnings.extend(_width(published))
     for block in published.blocks:
         warnings.extend(_unspent(block))
@@ -71,14 +70,25 @@ def publishing_warnings(
     return tuple(warnings)
 
 
-def _clear(attribute: PublishedAttribute) -> PublishingWarning:
-    return PublishingWarning(
-        "clear-attribute",
-        attribute.name,
-        f"{attribute.name} ({attribute.role}) leaves the device in clear: epsilon does not cover "
-        "it, and it can betray sensitive answers that go together with it; "
-        "make it sensitive, or drop it if it is not needed",
+def _clear(attributes: list[PublishedAttribute]) -> list[PublishingWarning]:
+    """Return one warning of all attributes in clear."""
+    if not attributes:
+        return []
+    *others, last = (f"{one.name} ({one.role})" for one in attributes)
+    listed = f"{', '.join(others)} and {last}" if others else last
+    if len(attributes) == 1:
+        words = (
+            f"{listed} leaves the device in clear: epsilon does not cover it, and it can betray "
+            "sensitive answers that go together with it; make it sensitive, or drop it if it is "
+            "not needed"
+        )
+        return [PublishingWarning("clear-attribute", attributes[0].name, words)]
+    words = (
+        f"answers that leave the device in clear: {listed}; epsilon does not cover them, and they "
+        "can betray sensitive answers that go together with them; make them sensitive, or drop "
+        "what is not needed"
     )
+    return [PublishingWarning("clear-attribute", None, words)]
 
 
 def _width(published: Published) -> list[PublishingWarning]:

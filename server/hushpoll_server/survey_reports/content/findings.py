@@ -42,6 +42,8 @@ class Bar:
         What it is of, and the estimate in words.
     start, width, dot : float
         Where the interval begins, how long it is, and where the estimate stands, all in [0, 100].
+    main : bool
+        Whether the headline is about it.
     """
 
     label: str
@@ -49,6 +51,7 @@ class Bar:
     start: float
     width: float
     dot: float
+    main: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ class Finding:
     ends : (str, str)
         What stands at the ends of the picture's axis.
     bars : tuple of Bar
-        The picture; first what the headline says.
+        The picture, its answers in the order of the question.
     others : int
         Answers that the picture leaves out.
     """
@@ -172,7 +175,7 @@ def _asked(question: str, attribute: Attribute, rows: Sequence[CategoryEstimate]
         return Finding(attribute.name, question, noisy=True)
     shown = _order(attribute, rows)
     others = len(rows) - len(shown[:MOST_BARS])
-    found = _of_rows(attribute.name, question, shown, others)
+    found = _of_rows(attribute.name, question, shown, others, attribute.categories)
     return replace(found, headline=f"{found.headline}, of those who were asked")
 
 
@@ -190,7 +193,7 @@ def _mean(name: str, question: str, summary: OrderedSummary) -> Finding:
         figure=figure,
         limits=scale_limits(lower, upper, ends),
         ends=(end_words(low), end_words(high)),
-        bars=(_bar("Mean", figure, mean.value, (lower, upper), ends),),
+        bars=(replace(_bar("Mean", figure, mean.value, (lower, upper), ends), main=True),),
     )
 
 
@@ -235,13 +238,25 @@ def _share(question: str, attribute: Attribute, estimates: AttributeEstimates) -
     if attribute.ask_if is not None:
         rows = rows[:-1]
     shown = _order(attribute, rows)
-    return _of_rows(attribute.name, question, shown, len(rows) - len(shown[:MOST_BARS]))
+    others = len(rows) - len(shown[:MOST_BARS])
+    return _of_rows(attribute.name, question, shown, others, attribute.categories)
 
 
-def _of_rows(name: str, question: str, rows: Sequence[CategoryEstimate], others: int) -> Finding:
-    """Return the finding of rows, of which the first is that of the headline."""
-    shown = rows[:MOST_BARS]
-    first = shown[0]
+def _of_rows(
+    name: str,
+    question: str,
+    rows: Sequence[CategoryEstimate],
+    others: int,
+    order: Sequence[str] = (),
+) -> Finding:
+    """Return the finding of rows, of which the first is that of the headline.
+
+    The picture has them in the order of the question's categories; one that is none of them, such
+    as that of a missing answer, stands last.
+    """
+    first = rows[0]
+    places = {category: place for place, category in enumerate(order)}
+    shown = sorted(rows[:MOST_BARS], key=lambda row: places.get(row.category, len(places)))
     return Finding(
         name,
         question,
@@ -249,7 +264,10 @@ def _of_rows(name: str, question: str, rows: Sequence[CategoryEstimate], others:
         figure=share_words(first),
         limits=limits_words(first),
         bars=tuple(
-            _bar(row.category, share_words(row), row.frequency, _limits(row), SHARES)
+            replace(
+                _bar(row.category, share_words(row), row.frequency, _limits(row), SHARES),
+                main=row is first,
+            )
             for row in shown
         ),
         others=others,

@@ -20,20 +20,27 @@ def warnings_of(basis: Basis) -> list[str]:
 
 
 def small_groups(basis: Basis) -> list[str]:
-    """Return a warning for each table with a group in clear of fewer than `SMALL_GROUP` reports.
+    """Return a warning of the tables with a group in clear of fewer than `SMALL_GROUP` reports.
 
     Counts of perturbed answers are of no group: nobody knows who is in it.
     """
-    return list(_warnings(basis))
+    tables = list(_tables(basis))
+    if not tables:
+        return []
+    return [
+        f"groups of fewer than {SMALL_GROUP} reports in clear are in {'; '.join(tables)}; a reader "
+        "who knows who is in such a group learns of its answers, so leave a table out if that can "
+        "harm"
+    ]
 
 
-def _warnings(basis: Basis) -> Iterator[str]:
+def _tables(basis: Basis) -> Iterator[str]:
     published = basis.shown
     categories = {one.name: one.categories for one in published.attributes if not one.perturbed}
     for name in basis.choices.attributes:
         if name in categories:
             groups = zip(map(show, categories[name]), basis.support[name].tolist(), strict=True)
-            yield from _warning(f"the table of {name}", groups)
+            yield from _small(f"the table of {name}", groups)
     for (a, b), counts in basis.joint.items():
         clear = [name for name in (a, b) if name in categories]
         if not clear:
@@ -50,17 +57,13 @@ def _warnings(basis: Basis) -> Iterator[str]:
                 (show(category), int(count))
                 for category, count in zip(categories[clear[0]], sums.tolist(), strict=True)
             )
-        yield from _warning(f"the cross-table of {a} by {b}", cells)
+        yield from _small(f"the cross-table of {a} by {b}", cells)
 
 
-def _warning(table: str, groups: Iterable[tuple[str, int]]) -> Iterator[str]:
+def _small(table: str, groups: Iterable[tuple[str, int]]) -> Iterator[str]:
     small = [(label, count) for label, count in groups if 0 < count < SMALL_GROUP]
     if not small:
         return
     named = ", ".join(f"{label} ({count})" for label, count in small[:MOST_NAMED])
     more = f" and {len(small) - MOST_NAMED} more" if len(small) > MOST_NAMED else ""
-    yield (
-        f"{table} has groups of fewer than {SMALL_GROUP} reports in clear: {named}{more}; a reader "
-        "who knows who is in such a group learns of its answers, so leave the table out if that "
-        "can harm"
-    )
+    yield f"{table}: {named}{more}"

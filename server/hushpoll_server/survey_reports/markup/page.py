@@ -71,7 +71,7 @@ _RELEASES: Final = {
     "daily": "once a day",
     "weekly": "once a week",
     "end": "once, when the survey was over",
-    "immediate": "as soon as they were sealed, a minimum batch or more at a time",
+    "immediate": "soon after they came in, each time as many as the survey says or more",
 }
 
 Asked = dict[str, Any]

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from hushpoll_server import survey_reports
 from hushpoll_server.charts.bands import Bands, bands_of
-from hushpoll_server.charts.figures import cell_of_shares
+from hushpoll_server.charts.figures import cells_of_line
 from hushpoll_server.charts.figures import level as words_of_level
 from hushpoll_server.charts.rows import Share
 from hushpoll_server.survey_reports.content.naming import in_texts
@@ -96,7 +96,7 @@ def _as_page(section: ShownSection, names: Mapping[str, str]) -> ShownSection:
 
     def line(texts: tuple[str, ...]) -> tuple[str, ...]:
         words = [names.get(text, text) for text in texts[:first]]
-        return (*words, *(cell_of_shares(text, section.possible) for text in texts[first:]))
+        return (*words, *cells_of_line(texts[first:], section.columns, section.possible))
 
     return replace(
         section,

@@ -124,7 +124,8 @@ class Poisoning:
         """Say what fake reports could do, which no interval takes into account."""
         return (
             f"If {100 * self.fake_share:.0f} % of the reports were fake, an estimate could be up "
-            f"to {self.raised_by:.3f} too high or {abs(self.lowered_by):.3f} too low.\n"
+            f"to {100 * self.raised_by:.1f} percentage points too high or "
+            f"{100 * abs(self.lowered_by):.1f} too low.\n"
         )
 
 

@@ -39,15 +39,17 @@ def test_a_published_version_never_changes(site):
 def test_warnings_list_clear_attributes_then_the_protected_width(site):
     warnings = site.post("/api/v1/surveys", json=make_draft()).json["warnings"]
     assert [(one["code"], one.get("attribute")) for one in warnings] == [
-        ("clear-attribute", "education"),
-        ("clear-attribute", "income"),
+        ("clear-attribute", None),
         ("protected-width", "gender"),
         ("release-immediate", None),
         ("small-minimum-batch", None),
     ]
-    assert "10,000 reports" in warnings[2]["message"]
-    assert "2 reports of their own" in warnings[3]["message"]
-    assert "minimum_batch is 3" in warnings[4]["message"]
+    assert warnings[0]["message"].startswith(
+        "answers that leave the device in clear: education (plain) and income (target); epsilon"
+    )
+    assert "10,000 reports" in warnings[1]["message"]
+    assert "2 reports of their own" in warnings[2]["message"]
+    assert "minimum_batch is 3" in warnings[3]["message"]
 
 
 @pytest.mark.sqlite
