@@ -9,6 +9,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
+sys.path.append(str(DOCS.parent / "tests"))  # tables of benchmarks are made there
 
 logging.getLogger("alembic").setLevel(logging.WARNING)  # commands of the server import it
 

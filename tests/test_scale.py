@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from sqlalchemy import create_engine
 
 from benchmarks.scale.needs import ids_written, needs
-from benchmarks.scale.page import tables, written
+from benchmarks.scale.page import tables
 from hushpoll_server.store import schema, segment_store
 from hushpoll_server.store.sqlite import inbox as statements
 
@@ -20,9 +21,13 @@ def measured(root):
     return json.loads((root / "docs" / "scale.json").read_text(encoding="utf-8"))
 
 
-def test_the_tables_of_the_page_are_those_of_the_measurements(root, measured):
+def test_page_shows_every_table_of_the_measurements(root, measured):
     page = (root / "docs" / "explanation" / "scale.md").read_text(encoding="utf-8")
-    assert written(page, tables(measured)) == page
+    made = tables(measured)
+    shown = re.findall(r"^```\{hushpoll-scale\} (\w+)$", page, re.MULTILINE)
+    assert sorted(shown) == sorted(made)
+    assert "| one report over 256 connections: ingest process | 165 µs | 162 µs |" in made["costs"]
+    assert "| sealed ids a day, kept for ever | 21.9 MB | 2.19 GB | 21.9 GB |" in made["needs"]
 
 
 def test_ids_are_written_as_often_as_the_rule_says():

@@ -19,6 +19,7 @@ from directives import (
     protocols,
     public_names,
     routes,
+    scale,
     settings,
 )
 
@@ -42,6 +43,7 @@ TEXTS: dict[str, Callable[..., str]] = {
     "hushpoll-protocols": protocols.table_of,
     "hushpoll-python": public_names.text,
     "hushpoll-routes": routes.text,
+    "hushpoll-scale": scale.text,
     "hushpoll-settings": settings.text,
 }
 

@@ -175,7 +175,7 @@ def test_a_file_of_reports_is_for_one_version_and_whole(
     file.write_bytes(b"something else")
     code, _, err = hushpoll("submit", file, draft["name"])
     assert code == 1
-    assert "no bulk upload" in err
+    assert "is no file of reports; give one that hushpoll simulate --to-file has" in err
     code, _, err = hushpoll(*arguments[:-1], tmp_path / "more", "--misbehave", "replay=0.5")
     assert code == 1
     assert "which only a server sees" in err

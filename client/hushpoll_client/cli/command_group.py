@@ -10,8 +10,9 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
-from hushpoll_client.cli.commands import COMMANDS, Group, Row
+from hushpoll_client.cli.commands import COMMANDS, SECTIONS, Group, Row
 from hushpoll_client.cli.help.finishing import finish
+from hushpoll_client.cli.help.remedies import with_remedy
 from hushpoll_protocols.errors import HushpollError, MissingExtra
 from hushpoll_shared.cli.terminal import describe, exit_code, say_error, waiting
 from hushpoll_shared.spelling.text import printable
@@ -107,10 +108,10 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the summaries of the table, so that help imports no command."""
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, self._rows[name].summary) for name in self.list_commands(ctx)]
-            )
+        whole = self._rows is COMMANDS
+        for title, names in (SECTIONS if whole else {"Commands": self.list_commands(ctx)}).items():
+            with formatter.section(title):
+                formatter.write_dl([(name, self._rows[name].summary) for name in names])
 
 
 def _say_what_it_does(row: Row, words: Sequence[str]) -> None:
@@ -162,21 +163,11 @@ def _check_release() -> None:
 )
 @click.version_option(version("hushpoll"), prog_name="hushpoll")
 def hushpoll() -> None:
-    """Surveys under local differential privacy: collected, estimated, learned from.
+    """Ask sensitive questions under local differential privacy, and read what people answered.
 
     Sensitive answers are randomised on the respondent's device; of these a server sees only the
-    randomised records.
+    randomised records. Begin with hushpoll demo, which plays a whole survey.
     """
-
-
-def _with_its_variable(error: click.MissingParameter) -> click.MissingParameter:
-    """Return the error with the variable of the environment that the option may stand in."""
-    variable = error.param.envvar if error.param is not None else None
-    if not isinstance(variable, str):
-        return error
-    return click.MissingParameter(
-        f"Give it, or set {variable}.", error.ctx, error.param, error.param_hint, error.param_type
-    )
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -186,8 +177,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # Without click's standalone mode every error comes here, those of other packages too.
         result = hushpoll.main(words, "hushpoll", standalone_mode=False)
     except click.ClickException as error:
-        if isinstance(error, click.MissingParameter):
-            error = _with_its_variable(error)
+        if isinstance(error, click.UsageError):
+            error = with_remedy(error)
         if "--json" in words:
             message = " ".join(printable(error.format_message()).split())
             say_error(message, error, error.exit_code, as_json=True)

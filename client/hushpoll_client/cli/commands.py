@@ -74,7 +74,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
     "codebook": Row(
         "hushpoll_client.cli.reporting.codebook:codebook",
         "cli",
-        "Write every question of a survey, how it was sent, and its shares.",
+        "Write each question, how it was sent, and its shares.",
     ),
     "card": Row(
         "hushpoll_training.cli.card:card", "train", "Make the card of a model that train saved."
@@ -82,10 +82,10 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
     "demo": Row(
         "hushpoll_fleet.cli.demo:demo",
         "train",
-        "Play a whole survey on this machine, from publishing to a fairness table.",
+        "Play a whole survey on this machine, with simulated people.",
     ),
     "draft": Group(
-        "Check a manifest, and keep it on a server while it is written.",
+        "Keep a manifest on a server while it is written.",
         {
             "import": Row(
                 "hushpoll_client.cli.drafting.importing:import_draft",
@@ -125,7 +125,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         "hushpoll_client.cli.results:export", "cli", "Save a survey's records to a file."
     ),
     "fairness": Group(
-        "Estimate group fairness: of a survey, from records alone or of predictions in clear.",
+        "Estimate group fairness, from records or from predictions.",
         {
             "survey": Row(
                 "hushpoll_client.cli.fairness:survey",
@@ -165,7 +165,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         },
     ),
     "manifest": Group(
-        "Check the manifest of a survey, and print its JSON Schema for an editor.",
+        "Check the manifest of a survey; print its JSON Schema.",
         {
             "check": Row(
                 "hushpoll_shared.cli.manifest_commands:check",
@@ -187,7 +187,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
     "job": Row(
         "hushpoll_client.cli.jobs:job",
         "cli",
-        "Let the server's workers seal, export, train or audit, and fetch the results.",
+        "Let the server's workers do a job, and fetch the result.",
     ),
     "ledger": Row(
         "hushpoll_client.cli.ledger:ledger",
@@ -197,18 +197,18 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
     "model": Row(
         "hushpoll_client.cli.models:model",
         "cli",
-        "List, show, fetch and delete the models that a server has trained.",
+        "List, show, fetch and delete models that a server has trained.",
     ),
     "plan": Row(
         "hushpoll_analysis.cli.plan:plan_command",
         "server",
-        "Say what a survey could answer with so many people, before anybody does.",
+        "Say what a survey could tell, before anybody answers.",
     ),
     "predict": Row(
         "hushpoll_training.cli.train:predict", "train", "Predict with a model that train saved."
     ),
     "records": Group(
-        "Compute statistics from a file of records that export saved, on this machine.",
+        "Compute statistics of an exported file, on this machine.",
         {
             name: Row(f"hushpoll_analysis.cli.records:{attribute}", "server", summary)
             for name, attribute, summary in (
@@ -221,7 +221,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
             "weight": Row(
                 "hushpoll_analysis.cli.weighting:weight",
                 "server",
-                "Show shares of the population by weights, strata and known margins.",
+                "Weight shares by strata, margins or weights of the population.",
             ),
             "regress": Row(
                 "hushpoll_analysis.cli.regress:of_records",
@@ -231,7 +231,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         },
     ),
     "regress": Group(
-        "Say on which answers another one depends, other things equal: regressions.",
+        "Say on which answers another one depends: regressions.",
         {
             "data": Row(
                 "hushpoll_analysis.cli.regress:data",
@@ -257,7 +257,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         otherwise="survey",
     ),
     "relate": Group(
-        "Show how answers to several questions depend on each other, and how answers change.",
+        "Compare groups, relate questions, and show changes.",
         {
             "all": Row(
                 "hushpoll_client.cli.relations:dependencies",
@@ -279,15 +279,15 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
     "privacy-sheet": Row(
         "hushpoll_client.cli.reporting.privacy_sheet:privacy_sheet",
         "cli",
-        "Write two pages on a survey for ethics boards and data-protection officers.",
+        "Write two pages on a survey's privacy, to hand to a board.",
     ),
     "report": Row(
         "hushpoll_client.cli.reporting.report:report",
         "cli",
-        "Write a survey's results to one file, or make it again from a bundle.",
+        "Write a survey's results to one file to print.",
     ),
     "results": Group(
-        "Show all results as one table; publish results to everybody, and withdraw them.",
+        "Show all results as one table; publish and withdraw results.",
         {
             "table": Row(
                 "hushpoll_client.cli.results:tidy_results",
@@ -318,13 +318,13 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
     "survey": Row(
         "hushpoll_client.cli.surveys:survey",
         "cli",
-        "Publish, show, list and close surveys, and issue tokens to respondents.",
+        "Publish, show, list and close surveys, and invite people.",
     ),
     "token": Row(
         "hushpoll_client.cli.tokens:token", "cli", "Issue, list, rotate and revoke API tokens."
     ),
     "user": Group(
-        "Add, list and remove the people who sign in to the dashboard, and give them roles.",
+        "Add and remove people who sign in, and give them roles.",
         {
             name: Row(f"hushpoll_server.cli.user:{attribute}", "server", summary)
             for name, attribute, summary in (
@@ -347,7 +347,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
     "weight": Row(
         "hushpoll_client.cli.weighting:weight",
         "cli",
-        "Show shares of the population by weights, strata and known margins.",
+        "Weight shares by strata, margins or weights of the population.",
     ),
     "worker": Row("hushpoll_server.cli.worker:worker", "server", "Seal, and run background jobs."),
 }
@@ -373,3 +373,16 @@ def _with_queries(commands: dict[str, Row | Group]) -> dict[str, Row | Group]:
 
 COMMANDS: Final = _with_queries(_BY_HAND)
 """Every command by name."""
+
+SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Write and run a survey": ("plan", "manifest", "draft", "survey", "privacy-sheet"),
+    "Answer a survey": ("answer", "ledger", "page-digest"),
+    "Read results": (
+        *("estimate", "answered", "ordered", "cross-table", "relate", "regress", "weight"),
+        *("results", "report", "codebook", "export", "records"),
+    ),
+    "Fairness and models": ("fairness", "train", "tune", "predict", "card", "model"),
+    "Run a server": ("serve", "worker", "user", "token", "job", "migrate"),
+    "Try it, and do research": ("demo", "simulate", "submit", "audit", "data", "experiment"),
+}
+"""All commands once, by what a person wants to do: the sections of ``hushpoll --help``."""

@@ -25,6 +25,9 @@ from hushpoll_client.threads import Guarded
 
 _FORMAT: Final = 4
 _BUSY_SECONDS: Final = 5.0
+_REMEDY: Final = (
+    "give a ledger of this program, or a new file, where you may write and there is room"
+)
 # An accepted answer, or one that the host app has dropped, keeps the report's id, not the report,
 # which holds the clear answers. A withdrawn answer is a tombstone: it keeps two digests and the
 # epsilon.
@@ -175,7 +178,7 @@ class Database(Guarded):
                 # A connection that met a full or failing disk is not used again; closing undoes
                 # what it began.
                 self._close()
-                raise StorageError(f"{self.path} cannot be used: {error}") from error
+                raise StorageError(f"{self.path} cannot be used: {error}; {_REMEDY}") from error
             except BaseException:
                 if connection is not None and connection.in_transaction:
                     connection.execute("ROLLBACK")
@@ -194,7 +197,7 @@ class Database(Guarded):
                 busy = self._opened().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             except (sqlite3.Error, OSError) as error:
                 self._close()
-                raise StorageError(f"{self.path} cannot be used: {error}") from error
+                raise StorageError(f"{self.path} cannot be used: {error}; {_REMEDY}") from error
         if busy:
             raise StorageError(f"another process is using {self.path}; try again")
 

@@ -15,6 +15,7 @@ from hushpoll_fleet.sending.fleet import Fleet
 from hushpoll_shared.wire.reports import (
     ID_SIZE,
     REPORTS_HEADER_SIZE,
+    REPORTS_MAGIC,
     parse_reports_header,
     reports_header,
 )
@@ -98,6 +99,12 @@ def upload_reports(
     row = ID_SIZE + published.layout.record_size
     with path.open("rb") as stream:
         header = stream.read(REPORTS_HEADER_SIZE)
+        if header[:4] != REPORTS_MAGIC:
+            raise InvalidParameter(
+                f"{path} is no file of reports; give one that hushpoll simulate --to-file has "
+                "written",
+                field="file",
+            )
         digest = parse_reports_header(header)
         if digest != published.digest:
             raise InvalidParameter(

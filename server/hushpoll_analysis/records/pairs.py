@@ -73,7 +73,7 @@ def pair(
     if first.name == second.name:
         raise InvalidParameter(
             f"{a} is named twice; two different attributes are needed, since only their noise is "
-            "independent: name another one, or ask for the frequencies",
+            "independent: name another one, or ask for the estimates of this one",
             field=fields[1],
         )
     if first.k * second.k > LARGEST_TABLE:

@@ -257,7 +257,7 @@ def _text_of(path: Path, field: str) -> str:
             return text_of(content, name=name, field=field)
         why = f"is larger than {MAX_FILE_BYTES} bytes"
     except OSError as error:
-        why = f"cannot be read ({error.strerror})"
+        why = f"cannot be read ({error.strerror}); give a file that the server may read"
     except UnicodeEncodeError:
         why = "has a name that no file can have"
     raise InvalidParameter(f"{field} names the file {str(path)!r}, which {why}", field=field)

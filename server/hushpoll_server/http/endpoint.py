@@ -340,7 +340,10 @@ def _refusal(error: HTTPException) -> Exception:
     status = error.code or 500
     match status:
         case 404:
-            return Refused("not-found", "nothing is at this address")
+            return Refused(
+                "not-found",
+                f"nothing is at {show(request.path)}; /api/v1/openapi.json lists all addresses",
+            )
         case 405:
             allowed = dict(error.get_headers()).get("Allow", "")
             return answering.not_allowed(request.method, allowed)

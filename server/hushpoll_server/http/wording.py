@@ -95,7 +95,7 @@ def _wanted(problem: ErrorDetails) -> str:
         }
         if "pattern" in terms:
             terms["form"] = form_of(terms["pattern"])
-        return words.format_map(terms)
+        return words.format_map(terms).replace(" 1 entries", " 1 entry")
     reason = problem.get("ctx", {}).get("error")
     return str(reason) if isinstance(reason, ValueError) else "give a value as the API describes it"
 

@@ -16,6 +16,7 @@ from hushpoll_shared.drafts.manifest_problems import (
     problem_of,
 )
 from hushpoll_shared.drafts.schema import schema_text
+from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.questions.domain_size import QUOTED_REPORTS, too_fine
 
@@ -96,7 +97,8 @@ def _checked(path: Path) -> tuple[object, tuple[ManifestProblem, ...]]:
         if error.field == "path":
             raise
         # what cannot be read has one fault, and no further ones can be seen
-        return None, (problem_of(None, error.field, str(error)),)
+        message = str(error).removeprefix(f"{named(path)}: ")
+        return None, (problem_of(None, error.field, message),)
     return draft, manifest_problems(draft)
 
 

@@ -19,7 +19,7 @@ def is_json(out: Path) -> bool:
 
 def _check_ending(out: Path) -> None:
     if not is_json(out):
-        format_of(out)
+        format_of(out, others=("json",))
 
 
 table_out_option: Final = out_option(

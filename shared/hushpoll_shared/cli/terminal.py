@@ -6,6 +6,7 @@ side failed.
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
 import sys
@@ -47,6 +48,18 @@ _Result = TypeVar("_Result")
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
 
+_REMEDIES: Final = {
+    errno.ENOENT: "; check the name and the folder",
+    errno.EACCES: "; take a place that you may use, or ask its owner",
+    errno.EPERM: "; take a place that you may use, or ask its owner",
+    errno.EROFS: "; take a place that you may use, or ask its owner",
+    errno.EISDIR: "; give a file",
+    errno.ENOTDIR: "; give a directory",
+    errno.ENOSPC: "; make room on the disk, then try again",
+}
+"""What to do about a file, by what the system says of it."""
+
+
 def exit_code(error: HushpollError | OSError) -> int:
     """Return the exit code that an error ends a command with.
 
@@ -63,7 +76,8 @@ def describe(error: HushpollError | OSError) -> str:
     """Return an error in one line."""
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
-        return printable(f"{where}{error.strerror}")
+        remedy = _REMEDIES.get(error.errno or 0, "")
+        return printable(f"{where}{error.strerror}{remedy}")
     return " ".join(printable(error).split()) or type(error).__name__
 
 

@@ -125,7 +125,8 @@ class Manifest(Terms):
         needed = required(SURVEY)
         if not isinstance(value, Mapping):
             raise InvalidParameter(
-                f"the manifest is {show(value)}; it must be a mapping with {', '.join(needed)}",
+                f"the manifest is {'empty' if value is None else show(value)}; it must be a "
+                f"mapping with {', '.join(needed)}",
                 field="manifest",
             )
         check_keys(value, names(SURVEY), needed, where="")

@@ -101,9 +101,12 @@ def no_number(text: str, wanted: str = "a number such as 1.5") -> str:
     if text != text.strip():
         return f"{show(text)} has blanks beside the number; remove them"
     if _GROUPS.fullmatch(text) and not is_decimal(text):
+        spelled = ", such as 1000"
+        if "whole" not in wanted:
+            spelled = ", and a point before decimals, such as 1000.5"
         return (
             f"{show(text)} may have a separator of thousands, or a comma for a point; write the "
-            "digits without one, and a point before decimals, such as 1000.5"
+            f"digits without one{spelled}"
         )
     if _COMMA.fullmatch(text):
         return f"{show(text)} has a comma; write the decimals after a point, such as 1.5"

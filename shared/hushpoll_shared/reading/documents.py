@@ -29,13 +29,23 @@ def read_document(path: Path, *, field: str, what: str) -> Any:
     OSError
         If it cannot be read.
     """
-    match path.suffix.lower():
-        case ".json":
-            return parse_json(read_text(path, field=field))
-        case ".yaml" | ".yml":
-            from hushpoll_shared.reading.yaml_reader import parse_yaml
+    ending = path.suffix.lower()
+    if ending not in {".json", ".yaml", ".yml"}:
+        raise InvalidParameter(
+            f"{what} {named(path)} must end in .json, .yaml or .yml; give a file of JSON or YAML, "
+            "and rename it if need be",
+            field=field,
+        )
+    text = read_text(path, field=field)
+    try:
+        if not text.strip():
+            raise InvalidParameter(
+                f"{what} is empty; write it, or give another file", field="manifest"
+            )
+        if ending == ".json":
+            return parse_json(text)
+        from hushpoll_shared.reading.yaml_reader import parse_yaml
 
-            return parse_yaml(read_text(path, field=field))
-    raise InvalidParameter(
-        f"{what} {named(path)} must end in .json, .yaml or .yml: rename it", field=field
-    )
+        return parse_yaml(text)
+    except InvalidParameter as error:
+        raise InvalidParameter(f"{named(path)}: {error}", field=error.field) from None

@@ -16,6 +16,7 @@ from typing import Any, Final
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.text import show
 
+_LONGEST_MEANT: Final = 64
 LARGEST_INTEGER: Final = 2**53
 """Integers beyond this, in absolute value, are not exact in JSON; they travel as strings."""
 
@@ -113,6 +114,15 @@ def parse_json(data: bytes | bytearray | str) -> Any:
     return value
 
 
+def _meant(key: object, allowed: frozenset[str]) -> str | None:
+    # a manifest may be hostile: looking for a likeness takes time quadratic in the key's length
+    if not isinstance(key, str) or len(key) > _LONGEST_MEANT:
+        return None
+    from hushpoll_shared.spelling.nearest import meant  # not needed for a manifest without faults
+
+    return meant(key, sorted(allowed))
+
+
 def check_keys(
     value: Mapping[Any, object],
     allowed: frozenset[str],
@@ -131,9 +141,11 @@ def check_keys(
     prefix = f"{where}." if where else ""
     for key in value:
         if key not in allowed:
+            listed = f"the keys are {', '.join(sorted(allowed))}: remove or rename it"
+            if close := _meant(key, allowed):
+                listed = f"did you mean {show(close)}? T{listed[1:]}"
             raise InvalidParameter(
-                f"{where or what} has the unknown key {show(key)}; the keys are "
-                f"{', '.join(sorted(allowed))}: remove or rename it",
+                f"{where or what} has the unknown key {show(key)}; {listed}",
                 field=f"{prefix}{key}"[:200],
             )
     for key in required:

@@ -438,9 +438,11 @@ class Published(Terms):
                     f"options: {said_of_options(self, select)}",
                     field=field,
                 )
+        from hushpoll_shared.spelling.nearest import remedy_for  # a device needs it for no answer
+
         raise InvalidParameter(
-            f"{show(name)} is no attribute of {self.name}; "
-            f"its attributes are {', '.join(attribute.name for attribute in self.attributes)}",
+            f"{show(name)} is no attribute of {self.name}"
+            + remedy_for(name, [attribute.name for attribute in self.attributes]),
             field=field,
         )
 

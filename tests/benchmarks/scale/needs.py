@@ -1,6 +1,6 @@
 """What so many reports a day need, computed from the costs that were measured.
 
-All of it is arithmetic on ``docs/scale.json``; the page docs/explanation/scale.md holds its tables.
+All of it is arithmetic on ``docs/scale.json``; the page docs/explanation/scale.md shows its tables.
 """
 
 from __future__ import annotations

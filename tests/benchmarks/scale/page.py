@@ -32,16 +32,6 @@ def tables(measured: Measured) -> dict[str, str]:
     }
 
 
-def written(page: str, contents: dict[str, str]) -> str:
-    """Return the page with its tables made anew."""
-    for name, table in contents.items():
-        begin, end = f"<!-- table: {name} -->\n", "<!-- end -->"
-        before, _, rest = page.partition(begin)
-        assert end in rest, name
-        page = f"{before}{begin}{table}\n{end}{rest.partition(end)[2]}"
-    return page
-
-
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

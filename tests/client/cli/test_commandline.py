@@ -11,7 +11,7 @@ import pytest
 
 from hushpoll_client.cli import command_group, commands
 from hushpoll_client.cli.commandline import main
-from hushpoll_client.cli.commands import COMMANDS
+from hushpoll_client.cli.commands import COMMANDS, SECTIONS
 from hushpoll_client.cli.help.examples import EXAMPLES
 from waiting import LONGEST_SECONDS
 
@@ -50,6 +50,18 @@ def test_help_lists_every_command_and_exit_code(capsys):
         assert row.summary.split()[0] in out
     for number in range(5):
         assert f"    {number}  " in out
+
+
+def test_each_command_stands_in_one_section_of_the_help():
+    assert sorted(name for names in SECTIONS.values() for name in names) == sorted(COMMANDS)
+
+
+def test_help_has_one_line_a_command(capsys):
+    _, out, _ = call(capsys, "--help")
+    lines = out.splitlines()
+    for name in COMMANDS:
+        (line,) = (line for line in lines if line.startswith(f"  {name} "))
+        assert line.endswith(".")
 
 
 def test_help_imports_no_command():
@@ -110,10 +122,23 @@ def test_help_calls_a_number_so(capsys):
     [
         (["nothing"], "No such command 'nothing'"),
         (["--nothing"], "No such option"),
-        (["survey", "show"], "Missing argument 'NAME'"),
-        (["simulate", "--url", "x"], "Missing option '--manifest'"),
+        (["survey", "show"], "Missing argument 'NAME'. For instance: hushpoll survey show "),
+        (["simulate", "--url", "x"], "Missing option '--manifest'. It is needed: The manifest "),
+        (["plan", "nowhere.yaml"], "File 'nowhere.yaml' does not exist; check its name; this "),
+        (["plan", "."], "File '.' is a directory; give a file"),
         (["estimate", "s"], "Missing option '--url'. Give it, or set HUSHPOLL_URL."),
-        (["estimate", "s", "--version", "0", "--url", "x"], "0 is not in the range"),
+        (
+            ["estimate", "s", "--version", "0", "--url", "x"],
+            "0 is not in the range; give a whole number, at least 1",
+        ),
+        (
+            ["estimate", "s", "--confidence", "95", "--url", "x"],
+            "95.0 is not in the range; give a number, at least 0.01 and at most 0.999999",
+        ),
+        (
+            ["audit", "--alpha", "0"],
+            "0.0 is not in the range; give a number, above 0 and at most 0.5",
+        ),
         (
             ["estimate", "s", "--version", "1.5"],
             "'1.5' is no whole number; give a whole number such as 15",

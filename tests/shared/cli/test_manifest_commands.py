@@ -78,7 +78,7 @@ def test_every_fault_is_in_the_list_of_the_json_document(tmp_path):
         ("survey.json", '{"name": 1,\n "x": }', 2, "not JSON"),
         ("survey.yaml", "name: x\nname: y", 2, "the key 'name' appears twice"),
         ("survey.yaml", "- a", None, "must be a mapping"),
-        ("survey.yaml", "", None, "must be a mapping"),
+        ("survey.yaml", "", None, "is empty"),
     ],
 )
 def test_a_file_that_cannot_be_read_has_one_fault(tmp_path, name, text, line, words):

@@ -49,7 +49,8 @@ def test_an_error_ends_a_command_in_one_line_and_its_code(
 
 def test_a_missing_file_is_named() -> None:
     error = FileNotFoundError(2, "No such file or directory", "records.hrec")
-    assert terminal.describe(error) == "records.hrec: No such file or directory"
+    told = "records.hrec: No such file or directory; check the name and the folder"
+    assert terminal.describe(error) == told
     assert terminal.describe(OSError("odd")) == "odd"
     assert terminal.describe(OSError()) == "OSError"
     assert terminal.describe(HushpollError("two\nlines")) == "two lines"

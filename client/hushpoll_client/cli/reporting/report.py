@@ -26,6 +26,7 @@ from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_erro
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.querying.registry import query_at
 from hushpoll_shared.reading.pairs import read_list
+from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 
@@ -213,6 +214,15 @@ def _fetch(
 
 def _from_bundle(source: Path, out: Path | None, *, as_json: bool) -> None:
     """Make a bundle's report again, and say which of its files came out the same."""
+    try:
+        _made_again(source, out, as_json=as_json)
+    except InvalidParameter as error:
+        if error.field != "from":
+            raise
+        raise InvalidParameter(f"{named(source)}: {error}", field="from") from error
+
+
+def _made_again(source: Path, out: Path | None, *, as_json: bool) -> None:
     try:
         # The other distribution, which this one does not import by itself.
         offline: Any = import_module(_OFFLINE)
