@@ -10,14 +10,14 @@ from hushpoll_shared.reading.text_files import named, read_text
 from hushpoll_shared.spelling.canonical import parse_json
 
 
-def read_document(path: Path, *, field: str, what: str) -> Any:
+def read_document(path: Path, *, field: str, noun: str) -> Any:
     """Return the value of a file in UTF-8 that ends in .json, .yaml or .yml.
 
     Parameters
     ----------
     field : str
         What it was given as.
-    what : str
+    noun : str
         What errors call it, such as ``the design``.
 
     Raises
@@ -37,5 +37,5 @@ def read_document(path: Path, *, field: str, what: str) -> Any:
 
             return parse_yaml(read_text(path, field=field))
     raise InvalidParameter(
-        f"{what} {named(path)} must end in .json, .yaml or .yml: rename it", field=field
+        f"{noun} {named(path)} must end in .json, .yaml or .yml: rename it", field=field
     )

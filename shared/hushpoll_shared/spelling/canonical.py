@@ -119,7 +119,7 @@ def check_keys(
     required: tuple[str, ...],
     *,
     where: str,
-    what: str = "the manifest",
+    document: str = "the manifest",
 ) -> None:
     """Refuse a mapping with a key that is not known, or without one that is needed.
 
@@ -132,13 +132,15 @@ def check_keys(
     for key in value:
         if key not in allowed:
             raise InvalidParameter(
-                f"{where or what} has the unknown key {show(key)}; the keys are "
+                f"{where or document} has the unknown key {show(key)}; the keys are "
                 f"{', '.join(sorted(allowed))}: remove or rename it",
                 field=f"{prefix}{key}"[:200],
             )
     for key in required:
         if value.get(key) is None:
-            raise InvalidParameter(f"{where or what} has no {key}; add it", field=f"{prefix}{key}")
+            raise InvalidParameter(
+                f"{where or document} has no {key}; add it", field=f"{prefix}{key}"
+            )
 
 
 def _write(value: object, parts: list[str], depth: int) -> None:
