@@ -15,22 +15,12 @@ from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject, JsonVa
 from hushpoll_shared.spelling.text import printable, show
 from hushpoll_shared.wire.audit_documents import AuditDocument
 from hushpoll_shared.wire.documents import JobDocument, MailsSent
+from hushpoll_shared.wire.job_kinds import JOB_KINDS
 
 PAUSE_SECONDS: Final = 0.5
 TIMEOUT_SECONDS: Final = 600.0
 _JOB_ID: Final = re.compile("[0-9A-Za-z_-]{1,64}")
-STATES: Final = ("queued", "running", "done", "failed", "cancelled")
 _ENDED: Final = frozenset({"done", "failed", "cancelled"})
-
-_MADE: Final = {
-    "dependencies": "pairs",
-    "fairness": "metrics",
-    "regress": "coefficients",
-    "shape": "attributes",
-    "table": "cells",
-    "weight": "attributes",
-}
-"""By kind of job: the list or object that its JSON has; an audit of groups has ``groups``."""
 
 OnLook: TypeAlias = Callable[[JobDocument], object]
 """Called with the job at every look at it."""
@@ -520,9 +510,10 @@ class JobCalls(Calls):
         job = self.start_job(kind, name, version, parameters)
         job = wait_for(self.job, job, timeout=timeout, on_look=on_look)
         document = object_of(self._transport.get("jobs", checked_job_id(job.get("id")), "result"))
-        key = _MADE[kind]
-        if not isinstance(document.get(key, document.get("groups")), dict | list):
-            raise unexpected(key)
+        rows = JOB_KINDS[kind].rows or ""
+        # an audit of several groups has one for each
+        if not isinstance(document.get(rows, document.get("groups")), dict | list):
+            raise unexpected(rows)
         return document
 
 

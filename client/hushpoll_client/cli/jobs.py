@@ -11,7 +11,7 @@ import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.calls import known
-from hushpoll_client.analyst.jobs import STATES, how_far, wait_for
+from hushpoll_client.analyst.jobs import how_far, wait_for
 from hushpoll_client.cli.options import (
     analyst_command,
     looking,
@@ -25,7 +25,7 @@ from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import emit_answer, usable, waiting
 from hushpoll_shared.spelling.text import show as show_text
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
-from hushpoll_shared.wire.documents import JobDocument
+from hushpoll_shared.wire.documents import JOB_STATES, JobDocument
 from hushpoll_shared.wire.job_kinds import JOB_KINDS
 
 _ENDINGS = (".records", ".parquet", ".csv", ".sav", ".dta", ".json", ".zip")
@@ -41,12 +41,30 @@ class _ShownJob(JobDocument):
     file: NotRequired[str]
 
 
+def _scopes() -> str:
+    """Return which scope each kind of job needs, in words."""
+    kinds: dict[str, list[str]] = {}
+    for name, kind in JOB_KINDS.items():
+        kinds.setdefault(kind.scope, []).append(name)
+    return "; ".join(f"{scope} for {', '.join(names)}" for scope, names in kinds.items())
+
+
 @click.group(cls=CommandGroup)
 def job() -> None:
     """Let the server's workers seal, export, train, audit or test reports; fetch the results."""
 
 
-@job.command()
+_START = f"""Start a job of KIND for the survey NAME and wait for it.
+
+KIND is {", ".join(JOB_KINDS)}. A worker of the server does it. The token needs the scope
+{_scopes()}; looking at a job needs read. What
+hushpoll fairness survey and hushpoll estimate --check-shape show are the jobs fairness and shape.
+The mails of invite and remind are easier asked for by hushpoll survey
+invite --from and hushpoll survey remind, which read a table of people.
+"""
+
+
+@job.command(help=_START)
 @click.argument("kind", metavar="KIND", type=click.Choice(list(JOB_KINDS)))
 @click.argument("name")
 @version_option
@@ -70,16 +88,7 @@ def start(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Start a job of KIND for the survey NAME and wait for it.
-
-    KIND is seal (shuffle the reports that wait into a segment), export, train, tune, fairness,
-    shape, table, weight, dependencies, regress, report, invite or remind. A worker of the server
-    does it. The token needs the scope publish for seal, invite and remind, train for train, tune
-    and fairness, read for the others; looking at a job needs read. What hushpoll fairness survey
-    and hushpoll estimate --check-shape show are the jobs fairness and shape. The mails of invite
-    and remind are easier asked for by hushpoll survey invite --from and hushpoll survey remind,
-    which read a table of people.
-    """
+    """Start a job."""
     if out is not None and not timeout:
         raise InvalidParameter(
             f"--out is {out}, and --timeout is 0, so that nothing waits for the result; leave one "
@@ -107,7 +116,7 @@ def start(
 @job.command("list")
 @click.option("--survey", help="Only jobs of the survey of this name.")
 @click.option("--kind", type=click.Choice(list(JOB_KINDS)), help="Only jobs of this kind.")
-@click.option("--state", type=click.Choice(STATES), help="Only jobs in this state.")
+@click.option("--state", type=click.Choice(JOB_STATES), help="Only jobs in this state.")
 @analyst_command
 def list_jobs(
     client: AnalystClient,

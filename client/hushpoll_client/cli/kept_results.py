@@ -15,7 +15,7 @@ from hushpoll_shared.wire.documents import JobDocument
 
 
 def list_command(
-    what: str,
+    noun: str,
     entries: str,
     listed: Callable[[AnalystClient, str, int], Sequence[Mapping[str, Any]]],
     line: Callable[[Any], str],
@@ -25,7 +25,7 @@ def list_command(
 
     Parameters
     ----------
-    what, entries : str
+    noun, entries : str
         What one is called, and the member of the answer that has all.
     listed : callable
         Asks for those of a survey's version.
@@ -39,7 +39,7 @@ def list_command(
         document = {entries: listed(client, name, version_of(client, name, version))}
         emit_answer(
             document,
-            lambda answer: "\n".join(map(line, answer[entries])) or f"{name} has no {what}.",
+            lambda answer: "\n".join(map(line, answer[entries])) or f"{name} has no {noun}.",
             as_json=as_json,
         )
 
@@ -47,16 +47,16 @@ def list_command(
     return click.command("list")(click.argument("name")(version_option(analyst_command(command))))
 
 
-def delete_command(what: str, delete: Callable[[AnalystClient, str], None]) -> click.Command:
-    """Return the command that deletes one result of a kind; `what` it is called."""
+def delete_command(noun: str, delete: Callable[[AnalystClient, str], None]) -> click.Command:
+    """Return the command that deletes one result of a kind; `noun` it is called."""
 
     def command(client: AnalystClient, result_id: str, yes: bool, as_json: bool) -> None:
         if not yes:
-            agreed(f"Delete the {what} {result_id}? This cannot be undone.")
+            agreed(f"Delete the {noun} {result_id}? This cannot be undone.")
         delete(client, result_id)
-        emit({"deleted": result_id}, f"{what} {result_id} is deleted", as_json=as_json)
+        emit({"deleted": result_id}, f"{noun} {result_id} is deleted", as_json=as_json)
 
-    command.__doc__ = f"""Delete the {what} ID and its job for good.
+    command.__doc__ = f"""Delete the {noun} ID and its job for good.
 
     The token must be the one that asked for it, or have the scope admin.
     """

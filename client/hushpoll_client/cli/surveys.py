@@ -422,7 +422,7 @@ def _read_texts(path: Path | None) -> dict[str, JsonObject] | None:
     """Read the texts of mails: by language an object of subject and body."""
     if path is None:
         return None
-    document = read_document(path, field="texts", what="the texts")
+    document = read_document(path, field="texts", noun="the texts")
     if not isinstance(document, dict) or not all(
         isinstance(text, dict) for text in document.values()
     ):

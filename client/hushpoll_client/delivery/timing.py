@@ -85,13 +85,13 @@ def with_retries(
     *,
     config: ClientConfig,
     pacing: Pacing,
-    what: str,
+    request: str,
     patience: float | None = None,
 ) -> T:
     """Call until it succeeds, fails for good, or attempts and patience are used up.
 
     Each attempt gets a fresh `RetryHint`, into which it may put the server's ``Retry-After``. The
-    final message names the request, `what`. `patience` stands in for that of the configuration.
+    final message names the request, `request`. `patience` stands in for that of the configuration.
 
     Raises
     ------
@@ -112,16 +112,16 @@ def with_retries(
             wait = max(pacing.delay(config, attempt - 1), hint.seconds or 0.0)
             spent = pacing.monotonic() - began
             if attempt >= config.attempts or spent + wait > patience:
-                raise _gave_up(error, what, attempt, spent, wait) from error
+                raise _gave_up(error, request, attempt, spent, wait) from error
         pacing.sleep(wait)
 
 
 def _gave_up(
-    error: TransportError, what: str, attempts: int, spent: float, wait: float
+    error: TransportError, request: str, attempts: int, spent: float, wait: float
 ) -> TransportError:
     times = "once" if attempts == 1 else f"{attempts} times in {spent:.0f} s"
     return TransportError(
-        f"{what} failed ({times}): {error}; try again in {wait:.0f} s or later",
+        f"{request} failed ({times}): {error}; try again in {wait:.0f} s or later",
         retryable=True,
         status=error.status,
         problem=error.problem,

@@ -284,10 +284,10 @@ class Transport:
         what = f"{method} {self.endpoint.url(*segments)}"
         config = self._config
         if patience is None:
-            return with_retries(call, config=config, pacing=self.pacing, what=what)
+            return with_retries(call, config=config, pacing=self.pacing, request=what)
         with within(patience, f"the {patience:.4g} s of this call"):
             return with_retries(
-                call, config=config, pacing=self.pacing, what=what, patience=patience
+                call, config=config, pacing=self.pacing, request=what, patience=patience
             )
 
     def _retried(self, method: str, segments: tuple[str, ...], **details: Any) -> Answer:

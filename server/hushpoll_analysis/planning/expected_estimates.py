@@ -263,7 +263,7 @@ def smallest_difference(
 
 
 def smallest_found(
-    found: Callable[[float], float],
+    chance: Callable[[float], float],
     most: float,
     power: float,
     *,
@@ -274,7 +274,7 @@ def smallest_found(
 
     Parameters
     ----------
-    found : callable
+    chance : callable
         From a difference in [0, most] to its power, which rises with it.
     most : float
         Largest difference there can be.
@@ -292,7 +292,7 @@ def smallest_found(
     """
 
     def surplus(difference: float) -> float:
-        return _probit(found(difference)) - _probit(power)
+        return _probit(chance(difference)) - _probit(power)
 
     low, high = 0.0, most
     below: float | None = None

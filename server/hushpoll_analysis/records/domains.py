@@ -84,7 +84,7 @@ class Domain:
         """Return the records of the domain as a stream; raises as `chosen`, once it was read."""
         return RecordStream(records.published, self._stream(records))
 
-    def counted(self, kept: PairCounts) -> PairCounts | None:
+    def counted(self, pairs: PairCounts) -> PairCounts | None:
         """Return those counts of the domain that follow from kept ones; None: nothing does.
 
         They do where there are no draws, and one attribute makes the domain: support counts of each
@@ -92,15 +92,15 @@ class Domain:
         """
         if len(self.codes) > 1:
             return None
-        if kept.counts.answered:
+        if pairs.counts.answered:
             # How many of the domain answer a block is not kept.
             return None
         ((name, mask),) = self.codes.items()
-        whole = kept.counts.support
+        whole = pairs.counts.support
         inside = np.where(mask, whole[name], 0)
         support, joint = {}, {}
         for other in whole:
-            pair = None if other == name else kept.of_pair(name, other)
+            pair = None if other == name else pairs.of_pair(name, other)
             if other == name:
                 support[name] = inside
             elif pair is not None:

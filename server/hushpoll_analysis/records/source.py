@@ -209,8 +209,8 @@ class OfCounts:
 
 
 def counts_of(
-    published: Published, kept: PairCounts, only: Collection[str] | None = None
+    published: Published, pairs: PairCounts, only: Collection[str] | None = None
 ) -> Counts | None:
     """Return support counts of all questions, or of those named, where all of these are kept."""
     fields = fields_of(published, only)
-    return kept.counts if all(field.name in kept.counts.support for field in fields) else None
+    return pairs.counts if all(field.name in pairs.counts.support for field in fields) else None

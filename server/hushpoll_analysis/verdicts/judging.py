@@ -102,12 +102,12 @@ def foreseen(foresee: Foresee) -> Callable[[Callable[P, F]], Callable[P, F]]:
     return functools.partial(judged, foresee=foresee)
 
 
-def add_verdict(found: F, asked: Sequence[Any], foresee: Foresee) -> F:
+def add_verdict(result: F, asked: Sequence[Any], foresee: Foresee) -> F:
     """Return what a function found, with its verdict.
 
     Parameters
     ----------
-    found : Found or Result
+    result : Found or Result
         What the function of a query returned.
     asked : sequence
         The query, and its source or both sources.
@@ -116,10 +116,10 @@ def add_verdict(found: F, asked: Sequence[Any], foresee: Foresee) -> F:
     """
     query, sources = asked[0], [one for one in asked[1:3] if _is_source(one)]
     expected = [
-        Expected(source.published, n) for source, n in zip(sources, _sizes(found), strict=True)
+        Expected(source.published, n) for source, n in zip(sources, _sizes(result), strict=True)
     ]
     verdict = verdict_of(query, expected, foresee)
-    return replace(found, verdict=verdict)  # type: ignore[type-var]  # a dataclass
+    return replace(result, verdict=verdict)  # type: ignore[type-var]  # a dataclass
 
 
 def from_expected(maths: Callable[..., Found | Result]) -> Foresee:

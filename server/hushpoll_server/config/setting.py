@@ -85,9 +85,9 @@ class Setting:
         return InvalidParameter(f"{self.key} is {shown}, {detail}; {remedy}", field=self.key)
 
 
-def unknown_key(key: str, known: Iterable[str], where: str = "") -> InvalidParameter:
+def unknown_key(key: str, keys: Iterable[str], where: str = "") -> InvalidParameter:
     """Return the refusal of an unknown key, with the most similar of the known keys."""
-    names = {name.upper().removeprefix("HUSHPOLL_"): name for name in known}
+    names = {name.upper().removeprefix("HUSHPOLL_"): name for name in keys}
     plain = key.upper().removeprefix("HUSHPOLL_")
     if plain in REMOVED:
         return InvalidParameter(

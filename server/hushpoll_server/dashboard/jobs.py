@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from flask import Response, request, url_for
 
@@ -18,10 +18,9 @@ from hushpoll_server.jobs.kinds import KINDS
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_server.store.jobs import JobRow
+from hushpoll_server.store.jobs import ENDED, JobRow
 from hushpoll_server.survey_reports.content.naming import in_texts
-
-STATES: Final = ("queued", "running", "done", "failed", "cancelled")
+from hushpoll_shared.wire.documents import JOB_STATES
 
 
 @dashboard.get("/jobs")
@@ -40,16 +39,16 @@ def survey_jobs(row: VersionRow) -> Response:
 def _listed(covers: Callable[[str], bool], *, survey: str | None = None) -> dict[str, object]:
     """Return the newest jobs, of the kind and in the state that the address chooses."""
     parts = services()
-    chosen = {"kind": choice("kind", ("", *KINDS)), "state": choice("state", ("", *STATES))}
+    chosen = {"kind": choice("kind", ("", *KINDS)), "state": choice("state", ("", *JOB_STATES))}
     rows = parts.jobs.newest(
         covers, survey=survey, kind=chosen["kind"] or None, state=chosen["state"] or None
     )
     return {
         "jobs": [parts.jobs.describe(row) for row in rows],
-        "goes_on": sum(row.state in STATES[:2] for row in rows),
+        "goes_on": sum(row.state not in ENDED for row in rows),
         "chosen": chosen,
         "kinds": list(KINDS),
-        "states": STATES,
+        "states": JOB_STATES,
         "setting": _setting,
     }
 

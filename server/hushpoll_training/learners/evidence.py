@@ -264,7 +264,7 @@ def check_groups(groups: Sequence[Sequence[int]], k: int) -> None:
         seen.add(code)
 
 
-def require_members(shares: Array, what: str = "group") -> None:
+def require_members(shares: Array, noun: str = "group") -> None:
     """Refuse estimated shares that are not positive.
 
     Raises
@@ -275,7 +275,7 @@ def require_members(shares: Array, what: str = "group") -> None:
     for place in np.argwhere(~(shares > 0)):
         where = ", ".join(map(str, place.tolist()))
         raise InvalidParameter(
-            f"the records estimate the share of {what} ({where}) at {shares[tuple(place)]:.4g}, "
+            f"the records estimate the share of {noun} ({where}) at {shares[tuple(place)]:.4g}, "
             "and it must be positive: they are too few, or their epsilon is too small, to tell the "
             "groups apart; collect more records, or use a learner without mitigation",
             field="protected",

@@ -113,8 +113,8 @@ class _Lines:
             raise self.unsound(f"is not {name}")
         return value
 
-    def unsound(self, what: str) -> UnsoundText:
-        return UnsoundText(f"has a line {self.number} that {what}")
+    def unsound(self, fault: str) -> UnsoundText:
+        return UnsoundText(f"has a line {self.number} that {fault}")
 
 
 def _check_tree(lines: _Lines, columns: int) -> None:

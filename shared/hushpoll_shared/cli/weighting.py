@@ -123,7 +123,7 @@ def _cells(table: TableReader, attributes: list[str], published: Published | Non
 
 
 def _read(path: Path) -> JsonMembers:
-    document = read_document(path, field="design", what="the design")
+    document = read_document(path, field="design", noun="the design")
     if not isinstance(document, dict):
         raise InvalidParameter(
             f"the design {path} is no object; give such as "

@@ -436,7 +436,7 @@ def load_document(path: str | Path) -> Any:
 
     from hushpoll_shared.reading.documents import read_document
 
-    return read_document(Path(path), field="path", what="the manifest file")
+    return read_document(Path(path), field="path", noun="the manifest file")
 
 
 def _draws(

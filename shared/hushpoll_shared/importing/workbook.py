@@ -115,9 +115,9 @@ def text_in(content: bytes, name: str) -> str:
     return text_of(content, name=what, field=FIELD, remedy=SAVE_AGAIN)
 
 
-def refused(name: str, what: str, remedy: str = SAVE_AGAIN) -> InvalidParameter:
+def refused(name: str, fault: str, remedy: str = SAVE_AGAIN) -> InvalidParameter:
     """Return the error that a file cannot be read as a questionnaire."""
-    return InvalidParameter(f"the file {named(name)} {what}; {remedy}", field=FIELD)
+    return InvalidParameter(f"the file {named(name)} {fault}; {remedy}", field=FIELD)
 
 
 def _counted(

@@ -10,14 +10,14 @@ from hushpoll_shared.reading.text_files import named, read_text
 from hushpoll_shared.spelling.canonical import parse_json
 
 
-def read_document(path: Path, *, field: str, what: str) -> Any:
+def read_document(path: Path, *, field: str, noun: str) -> Any:
     """Return the value of a file in UTF-8 that ends in .json, .yaml or .yml.
 
     Parameters
     ----------
     field : str
         What it was given as.
-    what : str
+    noun : str
         What errors call it, such as ``the design``.
 
     Raises
@@ -32,7 +32,7 @@ def read_document(path: Path, *, field: str, what: str) -> Any:
     ending = path.suffix.lower()
     if ending not in {".json", ".yaml", ".yml"}:
         raise InvalidParameter(
-            f"{what} {named(path)} must end in .json, .yaml or .yml; give a file of JSON or YAML, "
+            f"{noun} {named(path)} must end in .json, .yaml or .yml; give a file of JSON or YAML, "
             "and rename it if need be",
             field=field,
         )
@@ -40,7 +40,7 @@ def read_document(path: Path, *, field: str, what: str) -> Any:
     try:
         if not text.strip():
             raise InvalidParameter(
-                f"{what} is empty; write it, or give another file", field="manifest"
+                f"{noun} is empty; write it, or give another file", field="manifest"
             )
         if ending == ".json":
             return parse_json(text)

@@ -129,7 +129,7 @@ def check_keys(
     required: tuple[str, ...],
     *,
     where: str,
-    what: str = "the manifest",
+    document: str = "the manifest",
 ) -> None:
     """Refuse a mapping with a key that is not known, or without one that is needed.
 
@@ -145,12 +145,14 @@ def check_keys(
             if close := _meant(key, allowed):
                 listed = f"did you mean {show(close)}? T{listed[1:]}"
             raise InvalidParameter(
-                f"{where or what} has the unknown key {show(key)}; {listed}",
+                f"{where or document} has the unknown key {show(key)}; {listed}",
                 field=f"{prefix}{key}"[:200],
             )
     for key in required:
         if value.get(key) is None:
-            raise InvalidParameter(f"{where or what} has no {key}; add it", field=f"{prefix}{key}")
+            raise InvalidParameter(
+                f"{where or document} has no {key}; add it", field=f"{prefix}{key}"
+            )
 
 
 def _write(value: object, parts: list[str], depth: int) -> None:

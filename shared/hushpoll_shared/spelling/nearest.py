@@ -11,7 +11,7 @@ from hushpoll_shared.spelling.text import show
 _MOST_NAMED: Final = 20
 
 
-def meant(given: str, known: Sequence[str]) -> str | None:
+def meant(given: str, names: Sequence[str]) -> str | None:
     """Return the nearest of the known names, whatever the case; None if none is near.
 
     Examples
@@ -19,16 +19,16 @@ def meant(given: str, known: Sequence[str]) -> str | None:
     >>> meant("gendre", ["age", "gender"]), meant("AGE", ["age"]), meant("x", ["age"])
     ('gender', 'age', None)
     """
-    folded = {name.casefold(): name for name in reversed(known)}
-    close = difflib.get_close_matches(given, known, n=1)
+    folded = {name.casefold(): name for name in reversed(names)}
+    close = difflib.get_close_matches(given, names, n=1)
     close = close or [folded[one] for one in difflib.get_close_matches(given.casefold(), folded)]
     return close[0] if close else None
 
 
-def remedy_for(given: str, known: Sequence[str]) -> str:
+def remedy_for(given: str, names: Sequence[str]) -> str:
     """Return what a refusal ends with: the nearest name, and those that there are."""
-    listed = ", ".join(known[:_MOST_NAMED]) + (" ..." if len(known) > _MOST_NAMED else "")
-    close = meant(given, known)
+    listed = ", ".join(names[:_MOST_NAMED]) + (" ..." if len(names) > _MOST_NAMED else "")
+    close = meant(given, names)
     if close is not None:
         return f"; did you mean {show(close)}? There are {listed}"
     return f"; give one of {listed}"

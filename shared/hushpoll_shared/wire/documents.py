@@ -5,13 +5,14 @@ returns them. Documents of queries are in :mod:`hushpoll_shared.queries`; a mode
 manifest are free, so they are ``JsonObject``.
 """
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Final, Literal, NotRequired, TypedDict, get_args
 
 from hushpoll_shared.spelling.json_values import JsonObject
 
 ReleaseKind = Literal["daily", "weekly", "end", "immediate"]
 SurveyState = Literal["scheduled", "open", "closing", "closed"]
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
+JOB_STATES: Final[tuple[JobState, ...]] = get_args(JobState)
 
 
 class JobProgress(TypedDict):

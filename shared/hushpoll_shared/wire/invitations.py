@@ -106,7 +106,7 @@ def _object(value: object, keys: tuple[str, ...], what: str) -> Mapping[str, obj
             f"{', '.join(keys)}",
             field="body",
         )
-    check_keys(value, frozenset(keys), keys, where="", what=what)
+    check_keys(value, frozenset(keys), keys, where="", document=what)
     return value
 
 

@@ -21,11 +21,14 @@ class DeclaredJob:
     table : str or None
         The name in ``hushpoll_shared.statistic_tables`` of the table that its result, JSON, is
         also given as.
+    rows : str or None
+        The member of that result that has the table's rows.
     """
 
     scope: str
     words: str
     table: str | None = None
+    rows: str | None = None
 
 
 JOB_KINDS: Final[Mapping[str, DeclaredJob]] = MappingProxyType(
@@ -34,14 +37,20 @@ JOB_KINDS: Final[Mapping[str, DeclaredJob]] = MappingProxyType(
         "export": DeclaredJob("read", "an export of records"),
         "train": DeclaredJob("train", "a model"),
         "tune": DeclaredJob("train", "a search for a model's parameters"),
-        "fairness": DeclaredJob("train", "a fairness audit", table="fairness"),
-        "shape": DeclaredJob("read", "a test of the reports' shape", table="shape"),
-        "table": DeclaredJob("read", "a table of several questions", table="joint-table"),
-        "weight": DeclaredJob("read", "weighted shares", table="weighted-shares"),
-        "dependencies": DeclaredJob(
-            "read", "tests of all pairs of questions", table="dependencies"
+        "fairness": DeclaredJob("train", "a fairness audit", table="fairness", rows="metrics"),
+        "shape": DeclaredJob(
+            "read", "a test of the reports' shape", table="shape", rows="attributes"
         ),
-        "regress": DeclaredJob("read", "a regression", table="regression"),
+        "table": DeclaredJob(
+            "read", "a table of several questions", table="joint-table", rows="cells"
+        ),
+        "weight": DeclaredJob(
+            "read", "weighted shares", table="weighted-shares", rows="attributes"
+        ),
+        "dependencies": DeclaredJob(
+            "read", "tests of all pairs of questions", table="dependencies", rows="pairs"
+        ),
+        "regress": DeclaredJob("read", "a regression", table="regression", rows="coefficients"),
         "report": DeclaredJob("read", "a report of results"),
         "invite": DeclaredJob("publish", "invitations by mail"),
         "remind": DeclaredJob("publish", "reminders by mail"),

@@ -113,7 +113,7 @@ def parse_report_json(value: object) -> tuple[str, Report]:
             f"{', '.join(_REPORT_KEYS)}",
             field="report",
         )
-    check_keys(value, frozenset(_REPORT_KEYS), _REPORT_KEYS, where="", what="the report")
+    check_keys(value, frozenset(_REPORT_KEYS), _REPORT_KEYS, where="", document="the report")
     digest = check_digest(value["digest"])
     identifier = b64decode(value["id"], field="id")
     return digest, Report(identifier, b64decode(value["record"], field="record"))

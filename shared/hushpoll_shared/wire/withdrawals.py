@@ -77,6 +77,6 @@ def parse_withdrawal_json(value: object) -> tuple[str, bytes]:
             f"{' and '.join(_KEYS)}",
             field="withdrawal",
         )
-    check_keys(value, frozenset(_KEYS), _KEYS, where="", what="the withdrawal")
+    check_keys(value, frozenset(_KEYS), _KEYS, where="", document="the withdrawal")
     digest = check_digest(value["digest"])
     return digest, id_of(b64decode(value["secret"], field="secret"))

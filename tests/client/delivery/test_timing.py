@@ -244,7 +244,7 @@ def failing(times: int, *, retryable: bool = True, wait: float | None = None):
 
 def run(call, fake_time, **config):
     return with_retries(
-        call, config=ClientConfig(**config), pacing=fake_time.pacing(), what="POST /reports"
+        call, config=ClientConfig(**config), pacing=fake_time.pacing(), request="POST /reports"
     )
 
 

@@ -50,10 +50,10 @@ def test_what_is_no_secret_is_refused(tmp_path, content, words):
 def test_a_document_is_read_without_its_mark(tmp_path, ending):
     path = tmp_path / f"survey.{ending}"
     path.write_bytes(MARK + b'{"name": "clinic"}')
-    assert read_document(path, field="path", what="the manifest") == {"name": "clinic"}
+    assert read_document(path, field="path", noun="the manifest") == {"name": "clinic"}
     path.write_bytes('{"name": "clinic"}'.encode("utf-16"))
     with pytest.raises(InvalidParameter, match="but text in UTF-16") as caught:
-        read_document(path, field="path", what="the manifest")
+        read_document(path, field="path", noun="the manifest")
     assert str(caught.value).startswith(str(path))
 
 

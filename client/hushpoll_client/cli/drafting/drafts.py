@@ -167,7 +167,7 @@ def delete(client: AnalystClient, draft_id: str, yes: bool, as_json: bool) -> No
 
 def _read(path: Path) -> JsonMembers:
     """Return a manifest as it is written, with all its mistakes."""
-    document = read_document(path, field="manifest", what="the manifest")
+    document = read_document(path, field="manifest", noun="the manifest")
     if not isinstance(document, dict):
         raise HushpollError(
             f"{path.name} is no mapping; begin it with a line such as name: work-and-health"

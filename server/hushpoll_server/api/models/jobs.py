@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
-
 from pydantic import Field
 
 from hushpoll_server.api.models.common import Answer, Name, Strict
 from hushpoll_server.jobs.kinds import KINDS
-
-State: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled"]
+from hushpoll_shared.wire.documents import JobState
 
 
 class JobPath(Strict):
@@ -50,7 +47,7 @@ class JobAnswer(Answer):
     survey: str = Name
     version: int
     parameters: dict[str, object]
-    state: State
+    state: JobState
     hint: str | None = Field(
         None, description="Of a job that waits and that no worker would take now: what to do."
     )
@@ -75,7 +72,7 @@ class JobQuery(Strict):
     kind: str | None = Field(
         None, pattern=f"^({'|'.join(KINDS)})$", description="The one kind that is listed."
     )
-    state: State | None = Field(None, description="The one state that is listed.")
+    state: JobState | None = Field(None, description="The one state that is listed.")
 
 
 class JobList(Answer):

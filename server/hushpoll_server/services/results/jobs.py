@@ -140,8 +140,8 @@ class Jobs:
         self._store.cancel(job.id, now=self._surveys.now())
         return self.find(job.id)
 
-    def forget(self, job: JobRow, grant: Grant, *, what: str) -> None:
-        """Delete a job that has ended, and what it made; `what` it is, in a word.
+    def forget(self, job: JobRow, grant: Grant, *, noun: str) -> None:
+        """Delete a job that has ended, and what it made; `noun` it is, in a word.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class Jobs:
         if job.state not in ENDED:
             raise Refused(
                 "job-not-done",
-                f"the {what} {job.id} is {job.state}; cancel it first",
+                f"the {noun} {job.id} is {job.state}; cancel it first",
                 state=job.state,
             )
         self._store.forget_job(job.id)

@@ -111,7 +111,7 @@ class KeptResults(Generic[E]):
     def delete(self, job: JobRow, grant: Grant, *, actor: str) -> None:
         """Delete one that has ended, and record who did; raises as ``Jobs.forget``."""
         row = self._surveys.by_id(job.version_id)
-        self._jobs.forget(job, grant, what=self.work)
+        self._jobs.forget(job, grant, noun=self.work)
         self._actions.record(
             actor, f"deleted-{self.noun}", survey=row.name, version=row.version, subject=job.id
         )
