@@ -85,6 +85,8 @@ WHOLE = tuple(
     for n in (1_000, 10_000, 50_000)
     for block in (False, True)
 )
+DESIGNS = tuple(map(str, range(len(WHOLE))))
+"""Places of designs in a part."""
 TELLING, NOISIER, SMALL = "telling", "noisy", "small"
 """The whole in two, designs whose slopes have Wald's intervals, and those that have sets; and the
 first with 1,000 respondents, where a bias is largest beside the standard error."""
@@ -284,9 +286,11 @@ def tells(case: Case) -> bool:
     return max(expected_of_slopes(likelihood, likelihood).values()) <= NOISY
 
 
-def run_study(*, surveys: int, seed: int = SEED, part: str | None = None) -> list[Row]:
-    """Return the rows of all designs of a part, by default the short one; say which are done."""
-    chosen = list(enumerate(PARTS[part or "short"]))
+def run_study(
+    *, surveys: int, seed: int = SEED, part: str | None = None, designs: Sequence[str] = DESIGNS
+) -> list[Row]:
+    """Return the rows of designs of a part, by default all of the short one; say which are done."""
+    chosen = [one for one in enumerate(PARTS[part or "short"]) if str(one[0]) in designs]
     if part == SMALL:
         chosen = [one for one in chosen if one[1].n == 1_000 and tells(one[1])]
     elif part in (TELLING, NOISIER):
@@ -374,6 +378,7 @@ main = study_command(
     seed=SEED,
     surveys=320,
     parts=tuple(PARTS),
+    cells={"designs": DESIGNS},
 )
 
 

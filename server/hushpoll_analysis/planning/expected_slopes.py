@@ -57,6 +57,10 @@ _ROUNDS: Final = 4
 """In which the smallest estimate is found that is told from 0."""
 _BEYOND: Final = 2.0
 """Slopes up to which its variance is taken to change as between 0 and the slope."""
+_MOVED: Final = 0.5
+"""Standard errors, of the drawn records, by which parameters are moved in the direction of bias."""
+_MOST_FALL: Final = 0.25
+"""Of the logarithm of a standard error by the bias, which is of first order."""
 _LEAST: Final = 0.25
 """Of the variance if the slope was 0, that it has at least."""
 
@@ -118,17 +122,20 @@ def slope_power(slope: Slope, n: int, confidence: float) -> float:
         Of the interval, in (0, 1).
     """
     one = _errors_of_one(slope)
-    found, without = (error / n**0.5 for error in (one.at_slope, one.at_none))
-    z, distance = normal_quantile(confidence), abs(slope.value) / found
+    spread = one.at_slope / n**0.5
+    z, distance = normal_quantile(confidence), abs(slope.value) / spread
     if not distance:
         return 2 * _normal(-z)
+    # what the fit says of an estimate's error is that at the estimates, which are less their bias
+    found = spread * math.exp(max(one.slope_falls / n, -_MOST_FALL))
+    without = one.at_none / n**0.5 * math.exp(max(one.none_falls / n, -_MOST_FALL))
     # an estimate that is just told from 0 has an error between both
     least, share = z * without, 1.0
     for _ in range(_ROUNDS):
         share = min(least / abs(slope.value), _BEYOND)
         there = max(without**2 + share * (found**2 - without**2), _LEAST * without**2) ** 0.5
         least = 2 * z / (1 / there + 1 / without)
-    return _normal(distance - least / found) + _normal(-distance - least / found)
+    return _normal(distance - least / spread) + _normal(-distance - least / spread)
 
 
 def noise(slope: Slope, n: int) -> float | None:
@@ -159,6 +166,9 @@ class _Errors:
     ----------
     at_slope, at_none : float
         Of the slope, and if it was 0.
+    slope_falls, none_falls : float
+        By how much their logarithms change where the outcome's parameters are less their bias,
+        times respondents.
     expected, largest : float
         Of the slope, and the largest of all, if nothing depended on anything: by these a regression
         says beforehand what it can tell.
@@ -168,6 +178,8 @@ class _Errors:
 
     at_slope: float
     at_none: float
+    slope_falls: float
+    none_falls: float
     expected: float
     largest: float
     hidden: bool
@@ -177,6 +189,7 @@ class _Errors:
 def _errors_of_one(slope: Slope) -> _Errors:
     """Return the standard errors of a slope, times the root of respondents."""
     # numba and scipy are loaded where a likelihood is computed, and nowhere else
+    from hushpoll_analysis.regression.bias import first_order_bias
     from hushpoll_analysis.regression.fitting import covariance_of
     from hushpoll_analysis.regression.inference import expected_of_slopes
     from hushpoll_analysis.regression.likelihood import Likelihood
@@ -209,13 +222,37 @@ def _errors_of_one(slope: Slope) -> _Errors:
     expected = expected_of_slopes(likelihood, likelihood)
     before = expected[place] * root, max(expected.values()) * root, hidden
     if not (size > 0).all():
-        return _Errors(math.inf, math.inf, *before)
+        return _Errors(math.inf, math.inf, 0.0, 0.0, *before)
     inverse = np.linalg.pinv(crossed / np.outer(size, size), hermitian=True) / np.outer(size, size)
     found = float(inverse[place, place])
     without = truth - slope.value * inverse[place] / found
-    known = covariance_of(likelihood.observed_and_crossed(without)[0])
-    least = found if known is None else float(known[place, place])
-    return _Errors(math.sqrt(found) * root, math.sqrt(least) * root, *before)
+    bias = np.zeros(likelihood.size)
+    if any(unit.patterns.of_protocol for unit in likelihood.units):
+        bias[: likelihood.outcome_size] = first_order_bias(likelihood, truth, inverse)
+    biggest = float(np.abs(bias / np.sqrt(np.diag(inverse))).max())
+
+    def variance(at: Array) -> float | None:
+        known = covariance_of(likelihood.observed_and_crossed(at)[0])
+        return None if known is None else float(known[place, place])
+
+    def falls(at: Array, base: float | None) -> float:
+        """Return the change of the logarithm of an error per bias, times respondents."""
+        if not biggest:
+            return 0.0
+        times = _MOVED / biggest
+        there = variance(at - times * bias)
+        if base is None or there is None:
+            return 0.0
+        return math.log(there / base) / 2 / times * RECORDS
+
+    least = variance(without)
+    return _Errors(
+        math.sqrt(found) * root,
+        math.sqrt(found if least is None else least) * root,
+        falls(truth, variance(truth)),
+        falls(without, least),
+        *before,
+    )
 
 
 def _shares(slope: Slope, attribute: PublishedAttribute) -> Array:
