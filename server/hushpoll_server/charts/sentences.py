@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
-from hushpoll_server.charts.figures import level, percent, points
+from hushpoll_server.charts.figures import level, percent, points, share_figure
 from hushpoll_server.charts.rows import BoundedShare, Share
 from hushpoll_server.translations.speech import counted, in_marks, say, whole
 from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES, cut_ends
@@ -36,7 +36,9 @@ def of_estimates(attribute: str, rows: Sequence[Share], confidence: float) -> st
     question = quoted(attribute)
     largest = max(row["frequency"] for row in rows)
     tied = [row for row in rows if row["frequency"] == largest]
-    top, share = tied[0], percent(largest)
+    # An estimate that no share can have is told as elsewhere; the table has it exactly.
+    share = percent(largest) if 0 <= largest <= 1 else share_figure(largest, None, None)
+    top = tied[0]
     if len(tied) > 3:
         words = say(
             "{number} categories of {question} have the same largest estimate, {share}.",

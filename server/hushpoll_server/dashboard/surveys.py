@@ -36,6 +36,7 @@ from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.survey_reports.content.findings import Finding, findings_of
 from hushpoll_server.survey_reports.content.naming import in_texts
+from hushpoll_server.survey_reports.content.promise import alike
 from hushpoll_shared.qualifying.domains import where_words
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
@@ -118,6 +119,7 @@ def survey(row: VersionRow) -> Response:
         overview=overview,
         shares=shares,
         findings=findings,
+        alike=alike,
         drawn=bool(parts.surveys.published(row).draws),
         versions=[one.version for one in parts.surveys.all() if one.name == row.name],
         link=_link(row),

@@ -23,6 +23,7 @@ from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_client.cli.reporting.report import report as report_command
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.figures import percent
+from hushpoll_server.survey_reports.content.promise import alike, promise_of
 from hushpoll_server.survey_reports.files import pdf
 from hushpoll_server.survey_reports.files.bundle import MOST_BYTES, files_of, read_bundle
 from hushpoll_server.survey_reports.files.offline import remade
@@ -519,3 +520,18 @@ def test_only_the_options_of_a_select_all_that_cannot_be_told_are_left_out():
     assert note not in texts[0]
     assert "“What do you read?” is too noisy to tell." not in texts[1]
     assert "“What do you read?” is too noisy to tell." in texts[3]
+
+
+def test_options_of_a_select_all_are_one_chart_and_one_row_of_guarantees():
+    options = [f"Substance {one}" for one in range(30)]
+    drugs = {"name": "drugs", "role": "sensitive", "categories": options, "select": {}}
+    smokes = {"name": "smokes", "role": "sensitive", "categories": ["No", "Yes"]}
+    draft = {"name": "s", "version": 1, "title": "s", "epsilon": "4", "protocol": "OUE"}
+    age = {"name": "age", "role": "sensitive", "range": [1, 9]}
+    published = Manifest.from_dict({**draft, "attributes": [drugs, age]}).resolve()
+    choices = Choices.of(published)
+    assert (choices.figures(published), choices.pictures) == (2, 31)
+    together, alone = alike(promise_of(published)["attributes"])
+    assert ([len(together), len(alone)], alone[0]["name"]) == ([30, 1], "age")
+    few = Manifest.from_dict({**draft, "attributes": [smokes, age]}).resolve()
+    assert [len(one) for one in alike(promise_of(few)["attributes"])] == [1, 1]

@@ -180,7 +180,7 @@ class PublicResults:
             larger than a publication may be; ``unavailable``.
         """
         self.require_publishable(row, choices, so_far=so_far)
-        self._reports.require_short(choices)
+        self._reports.require_short(row, choices)
         report = self._reports.report(row, choices, may_export=False)
         files = {}
         try:

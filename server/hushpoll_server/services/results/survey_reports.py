@@ -41,7 +41,7 @@ from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.spelling.canonical import canonical_json, parse_json
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
+from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE, MOST_PICTURES_AT_ONCE
 
 AUDITS: Final = "fairness"
 MOST_AUDITS: Final = 3
@@ -108,17 +108,25 @@ class SurveyReports:
         """Return what an editor should know before a report is public; raises as `report`."""
         return warnings_of(self._basis(row, replace(choices, fairness=False), may_export=False))
 
-    def require_short(self, choices: Choices) -> None:
+    def require_short(self, row: VersionRow, choices: Choices) -> None:
         """Refuse a report for which a request does not wait.
 
         Raises
         ------
         InvalidParameter
-            It has more than `MOST_FIGURES_AT_ONCE` charts.
+            It has more than `MOST_FIGURES_AT_ONCE` charts or `MOST_PICTURES_AT_ONCE` pictures.
         """
-        if choices.figures > MOST_FIGURES_AT_ONCE:
+        figures = choices.figures(self._surveys.published(row))
+        if choices.pictures > MOST_PICTURES_AT_ONCE:
             raise InvalidParameter(
-                f"the report has {choices.figures} charts, and a request waits for at most "
+                f"the report has {choices.pictures} pictures, one for each question and option, "
+                f"and a request waits for at most {MOST_PICTURES_AT_ONCE}; ask for the job report, "
+                "or for fewer questions and cross-tables",
+                field="attributes",
+            )
+        if figures > MOST_FIGURES_AT_ONCE:
+            raise InvalidParameter(
+                f"the report has {figures} charts, and a request waits for at most "
                 f"{MOST_FIGURES_AT_ONCE}; ask for the job report, or for fewer questions and "
                 "cross-tables",
                 field="attributes",
@@ -155,7 +163,7 @@ class SurveyReports:
             a chart or a page could not be made now.
         """
         if at_once:
-            self.require_short(choices)
+            self.require_short(row, choices)
         self.require_form(form)
         report = self.report(row, choices, may_export=may_export)
         kind = FORMS[form]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Final
@@ -27,6 +28,11 @@ PROTOCOL_NAMES: Final = MappingProxyType(
 """Long names, as Wang et al. (USENIX Security 2017) and Ye and Barg (2018) give them."""
 
 
+MOST_APART: Final = 12
+"""Attributes of a survey whose guarantees have a row each."""
+_GUARANTEE: Final = ("categories", "protocol", "epsilon", "odds_factor", "protection")
+
+
 def promise_of(published: Published) -> JsonMembers:
     """Return a survey's guarantee: of all answers together, then of each attribute.
 
@@ -44,6 +50,19 @@ def promise_of(published: Published) -> JsonMembers:
         "protection": total_level(total).name.lower(),
         "attributes": [_attribute(published, attribute) for attribute in published.attributes],
     }
+
+
+def alike(attributes: Sequence[JsonMembers]) -> list[list[JsonMembers]]:
+    """Return the attributes of a promise, those of many with the same guarantee together.
+
+    Up to `MOST_APART` stand each by itself.
+    """
+    if len(attributes) <= MOST_APART:
+        return [[one] for one in attributes]
+    groups: dict[tuple[object, ...], list[JsonMembers]] = {}
+    for one in attributes:
+        groups.setdefault(tuple(one[of] for of in _GUARANTEE), []).append(one)
+    return list(groups.values())
 
 
 def _attribute(published: Published, attribute: PublishedAttribute) -> JsonMembers:

@@ -30,7 +30,7 @@ from hushpoll_server.survey_reports.content.group_shares import is_noisy
 from hushpoll_server.survey_reports.content.headlines import TOO_NOISY, headline_of, of_share
 from hushpoll_server.survey_reports.content.limits import limits_of
 from hushpoll_server.survey_reports.content.naming import as_text, in_texts
-from hushpoll_server.survey_reports.content.promise import PROTOCOL_NAMES, promise_of
+from hushpoll_server.survey_reports.content.promise import PROTOCOL_NAMES, alike, promise_of
 from hushpoll_server.survey_reports.content.summaries import UNKNOWN, beside_shares
 from hushpoll_server.survey_reports.content.waves import trends_of
 from hushpoll_server.survey_reports.content.wording import SurveyWords
@@ -167,6 +167,7 @@ def _page_of(
             choices=basis.choices,
             results=results,
             promise=promise_of(published),
+            alike=alike,
             epsilon=format_epsilon(published.epsilon),
             protocols=PROTOCOL_NAMES,
             words=words.wording,

@@ -135,9 +135,15 @@ class Choices:
             return (self.language,)
         return (self.language, *(one for one in LANGUAGES if one != self.language))
 
+    def figures(self, published: Published) -> int:
+        """Return how many charts the report has; the options of a select-all are one."""
+        selects = {name: one.name for one in published.selects for name in one.attributes}
+        questions = {selects.get(name, name) for name in self.attributes}
+        return len(questions) + len(self.cross_tables) + len(self.regressions)
+
     @property
-    def figures(self) -> int:
-        """How many charts the report has."""
+    def pictures(self) -> int:
+        """How many pictures its files have: one for each option of a select-all."""
         return len(self.attributes) + len(self.cross_tables) + len(self.regressions)
 
     def to_dict(self) -> JsonMembers:
