@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from docs_words import by_folder, words
 
-MOST = 111_800
+MOST = 110_000
 """A page that needs more words takes them from another, or links to the one that has them."""
 
 

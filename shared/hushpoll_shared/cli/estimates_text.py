@@ -62,7 +62,7 @@ def judge_again(answer: JsonMembers, entries: Sequence[JsonObject]) -> None:
     """Say anew whether an answer can tell, of which some entries are left.
 
     A server judges all questions together. Where none of these is too noisy, they can be told;
-    otherwise what the server said stays, and is said to be about all.
+    otherwise those that cannot are named, and what the server said is said to be about all.
     """
     verdict = answer.get("verdict")
     if not isinstance(verdict, dict) or not isinstance(verdict.get("too_noisy"), list):
@@ -70,7 +70,8 @@ def judge_again(answer: JsonMembers, entries: Sequence[JsonObject]) -> None:
     noisy = [one for entry in entries if (one := entry.get("name")) in verdict["too_noisy"]]
     told: JsonMembers = {"too_noisy": noisy}
     if noisy:
-        told["sentence"] = f"Of all questions: {verdict.get('sentence')}"
+        cannot = f"The reports cannot tell {', '.join(map(str, noisy))}."
+        told["sentence"] = f"{cannot} Of all questions: {verdict.get('sentence')}"
         if len(noisy) == len(entries):
             told["says"] = TOO_NOISY
     elif verdict.get("says") == INFORMATIVE:

@@ -11,8 +11,18 @@ from hushpoll_shared.cli.estimates_text import judge_again
     ("kept", "says", "sentence", "noisy"),
     [
         (["age"], "informative", "The reports can tell what is shown here.", []),
-        (["age", "drugs"], "informative", "Of all questions: They can tell 2 of 3.", ["drugs"]),
-        (["drugs"], "too noisy to tell", "Of all questions: They can tell 2 of 3.", ["drugs"]),
+        (
+            ["age", "drugs"],
+            "informative",
+            "The reports cannot tell drugs. Of all questions: They can tell 2 of 3.",
+            ["drugs"],
+        ),
+        (
+            ["drugs"],
+            "too noisy to tell",
+            "The reports cannot tell drugs. Of all questions: They can tell 2 of 3.",
+            ["drugs"],
+        ),
     ],
 )
 def test_verdict_is_about_the_questions_that_are_shown(kept, says, sentence, noisy):
