@@ -296,10 +296,14 @@ class Regression:
     def _named(self, slopes: Sequence[Coefficient]) -> str:
         """Return slopes as a verdict names them."""
         columns = {one.name: column for one, column in self.slopes.each()}
-        return ", ".join(
+        names = [
             slope_name(one, columns[one.name]) if one.name in columns else one.name
             for one in slopes
-        )
+        ]
+        more = len(names) - _MOST_NAMED
+        if more < 2:
+            return ", ".join(names)
+        return f"{', '.join(names[:_MOST_NAMED])} and {more} more"
 
     @property
     def _noisy_chances(self) -> frozenset[str]:
@@ -327,6 +331,10 @@ class Regression:
         from hushpoll_shared.cli.regression_text import regression_text
 
         return regression_text(self.to_dict())
+
+
+_MOST_NAMED: Final = 12
+"""Slopes that a verdict names; it counts the others."""
 
 
 def _is_slope(one: Coefficient) -> bool:

@@ -53,6 +53,8 @@ DATA: Final = "data"
 LAW: Final = "law"
 MOST_CATEGORIES: Final = 1_000
 """Categories of a column in clear."""
+_MANY: Final = 100
+"""Categories of a column of texts that the formula has without C()."""
 _ROWS: Final = 65_536
 _FRACTION: Final = re.compile(r"([0-9]{1,9}) ?/ ?([1-9][0-9]{0,8})")
 _UNKNOWN: Final = frozenset({"NA", "N/A", "#N/A", "NaN", "nan", "NULL", "."})
@@ -239,22 +241,9 @@ def read_answers(
         for column in filter(None, names):
             named_by.setdefault(column, field)
     columns = list(named_by)
-    for column in laws:
-        if column not in read.variables:
-            raise InvalidParameter(
-                f"there is a law of {show(column)}, which the formula does not name"
-                f"{remedy_for(column, read.variables)}",
-                field=LAW,
-            )
-    for column in by:
-        if column not in laws:
-            raise InvalidParameter(
-                f"the law of {show(column)} is said to hang on {show(by[column])}, and there is no "
-                f"law of it{remedy_for(column, tuple(laws))}",
-                field=LAW,
-            )
-    known = {column: read_law(law, by.get(column)) for column, law in laws.items()}
     with _opened(path, named_by) as table:
+        _check_laws(read, laws, by)
+        known = {column: read_law(law, by.get(column)) for column, law in laws.items()}
         rows, dropped = [], 0
         for row in table.rows():
             if all(row.cells) and not any(cell in missing for cell in row.cells):
@@ -284,6 +273,23 @@ def read_answers(
             _refuse_unknown(table, dict(zip(texts, rows, strict=True)), cluster)
             clusters = np.unique(texts, return_inverse=True)[1].astype(np.int64)
     return Answers(len(rows), clear, tuple(units), weights, clusters, dropped)
+
+
+def _check_laws(read: Formula, laws: Mapping[str, Path], by: Mapping[str, str]) -> None:
+    for column in laws:
+        if column not in read.variables:
+            raise InvalidParameter(
+                f"there is a law of {show(column)}, which the formula does not name"
+                f"{remedy_for(column, read.variables)}",
+                field=LAW,
+            )
+    for column in by:
+        if column not in laws:
+            raise InvalidParameter(
+                f"the law of {show(column)} is said to hang on {show(by[column])}, and there is no "
+                f"law of it{remedy_for(column, tuple(laws))}",
+                field=LAW,
+            )
 
 
 def _as_categories(formula: Formula) -> set[str]:
@@ -381,6 +387,9 @@ def _column(
     if not other:
         _check_points(table, distinct, name)
         values = {text: _number(table, row, name, text) for text, row in distinct.items()}
+        if len(set(values.values())) < 2:
+            text = next(iter(distinct))
+            raise table.refused(distinct[text], name, _constant(text))
         return Numbers(name, np.array([values[row.cells[place]] for row in rows]))
     if len(other) < len(distinct) and not free:
         text = other[0]
@@ -392,6 +401,16 @@ def _column(
         )
     if not free:
         _refuse_unknown(table, distinct, name, f"; if it is a category, write C({name})")
+    if len(distinct) > _MANY and not free:
+        raise table.refused(
+            distinct[other[0]],
+            name,
+            f"{show(other[0])} is no number, and the column has {len(distinct)} different values; "
+            "a number has a point before its decimals, and no unit; group categories, or write "
+            f"C({name}) for so many",
+        )
+    if len(distinct) < 2 and rows:
+        raise table.refused(rows[0], name, _constant(other[0]))
     if len(distinct) > MOST_CATEGORIES:
         raise InvalidParameter(
             f"{table.name} has {len(distinct)} different values in the column {show(name)}, and a "
@@ -401,6 +420,13 @@ def _column(
     domain = tuple(sorted(distinct))
     codes = {text: code for code, text in enumerate(domain)}
     return Categories(name, np.array([codes[row.cells[place]] for row in rows], np.int64), domain)
+
+
+def _constant(text: str) -> str:
+    return (
+        f"{show(text)} is the value of all rows that are read, so nothing can depend on it; leave "
+        "the column out of the formula"
+    )
 
 
 def _number(table: TableReader, row: Row, name: str, text: str) -> float:

@@ -126,6 +126,33 @@ def test_chances_of_dice_and_values_with_spaces_around_them(tmp_path):
     assert found.clear["place"].domain == ("north", "south")
 
 
+@pytest.mark.parametrize(
+    ("column", "wanted"),
+    [
+        (
+            [f"{one},5" for one in range(300)],
+            "'0,5' is no number, .*300 different values; a number",
+        ),
+        (["south"] * 300, "'south' is the value of all rows that are read, .*leave the column out"),
+        (["7"] * 299 + ["7.0"], "'7' is the value of all rows"),
+    ],
+)
+def test_column_that_no_slope_can_be_of_is_refused(files, column, wanted):
+    table, law = files
+    rows = [f'{"red" if i % 3 else "green"},"{cell}"' for i, cell in enumerate(column)]
+    table.write_text("\n".join(["card,x", *rows]))
+    with pytest.raises(InvalidParameter, match=wanted):
+        read_answers(table, {"card": law}, "card ~ x")
+    if len(set(column)) == 300:
+        assert read_answers(table, {"card": law}, "card ~ C(x)").n == 300
+
+
+def test_column_that_a_formula_misspells_is_named_before_a_law_without_one(files):
+    table, law = files
+    with pytest.raises(InvalidParameter, match=r"no column 'crad'.* did you mean 'card'"):
+        read_answers(table, {"card": law}, "crad ~ age")
+
+
 def test_law_of_a_column_that_the_formula_does_not_name_is_refused(files):
     table, law = files
     with pytest.raises(InvalidParameter, match="a law of 'card', which the formula does not name"):
