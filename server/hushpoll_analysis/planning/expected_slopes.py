@@ -7,6 +7,9 @@ seed, of the very likelihood that the regression maximises: outcome and predicto
 in blocks or in clear. The test is that of the regression, two-sided: its distance from 0 is half
 by the error at the estimate, half by that at no slope
 (:mod:`hushpoll_analysis.regression.variances`), which a rare outcome makes the smaller of the two.
+The fit's errors are those at its estimates, which are less their first-order bias. Of a rare
+outcome on a randomised predictor these are nearer to even shares, and the errors 8 % smaller than
+at the truth (simulated: 5 to 8 %); so both errors are taken at the truth less the bias.
 
 Taken is: predictors are independent of each other, the categories of each are alike but for the
 smaller group, the outcome's second answer has the wanted share where the predictor has its first
@@ -59,6 +62,8 @@ _BEYOND: Final = 2.0
 """Slopes up to which its variance is taken to change as between 0 and the slope."""
 _MOVED: Final = 0.5
 """Standard errors, of the drawn records, by which parameters are moved in the direction of bias."""
+_MOST_WORK: Final = 1e9
+"""Products of an information, of all coefficients, above which a bias takes seconds: it is left."""
 _MOST_FALL: Final = 0.25
 """Of the logarithm of a standard error by the bias, which is of first order."""
 _LEAST: Final = 0.25
@@ -227,7 +232,9 @@ def _errors_of_one(slope: Slope) -> _Errors:
     found = float(inverse[place, place])
     without = truth - slope.value * inverse[place] / found
     bias = np.zeros(likelihood.size)
-    if any(unit.patterns.of_protocol for unit in likelihood.units):
+    # of predictors in clear the skewness of an estimate takes back what its smaller error gives
+    work = len(likelihood.rows.group) * likelihood.size**2 * likelihood.outcome_size
+    if hidden and work <= _MOST_WORK:
         bias[: likelihood.outcome_size] = first_order_bias(likelihood, truth, inverse)
     biggest = float(np.abs(bias / np.sqrt(np.diag(inverse))).max())
 

@@ -90,6 +90,12 @@ def test_predicted_power_is_that_of_simulated_surveys(row, monkeypatch):
     assert found.predicted == pytest.approx(found.simulated, abs=0.03 + 3 * error)
 
 
+@pytest.mark.parametrize(("place", "found"), [(4, 0.568), (7, 0.877), (11, 0.722)])
+def test_power_of_a_rare_outcome_is_that_of_a_thousand_surveys(place, found):
+    """Guards: .492 was predicted of the first, by the errors at the truth."""
+    assert slopes_planned.predicted(slopes_planned.CASES[place]) == pytest.approx(found, abs=0.03)
+
+
 def test_study_of_powers_draws_what_plans_predict(monkeypatch):
     monkeypatch.setattr(slopes_planned, "CASES", slopes_planned.CASES[6:7])
     rows = slopes_planned.run_study(surveys=4)
