@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -119,6 +119,12 @@ def in_quotes(text: str) -> str:
     """Return a text in the quotation marks of the language."""
     before, after = _QUOTES[spoken()]
     return f"{before}{text}{after}"
+
+
+def semicolons(texts: Iterable[str]) -> str:
+    """Return texts with semicolons between them; in French with the space that stands before."""
+    before = NARROW if spoken() == "fr" else ""
+    return f"{before}; ".join(texts)
 
 
 def whole(number: int) -> str:

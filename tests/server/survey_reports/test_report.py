@@ -381,7 +381,7 @@ def test_pdf_has_pages_and_the_title_of_the_survey(draw):
 def test_commands_and_images_of_a_printed_page_are_within_it(draw):
     rules = Report(basis_of(ODD), draw).html.decode().rpartition("@media print {")[2]
     assert "pre { white-space: pre-wrap; overflow-wrap: anywhere; }" in rules
-    assert "img { max-width: 100%; height: auto; }" in rules
+    assert ":is(img, svg) { max-width: 100%; max-height: 190mm; height: auto; }" in rules
 
 
 def test_few_pages_are_laid_out_as_pdf_at_a_time(monkeypatch):

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from hushpoll_server.survey_reports.content.naming import as_text, in_texts
 from hushpoll_server.survey_reports.sources.basis import Basis
-from hushpoll_server.translations.speech import in_marks, said, say, whole
+from hushpoll_server.translations.speech import in_marks, said, say, semicolons, whole
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 
 WIDE: Final = 0.1
@@ -39,13 +39,18 @@ def _limits(basis: Basis, results: Mapping[str, Any], names: Mapping[str, str]) 
         yield said(terms.no_interval)
     else:
         yield said(results["estimates"]["intervals"])
-        wide = dict(_wide(results["estimates"]))
+        selects = {name: one.name for one in published.selects for name in one.attributes}
+        wide: dict[str, float] = {}
+        for name, half in _wide(results["estimates"]):
+            # The options of a select-all are one question.
+            asked = selects.get(name, name)
+            wide[asked] = max(half, wide.get(asked, 0.0))
         if wide:
             yield say(
                 "The reports tell little where an interval is wide. The widest interval of these "
                 "questions is at least ±{number} percentage points: {questions}.",
                 number=f"{100 * WIDE:.0f}",
-                questions="; ".join(
+                questions=semicolons(
                     f"{as_text(name, names)} (±{100 * half:.0f})" for name, half in wide.items()
                 ),
             )
@@ -64,7 +69,7 @@ def _limits(basis: Basis, results: Mapping[str, Any], names: Mapping[str, str]) 
         yield say(
             "The guarantee does not cover what was sent in clear: {questions}. Answers in clear "
             "can betray others that go with them.",
-            questions="; ".join(clear),
+            questions=semicolons(clear),
         )
     yield say(
         "The guarantee is about what leaves a device. Respondents of a hosted page trusted the "
@@ -109,7 +114,7 @@ def _fakes(estimates: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[s
     if not parts:
         return
     worst = sorted(parts, reverse=True)[:_MOST_NAMED]
-    named = "; ".join(
+    named = semicolons(
         f"{as_text(name, names)} {in_marks(f'{100 * raised:.1f}')}" for raised, name, _ in worst
     )
     share = in_marks(f"{100 * parts[0][2]:g} %")

@@ -223,7 +223,7 @@ def _page_of(
             ],
             trends={name: _shown(*figure) for name, figure in trends.items()},
             not_followed=not_followed,
-            limits=limits_of(basis, results, names),
+            limits=limits_of(basis, results, words.names),
             most=MOST_CELLS_A_SIDE,
             unknown=say(UNKNOWN),
             for_print=for_print,
