@@ -200,9 +200,9 @@ FAULTS = (
     ),
     Fault(
         "epsilons of a split are rounded up",
-        f"{SURVEY}/budget.py",
+        f"{SURVEY}/randomization/budget.py",
         "Fraction(epsilon) * share * _UNIT // 1", "-(-Fraction(epsilon) * share * _UNIT // 1)",
-        ("tests/shared/survey/test_budget.py",),
+        ("tests/shared/survey/randomization/test_budget.py",),
     ),
     Fault(
         "base64 of a length that no bytes have is read",

@@ -16,8 +16,15 @@ from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.odds import posterior_bounds
 from hushpoll_shared.spelling.spelled_numbers import spelled
 from hushpoll_shared.survey.consequences import factor_number
-from hushpoll_shared.survey.protection import Level, question_level, survey_level, total_epsilon
+from hushpoll_shared.survey.protection import (
+    Level,
+    question_level,
+    survey_level,
+)
 from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
+from hushpoll_shared.survey.randomization.budget import (
+    total_epsilon,
+)
 
 BELIEFS: Final = (Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))
 """What a person may have thought before: 1 in 10, 1 in 2, 9 in 10."""

@@ -157,6 +157,16 @@ class Asked:
         """Respondents of both sides of a difference or a change."""
         return sizes(self.goal, self.n)
 
+    @property
+    def means(self) -> Means:
+        """The mean of the first attribute, among all respondents."""
+        attribute = self.attributes[0]
+        return Means(attribute, scale_of(attribute), self.n, self.in_clear)
+
+    def drawn(self, precise: int) -> int:
+        """Return how many surveys are drawn: `precise` to look for the smallest value."""
+        return precise if self.goal.value is None else self.surveys
+
     def found(self, power: float) -> Outcome:
         """Return the outcome of a power."""
         return Outcome(power >= POWER, power)
@@ -164,6 +174,12 @@ class Asked:
     def smallest(self, difference: float | None) -> Outcome:
         """Return the outcome of the smallest difference that is found, where none is wanted."""
         return Outcome(True, difference)
+
+    def by_power(self, power: Callable[[float], float], most: float) -> Outcome:
+        """Return the outcome by the power to find a value, which is at most `most`."""
+        if self.goal.value is not None:
+            return self.found(power(self.goal.value))
+        return self.smallest(smallest_found(power, most, POWER))
 
     def wide(self, width: float) -> Outcome:
         """Return the outcome of a mean width."""
@@ -207,27 +223,20 @@ def _lead(asked: Asked) -> Outcome:
 
     if goal.kind == "lead-width":
         return asked.wide(expected_lead_width(pair(0.0), goal.confidence, asked.surveys))
-    if goal.value is not None:
-        return asked.found(lead_power(pair(goal.value), goal.confidence, asked.surveys))
+    surveys = asked.drawn(PRECISE)
     most = 1.0 if goal.share is None else 1 - 2 * goal.share
-
-    def found(lead: float) -> float:
-        return lead_power(pair(lead), goal.confidence, PRECISE)
-
-    return asked.smallest(smallest_found(found, most, POWER))
+    return asked.by_power(lambda lead: lead_power(pair(lead), goal.confidence, surveys), most)
 
 
 def _gap(asked: Asked) -> Outcome:
-    goal, (of, given) = asked.goal, asked.attributes
+    (of, given), surveys = asked.attributes, asked.drawn(PRECISE)
 
-    def power(gap: float, surveys: int) -> float:
+    def power(gap: float) -> float:
         shares = min(asked.share + gap, 1.0), asked.share
         groups = Groups(of, given, asked.n, asked.group_sizes, shares, asked.in_clear)
-        return gap_power(groups, goal.confidence, surveys)
+        return gap_power(groups, asked.goal.confidence, surveys)
 
-    if goal.value is not None:
-        return asked.found(power(goal.value, asked.surveys))
-    return asked.smallest(smallest_found(lambda gap: power(gap, PRECISE), 1 - asked.share, POWER))
+    return asked.by_power(power, 1 - asked.share)
 
 
 def _association(asked: Asked) -> Outcome:
@@ -238,34 +247,22 @@ def _association(asked: Asked) -> Outcome:
             first, second, asked.n, phi, alpha=1 - goal.confidence, in_clear=asked.in_clear
         )
 
-    if goal.value is not None:
-        return asked.found(power(goal.value))
-    most = math.sqrt(min(first.k, second.k) - 1)
-    return asked.smallest(smallest_found(power, most, POWER))
+    return asked.by_power(power, math.sqrt(min(first.k, second.k) - 1))
 
 
 def _mean(asked: Asked) -> Outcome:
-    means = _means(asked)
-    return asked.wide(expected_mean_width(means, asked.goal.confidence, asked.surveys))
+    return asked.wide(expected_mean_width(asked.means, asked.goal.confidence, asked.surveys))
 
 
 def _mean_gap(asked: Asked) -> Outcome:
-    goal, means = asked.goal, _means(asked)
+    confidence, means, surveys = asked.goal.confidence, asked.means, asked.drawn(PRECISE)
 
-    def power(gap: float, surveys: int) -> float:
+    def power(gap: float) -> float:
         given = asked.attributes[1]
-        return mean_gap_power(means, given, asked.group_sizes, gap, goal.confidence, surveys)
+        return mean_gap_power(means, given, asked.group_sizes, gap, confidence, surveys)
 
-    if goal.value is not None:
-        return asked.found(power(goal.value, asked.surveys))
     # answers that all lie at one end have no tilt
-    most = (1 - 1e-3) * means.widest
-    return asked.smallest(smallest_found(lambda gap: power(gap, PRECISE), most, POWER))
-
-
-def _means(asked: Asked) -> Means:
-    attribute = asked.attributes[0]
-    return Means(attribute, scale_of(attribute), asked.n, asked.in_clear)
+    return asked.by_power(power, (1 - 1e-3) * means.widest)
 
 
 _OUTCOMES: Final[Mapping[Kind, Callable[[Asked], Outcome]]] = {

@@ -17,7 +17,9 @@ from hushpoll_shared.survey.questions.attributes import (
     PublishedAttribute,
     check_protocol,
 )
-from hushpoll_shared.survey.questions.selects import SelectAll, check_uses, units_of
+from hushpoll_shared.survey.questions.selects import (
+    SelectAll,
+)
 from hushpoll_shared.survey.randomization.asked_pairs import check_pairs, read_pairs
 from hushpoll_shared.survey.randomization.blocks import (
     LARGEST_RECORD,
@@ -28,7 +30,11 @@ from hushpoll_shared.survey.randomization.blocks import (
     with_oracles,
 )
 from hushpoll_shared.survey.randomization.budget import OPTIMAL, Split
-from hushpoll_shared.survey.randomization.drawn_selects import check_sizes_in_draws
+from hushpoll_shared.survey.randomization.drawn_selects import (
+    check_sizes_in_draws,
+    check_uses,
+    units_of,
+)
 from hushpoll_shared.survey.randomization.draws import Draw, divide, expanded, marked
 from hushpoll_shared.survey.randomization.draws import units_of as draw_units_of
 from hushpoll_shared.survey.terms import (

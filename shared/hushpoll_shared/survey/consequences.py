@@ -21,7 +21,13 @@ from typing import TYPE_CHECKING, Final
 
 from hushpoll_protocols.odds import odds_factor
 from hushpoll_shared.spelling.spelled_numbers import spelled
-from hushpoll_shared.survey.protection import Level, survey_level, total_epsilon
+from hushpoll_shared.survey.protection import (
+    Level,
+    survey_level,
+)
+from hushpoll_shared.survey.randomization.budget import (
+    total_epsilon,
+)
 from hushpoll_shared.survey.terms import AT_THE_END, IMMEDIATE, OPEN
 
 if TYPE_CHECKING:

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.questions.matrices import matrix_of
+from hushpoll_shared.survey.randomization.budget import (
+    total_epsilon,
+)
 from hushpoll_shared.survey.randomization.drawn_selects import epsilon_of_question
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from hushpoll_protocols.thresholds import EXACT
+from hushpoll_shared.survey.randomization.budget import total_epsilon
 
 if TYPE_CHECKING:
     from hushpoll_shared.survey.published import Published
@@ -71,14 +71,6 @@ def survey_level(epsilons: Iterable[Decimal], reach: Iterable[Decimal] = ()) -> 
     parts = tuple(epsilons)
     of_questions = (question_level(part) for part in (*parts, *reach))
     return max(total_level(total_epsilon(parts)), *of_questions)
-
-
-def total_epsilon(epsilons: Iterable[Decimal]) -> Decimal:
-    """Return the exact sum of epsilons, whatever decimal context the host app has set."""
-    total = Decimal(0)
-    for epsilon in epsilons:
-        total = EXACT.add(total, epsilon)
-    return total
 
 
 def _level(epsilon: Decimal, weak_from: Decimal, hardly_above: Decimal) -> Level:

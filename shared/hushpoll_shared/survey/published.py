@@ -35,7 +35,6 @@ from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.codec import Layout
 from hushpoll_shared.survey.option_texts import said_of_options
-from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.published_attributes import (
     LATER_KEYS,
     check_no_null,
@@ -44,7 +43,6 @@ from hushpoll_shared.survey.published_attributes import (
 )
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute, claims
 from hushpoll_shared.survey.questions.follow_ups import check_follow_ups, routers_of
-from hushpoll_shared.survey.questions.selects import check_selects
 from hushpoll_shared.survey.randomization.blocks import (
     LARGEST_RECORD,
     Block,
@@ -53,7 +51,13 @@ from hushpoll_shared.survey.randomization.blocks import (
     domain_sizes,
     with_oracles,
 )
-from hushpoll_shared.survey.randomization.budget import split_budget
+from hushpoll_shared.survey.randomization.budget import (
+    split_budget,
+    total_epsilon,
+)
+from hushpoll_shared.survey.randomization.drawn_selects import (
+    check_selects,
+)
 from hushpoll_shared.survey.randomization.draws import Draw, check_claims, divide, marked
 from hushpoll_shared.survey.terms import INVITED, MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
 

@@ -28,11 +28,7 @@ from hushpoll_shared.survey.questions.presentation import Logo, read_logo
 from hushpoll_shared.survey.questions.protected import Protected, read_protected
 from hushpoll_shared.survey.questions.selects import (
     Selection,
-    check_selects,
-    parts_of,
     read_selects,
-    units_of,
-    with_limits,
 )
 from hushpoll_shared.survey.randomization.blocks import (
     Together,
@@ -42,7 +38,13 @@ from hushpoll_shared.survey.randomization.blocks import (
     read_together,
 )
 from hushpoll_shared.survey.randomization.budget import UNIFORM, Split
-from hushpoll_shared.survey.randomization.drawn_selects import check_drawn_selects
+from hushpoll_shared.survey.randomization.drawn_selects import (
+    check_drawn_selects,
+    check_selects,
+    parts_of,
+    units_of,
+    with_limits,
+)
 from hushpoll_shared.survey.randomization.draws import (
     Draw,
     check_draws,

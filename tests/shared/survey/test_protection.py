@@ -4,7 +4,14 @@ from decimal import Decimal, localcontext
 
 import pytest
 
-from hushpoll_shared.survey.protection import Level, question_level, survey_level, total_epsilon
+from hushpoll_shared.survey.protection import (
+    Level,
+    question_level,
+    survey_level,
+)
+from hushpoll_shared.survey.randomization.budget import (
+    total_epsilon,
+)
 
 JUST = Decimal("0.000000000001")
 

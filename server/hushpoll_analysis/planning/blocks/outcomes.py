@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.combination_sums import Sums
-from hushpoll_analysis.ordered.scales import scale_of
 from hushpoll_analysis.planning.blocks.follow_ups import (
     answers_of,
     asked_codes,
@@ -34,7 +33,6 @@ from hushpoll_analysis.planning.blocks.shares_of_sets import (
     shares_power,
     smallest_of_shares,
 )
-from hushpoll_analysis.planning.expected_estimates import smallest_found
 from hushpoll_analysis.planning.expected_means import Means
 from hushpoll_analysis.planning.goals import Kind, share_behind
 from hushpoll_analysis.verdicts.needed import POWER
@@ -109,9 +107,7 @@ def _difference_among(asked: Asked) -> Outcome:
         ahead = _share_error(asked, first, min(asked.share + difference, 1.0))
         return _normal_power(difference, math.hypot(ahead, behind), z)
 
-    if goal.value is None:
-        return asked.smallest(smallest_found(power, 1 - asked.share, POWER))
-    return asked.found(power(goal.value))
+    return asked.by_power(power, 1 - asked.share)
 
 
 def _difference(asked: Asked) -> Outcome:
@@ -142,10 +138,7 @@ def _lead(asked: Asked) -> Outcome:
 
     if goal.kind == "lead-width":
         return asked.wide(2 * z * deviation(0.0))
-    if goal.value is not None:
-        return asked.found(power(goal.value))
-    most = 1.0 if goal.share is None else 1 - 2 * goal.share
-    return asked.smallest(smallest_found(power, most, POWER))
+    return asked.by_power(power, 1.0 if goal.share is None else 1 - 2 * goal.share)
 
 
 def _normal_power(distance: float, deviation: float, z: float) -> float:
@@ -168,22 +161,19 @@ def _parts(asked: Asked) -> Array:
 
 
 def _gap(asked: Asked) -> Outcome:
-    goal, (of, given) = asked.goal, asked.attributes
+    (of, given), surveys = asked.attributes, asked.drawn(SURVEYS)
     own = np.zeros(of.k)
     own[0] = 1.0
 
     k, among = answers_of(of), asked_codes(of)
 
-    def power(gap: float, surveys: int) -> float:
+    def power(gap: float) -> float:
         rows = [_with_share(k, share) for share in (min(asked.share + gap, 1.0), asked.share)]
         table = _table(asked, [rows[0], *[rows[1]] * (given.k - 1)])
-        setting = Setting(asked.n, goal.confidence, surveys)
+        setting = Setting(asked.n, asked.goal.confidence, surveys)
         return ratios_power(table, (own, among), _groups(asked), setting)
 
-    if goal.value is not None:
-        return asked.found(power(goal.value, asked.surveys))
-    found = smallest_found(lambda gap: power(gap, SURVEYS), 1 - asked.share, POWER)
-    return asked.smallest(found)
+    return asked.by_power(power, 1 - asked.share)
 
 
 def _table(asked: Asked, among: list[Array]) -> Table:
@@ -207,9 +197,7 @@ def _association(asked: Asked) -> Outcome:
             first, second, asked.n, phi, alpha=1 - goal.confidence, cells=asked.cells
         )
 
-    if goal.value is not None:
-        return asked.found(power(goal.value))
-    return asked.smallest(smallest_found(power, math.sqrt(min(first.k, second.k) - 1), POWER))
+    return asked.by_power(power, math.sqrt(min(first.k, second.k) - 1))
 
 
 def _scored(means: Means) -> tuple[Array, Array]:
@@ -221,7 +209,7 @@ def _scored(means: Means) -> tuple[Array, Array]:
 
 
 def _mean(asked: Asked) -> Outcome:
-    means = _means(asked)
+    means = asked.means
     scores, answered = _scored(means)
     middle = float(means.scores.mean())
     attribute, k = asked.attributes[0], answers_of(asked.attributes[0])
@@ -233,7 +221,7 @@ def _mean(asked: Asked) -> Outcome:
 
 
 def _mean_gap(asked: Asked) -> Outcome:
-    goal, means, (of, given) = asked.goal, _means(asked), asked.attributes
+    means, (of, given), surveys = asked.means, asked.attributes, asked.drawn(SURVEYS)
     of_means = _scored(means)
 
     def shares(distance: float) -> Array:
@@ -241,20 +229,12 @@ def _mean_gap(asked: Asked) -> Outcome:
         padded[: len(means.scores)] = means.tilted(distance)
         return padded
 
-    def power(gap: float, surveys: int) -> float:
+    def power(gap: float) -> float:
         rows = [shares(gap / 2), shares(-gap / 2), *[shares(0.0)] * (given.k - 2)]
-        setting = Setting(asked.n, goal.confidence, surveys)
+        setting = Setting(asked.n, asked.goal.confidence, surveys)
         return ratios_power(_table(asked, rows), of_means, _groups(asked), setting)
 
-    if goal.value is not None:
-        return asked.found(power(goal.value, asked.surveys))
-    most = (1 - 1e-3) * means.widest
-    return asked.smallest(smallest_found(lambda gap: power(gap, SURVEYS), most, POWER))
-
-
-def _means(asked: Asked) -> Means:
-    attribute = asked.attributes[0]
-    return Means(attribute, scale_of(attribute), asked.n, asked.in_clear)
+    return asked.by_power(power, (1 - 1e-3) * means.widest)
 
 
 _OUTCOMES: Final[Mapping[Kind, Callable[[Asked], Outcome]]] = {

@@ -15,8 +15,13 @@ from hushpoll_server.services.surveys.warnings import PublishingWarning, publish
 from hushpoll_server.store.addressees import Mail
 from hushpoll_server.store.catalogue import TokenStore, VersionRow
 from hushpoll_server.survey_reports.content.promise import promise_of
-from hushpoll_shared.survey.protection import total_epsilon, total_level
+from hushpoll_shared.survey.protection import (
+    total_level,
+)
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.randomization.budget import (
+    total_epsilon,
+)
 from hushpoll_shared.survey.terms import IMMEDIATE, INVITED
 
 KEPT_WARNINGS = 512

@@ -10,9 +10,15 @@ from typing import Final
 from hushpoll_protocols.odds import odds_factor
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.option_texts import asked_text
-from hushpoll_shared.survey.protection import question_level, total_epsilon, total_level
+from hushpoll_shared.survey.protection import (
+    question_level,
+    total_level,
+)
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.survey.randomization.budget import (
+    total_epsilon,
+)
 
 PROTOCOL_NAMES: Final = MappingProxyType(
     {

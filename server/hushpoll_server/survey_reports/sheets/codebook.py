@@ -23,9 +23,11 @@ from hushpoll_protocols.estimation.marginals import UnevenSets
 from hushpoll_server import survey_reports
 from hushpoll_server.survey_reports.markup.shown import environment
 from hushpoll_shared.queries.estimates import EstimatedShares
-from hushpoll_shared.survey.protection import total_epsilon
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.survey.randomization.budget import (
+    total_epsilon,
+)
 from hushpoll_shared.survey.wording import Wording
 from hushpoll_shared.wire.documents import (
     CodebookAnswer,

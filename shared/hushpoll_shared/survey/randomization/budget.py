@@ -8,13 +8,14 @@ places, so that they can never sum to more than the total (sequential compositio
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
 from hushpoll_protocols import EPSILON_MAX, EPSILON_MIN, InvalidParameter, format_epsilon
+from hushpoll_protocols.thresholds import EXACT
 from hushpoll_shared.spelling.decimals import PLACES, check_canonical, parse_weight
 from hushpoll_shared.spelling.text import show
 
@@ -195,3 +196,11 @@ def split_budget(
 def _list_of(name: str, several: Collection[str], draws: Collection[str]) -> str:
     """Return the field of the manifest that lists what has this name."""
     return "together" if name in several else "draws" if name in draws else "attributes"
+
+
+def total_epsilon(epsilons: Iterable[Decimal]) -> Decimal:
+    """Return the exact sum of epsilons, whatever decimal context the host app has set."""
+    total = Decimal(0)
+    for epsilon in epsilons:
+        total = EXACT.add(total, epsilon)
+    return total
