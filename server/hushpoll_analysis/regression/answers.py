@@ -310,7 +310,8 @@ def patterns_of(
     one = oracle.names_one_value
     ratio = oracle.likelihood_ratio
     low, rise = (oracle.q, oracle.p - oracle.q) if one else (1 / ratio, 1 - 1 / ratio)
-    kept, places, n = [], np.arange(len(records), dtype=np.int64), len(records)
+    kept: list[npt.NDArray[Any]] = []
+    places, n = np.arange(len(records), dtype=np.int64), len(records)
     packed = np.zeros((n, 8), np.uint8)
     step = max(1, min(_ROWS, _CELLS // oracle.k))
     for start in range(0, n, step):

@@ -164,7 +164,7 @@ class SurveyWords:
             "adjusted": [
                 {
                     **one,
-                    "value": self._in_words(one["predictor"], one["value"]),
+                    "value": self._in_words(one["predictor"], one["value"]) or one["value"],
                     "category": of(one["category"]),
                 }
                 for one in document.get("adjusted", ())
