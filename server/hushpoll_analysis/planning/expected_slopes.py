@@ -8,8 +8,8 @@ in blocks or in clear. The test is that of the regression, two-sided: its distan
 by the error at the estimate, half by that at no slope
 (:mod:`hushpoll_analysis.regression.variances`), which a rare outcome makes the smaller of the two.
 The fit's errors are those at its estimates, which are less their first-order bias. Of a rare
-outcome on a randomised predictor these are nearer to even shares, and the errors 8 % smaller than
-at the truth (simulated: 5 to 8 %); so both errors are taken at the truth less the bias.
+outcome these are nearer to even shares, and the errors up to 8 % smaller than at the truth
+(simulated: 5 to 8 %); so both errors are taken at the truth less the bias.
 
 Taken is: predictors are independent of each other, the categories of each are alike but for the
 smaller group, the outcome's second answer has the wanted share where the predictor has its first
@@ -232,9 +232,8 @@ def _errors_of_one(slope: Slope) -> _Errors:
     found = float(inverse[place, place])
     without = truth - slope.value * inverse[place] / found
     bias = np.zeros(likelihood.size)
-    # of predictors in clear the skewness of an estimate takes back what its smaller error gives
     work = len(likelihood.rows.group) * likelihood.size**2 * likelihood.outcome_size
-    if hidden and work <= _MOST_WORK:
+    if work <= _MOST_WORK and any(unit.patterns.of_protocol for unit in likelihood.units):
         bias[: likelihood.outcome_size] = first_order_bias(likelihood, truth, inverse)
     biggest = float(np.abs(bias / np.sqrt(np.diag(inverse))).max())
 

@@ -90,7 +90,7 @@ def test_predicted_power_is_that_of_simulated_surveys(row, monkeypatch):
     assert found.predicted == pytest.approx(found.simulated, abs=0.03 + 3 * error)
 
 
-@pytest.mark.parametrize(("place", "found"), [(4, 0.568), (7, 0.877), (11, 0.722)])
+@pytest.mark.parametrize(("place", "found"), [(4, 0.568), (7, 0.877), (9, 0.669), (11, 0.722)])
 def test_power_of_a_rare_outcome_is_that_of_a_thousand_surveys(place, found):
     """Guards: .492 was predicted of the first, by the errors at the truth."""
     assert slopes_planned.predicted(slopes_planned.CASES[place]) == pytest.approx(found, abs=0.03)
