@@ -39,13 +39,11 @@ def read_document(path: Path, *, field: str, noun: str) -> Any:
     text = read_text(path, field=field)
     try:
         if not text.strip():
-            raise InvalidParameter(
-                f"{noun} is empty; write it, or give another file", field="manifest"
-            )
+            raise InvalidParameter(f"{noun} is empty; write it, or give another file", field=field)
         if ending == ".json":
             return parse_json(text)
         from hushpoll_shared.reading.yaml_reader import parse_yaml
 
         return parse_yaml(text)
     except InvalidParameter as error:
-        raise InvalidParameter(f"{named(path)}: {error}", field=error.field) from None
+        raise type(error)(f"{named(path)}: {error}", field=error.field) from None
