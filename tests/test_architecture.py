@@ -78,3 +78,23 @@ def test_few_mappings_of_any_stand_in_product_code() -> None:
         if not {"build", "node_modules"} & set(path.parts)
     )
     assert found < 300
+
+
+MOST_COLUMNS = 160
+BY_HAND = {
+    "codebook.html": "cells in languages of their own, below the code as a number",
+    "label.html": "a body of the table for each party; the device draws the same",
+    "parts.html": "the macro of the files that training writes",
+    "tables.html": "the macro of all others",
+}
+
+
+def test_templates_are_read_line_by_line_and_draw_tables_and_figures_by_macros() -> None:
+    templates = list((architecture.ROOT / "server").rglob("templates/**/*.html"))
+    assert len(templates) > 50
+    for path in templates:
+        text = path.read_text(encoding="utf-8")
+        long = [line for line in text.splitlines() if len(line) > MOST_COLUMNS]
+        assert not long, f"{path}: break {long[0][:60]!r}..."
+        assert "<table" not in text or path.name in BY_HAND, f"{path}: use tables.html"
+        assert "<figure class" not in text or path.name == "figures.html", path

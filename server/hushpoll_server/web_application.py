@@ -12,6 +12,7 @@ from flask import Flask, Response, g, request, url_for
 from flask_openapi3.openapi import OpenAPI
 from werkzeug.exceptions import MethodNotAllowed
 
+from hushpoll_analysis.html import TEMPLATES
 from hushpoll_server.answering import DASHBOARD_PATH, SECURITY, STRICT_TRANSPORT
 from hushpoll_server.api import device_operations
 from hushpoll_server.api.models.common import ProblemModel
@@ -96,6 +97,7 @@ def build(settings: Settings, services: Services, *, testing: bool = False) -> F
         validation_error_callback=endpoint.invalid_answer,
         doc_ui=False,
         static_folder=None,
+        template_folder=TEMPLATES,
     )
     app.config.update(MAX_CONTENT_LENGTH=settings.max_body_bytes, TESTING=testing)
     # Otherwise a path with two slashes is redirected, to whatever host the request names.

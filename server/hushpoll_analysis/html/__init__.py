@@ -1,6 +1,14 @@
-"""The one style sheet of all HTML: hosted pages load it, and reports carry it inside."""
+"""How all HTML looks: one style sheet, and the macros of tables and figures that it styles.
+
+Hosted pages load the style sheet, and reports carry it inside.
+"""
 
 from importlib import resources
+from pathlib import Path
+from typing import Final
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+"""Macros of Jinja for tables and figures."""
 
 
 def style_sheet() -> str:

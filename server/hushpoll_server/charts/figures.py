@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from markupsafe import Markup
+
 from hushpoll_server.translations.speech import counted as counted_words
 from hushpoll_server.translations.speech import in_marks, percent_sign, said, say, say_html, whole
 from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES, Possible, cut_ends
@@ -196,7 +198,13 @@ def levels(confidences: Sequence[str]) -> list[tuple[str, str]]:
     return [(one, level(one)) for one in confidences]
 
 
+def isolated(text: object) -> Markup:
+    """Return a text of the data, whose direction is its own."""
+    return Markup("<bdi>{}</bdi>").format(text)
+
+
 FILTERS: Final[dict[str, Callable[..., Any]]] = {
+    "bdi": isolated,
     "percentage": percent,
     "percentage_points": points,
     "level": level,

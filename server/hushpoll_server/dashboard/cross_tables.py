@@ -116,7 +116,7 @@ def cross_tables(row: VersionRow) -> Response:
         title=title,
         independence=None if independence is None else independence.to_dict(),
         more={name: labels[name] for name in names if name not in (a, b)},
-        tables=_tables(row),
+        three_way=_tables(row),
         most=MOST_CELLS_A_SIDE,
     )
 

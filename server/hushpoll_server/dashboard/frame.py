@@ -36,7 +36,6 @@ from hushpoll_server.pages.assets import assets
 from hushpoll_server.services.people.sign_in import SignedIn
 from hushpoll_server.services.people.users import Member
 from hushpoll_server.survey_reports.content.naming import as_text, in_texts
-from hushpoll_server.survey_reports.markup.narrow_tables import with_columns
 from hushpoll_shared.qualifying.possible import shown_difference, shown_share, shown_within
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
 from hushpoll_shared.spelling.digits import p_value_text
@@ -183,7 +182,7 @@ def page(template: str, status: int = 200, /, **context: Any) -> Response:
         form_token="" if session is None else session.form_token,
         **context,
     )
-    answer = finished(Response(with_columns(html), status=status, mimetype="text/html"))
+    answer = finished(Response(html, status=status, mimetype="text/html"))
     if context.get("goes_on"):
         answer.headers["Content-Security-Policy"] = LIVE_POLICY
     return answer

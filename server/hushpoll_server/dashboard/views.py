@@ -24,7 +24,7 @@ from hushpoll_server.dashboard.drafts import views as drafts
 from hushpoll_server.dashboard.frame import dashboard, refused
 from hushpoll_server.dashboard.querying import result_page
 from hushpoll_server.dashboard.relating import comparison, joint_table
-from hushpoll_server.dashboard.reporting import codebook_page, report, sheet
+from hushpoll_server.dashboard.reporting import report, sheets
 
 VIEWS: Final = (
     signing,
@@ -43,8 +43,7 @@ VIEWS: Final = (
     fairness,
     quality,
     report,
-    sheet,
-    codebook_page,
+    sheets,
     curves,
     jobs,
     drafts,

@@ -13,7 +13,6 @@ from flask import Response, render_template, request
 
 from hushpoll_server.http.encodings import encoded
 from hushpoll_server.pages.rendering import RenderedPages, asset_root
-from hushpoll_server.survey_reports.markup.narrow_tables import with_columns
 from hushpoll_shared.wire.paths import API_PREFIX
 
 Json = Mapping[str, Any]
@@ -86,14 +85,13 @@ def page(document: Callable[[], Json], kept: RenderedPages) -> Response:
 
 
 def _rendered(document: Json) -> str:
-    html = render_template(
+    return render_template(
         "api_reference.html",
         sections=sections(document),
         forms=forms(document),
         root=asset_root(),
         document=f"{request.script_root}{API_PREFIX}/openapi.json",
     )
-    return with_columns(html)
 
 
 def sections(document: Json) -> dict[str, list[Operation]]:

@@ -110,6 +110,8 @@ def on_the_dashboard(
         assert "90 % interval" in page
         assert expected.intervals in page
         assert page.count('<div class="bands" role="img"') == 1  # its section declares shares
+        assert re.search(r'<h2 id="heading"><bdi dir="ltr">[^<]+</bdi></h2>', page)  # as a sentence
+        assert re.search(r'<p class="downloads">Download: <a href="[^"]*largest-share/file', page)
         document = ada.get(f"{board}{path}/largest-share/file.json", params=asked, timeout=300)
         assert numbers(document.json()) == expected.to_dict()
         file = ada.get(f"{board}{path}/largest-share/file.csv", params=asked, timeout=300)

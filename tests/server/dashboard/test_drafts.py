@@ -313,7 +313,7 @@ def test_the_page_is_shown_in_each_language_that_is_complete(site, visit):
 
     assert shown("")[0] == shown("xx")[0] == "Work and health"
     assert shown("de")[0] == "Title de"
-    assert '<option value="de" selected>' in shown("de")[1]
+    assert "<option selected>de</option>" in shown("de")[1]
     assert change(ada, path, lang="de").headers["Location"].endswith("&lang=de")
     change(ada, path, **{"t0-title": ""})
     title, text = shown("de")

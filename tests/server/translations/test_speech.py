@@ -8,6 +8,7 @@ from importlib import resources
 from string import Formatter
 
 import pytest
+from jinja2 import Environment, nodes
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts import figures, regressions
@@ -49,8 +50,6 @@ OF_TABLES = {
     *(text for notice in public_results._NOTICES.values() for text in notice),
     *(state.value for state in State),
 }
-_IN_TEMPLATE = re.compile(r"\b(?:say|counted)\(((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*)")
-_TEXT = re.compile(r'(?<![=\w\[])"([^"]*)"')
 
 
 def said_in_python(source: str) -> set[str]:
@@ -70,16 +69,10 @@ def said_in_python(source: str) -> set[str]:
 
 
 def said_in_template(source: str) -> set[str]:
-    found = set()
-    for call in _IN_TEMPLATE.findall(source):
-        first = _TEXT.match(call.strip())
-        if first:
-            found.add(first[1])
-            second = re.match(r'"[^"]*"', call.strip())
-            assert second is not None
-    for both in re.findall(r'counted\([^"]*"([^"]*)", "([^"]*)"', source):
-        found |= set(both)
-    return found
+    calls = Environment().parse(source).find_all(nodes.Call)
+    said = [one for one in calls if getattr(one.node, "name", "") in ("say", "counted")]
+    texts = [text for one in said for text in one.args if isinstance(text, nodes.Const)]
+    return {text.value for text in texts}
 
 
 def files(package, ending):

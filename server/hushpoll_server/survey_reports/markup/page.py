@@ -18,7 +18,7 @@ from markupsafe import Markup
 from hushpoll_analysis.html import style_sheet
 from hushpoll_protocols import format_epsilon
 from hushpoll_server import survey_reports
-from hushpoll_server.charts.figures import FILTERS, GLOBALS
+from hushpoll_server.charts.figures import GLOBALS
 from hushpoll_server.charts.rows import Share
 from hushpoll_server.charts.specifications import (
     MOST_CELLS_A_SIDE,
@@ -37,7 +37,6 @@ from hushpoll_server.survey_reports.content.wording import SurveyWords
 from hushpoll_server.survey_reports.markup.captions import how_to_read_bands
 from hushpoll_server.survey_reports.markup.figures import Figure
 from hushpoll_server.survey_reports.markup.kept_results import shown_audit, shown_regression
-from hushpoll_server.survey_reports.markup.narrow_tables import with_columns
 from hushpoll_server.survey_reports.markup.shown import environment, html_of_bands, html_of_result
 from hushpoll_server.survey_reports.sources.basis import Basis
 from hushpoll_server.translations.speech import ENGLISH, LANGUAGE_NAMES, said, say, speaking
@@ -157,7 +156,7 @@ def _page_of(
     others = together[questions_end:crosses_end]
     names = words.names
     interval = ESTIMATOR_TERMS[basis.choices.estimator].no_interval is None
-    html = (
+    return (
         _templates()
         .get_template("report.html")
         .render(
@@ -232,7 +231,6 @@ def _page_of(
             command=_command(basis),
         )
     )
-    return html if for_print else with_columns(html)
 
 
 def _picture(figure: Figure, *, for_print: bool) -> Picture:
@@ -545,7 +543,7 @@ def _templates() -> Environment:
     templates = environment()
     templates.globals["style"] = Markup(_style())  # noqa: S704  # our own files
     templates.globals["style_hash"] = style_hash()
-    templates.filters |= FILTERS | {"in_texts": in_texts, "as_text": as_text}
+    templates.filters |= {"in_texts": in_texts, "as_text": as_text}
     templates.globals |= GLOBALS
     templates.filters["top_rows"] = top_rows
     templates.filters["shown_share"] = shown_share

@@ -8,12 +8,20 @@ from functools import cache
 from math import isfinite
 from typing import Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import (
+    ChoiceLoader,
+    Environment,
+    FileSystemLoader,
+    PackageLoader,
+    StrictUndefined,
+    Template,
+)
 from markupsafe import Markup
 
+from hushpoll_analysis.html import TEMPLATES
 from hushpoll_server import survey_reports
 from hushpoll_server.charts.bands import Bands, bands_of
-from hushpoll_server.charts.figures import cells_of_line
+from hushpoll_server.charts.figures import FILTERS, cells_of_line
 from hushpoll_server.charts.figures import level as words_of_level
 from hushpoll_server.charts.rows import Share
 from hushpoll_server.survey_reports.content.naming import in_texts
@@ -147,14 +155,16 @@ def html_of_bands(panels: Sequence[Bands], label: str) -> Markup:
 
 def environment() -> Environment:
     """Return an environment of the templates of reports, which escapes every text of the data."""
-    return Environment(
-        loader=PackageLoader(survey_reports.__name__),
+    templates = Environment(
+        loader=ChoiceLoader([PackageLoader(survey_reports.__name__), FileSystemLoader(TEMPLATES)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    templates.filters |= FILTERS
+    return templates
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The privacy sheet of a survey, as a page or as PDF."""
+"""What a survey is on paper, as pages or files: its privacy sheet and its codebook."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from typing import Final
 from flask import Response, request
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
-from hushpoll_server.dashboard.frame import finished
+from hushpoll_server.dashboard.frame import finished, member
+from hushpoll_server.dashboard.surveys import may_export
 from hushpoll_server.dashboard.version_pages import shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.survey_reports.files.pdf import NotPrinted
-from hushpoll_server.survey_reports.sheets.privacy_sheet import (
-    MEDIA_TYPES,
-    privacy_sheet,
-    sheet_policy,
-)
+from hushpoll_server.survey_reports.sheets import codebook as codebooks
+from hushpoll_server.survey_reports.sheets import privacy_sheet as privacy_sheets
 from hushpoll_shared.reading.decimal_texts import parse_whole
 from hushpoll_shared.spelling.text import show
 
@@ -28,11 +26,11 @@ RETRY_AFTER_SECONDS: Final = 10
 @shows("/privacy-sheet.<form>", Role.READER)
 def sheet(row: VersionRow, form: str) -> Response:
     """Give two pages for an ethics board or a data-protection officer; nothing of reports."""
-    if form not in MEDIA_TYPES:
+    if form not in privacy_sheets.MEDIA_TYPES:
         raise Refused("not-found", f"there is no privacy sheet as {show(form)}; choose html or pdf")
     days = request.args.get("kept_days", "").strip()
     try:
-        body = privacy_sheet(
+        body = privacy_sheets.privacy_sheet(
             services().surveys.published(row),
             form,
             language=request.args.get("language") or None,
@@ -42,9 +40,9 @@ def sheet(row: VersionRow, form: str) -> Response:
         raise Refused("missing-extra", str(error)) from error
     except NotPrinted as error:
         raise Refused("unavailable", str(error), retry_after=RETRY_AFTER_SECONDS) from error
-    answer = finished(Response(body, mimetype=MEDIA_TYPES[form]))
+    answer = finished(Response(body, mimetype=privacy_sheets.MEDIA_TYPES[form]))
     if form == "html":
-        answer.headers["Content-Security-Policy"] = sheet_policy()
+        answer.headers["Content-Security-Policy"] = privacy_sheets.sheet_policy()
     else:
         file = f"{row.name}-{row.version}-privacy.pdf"
         answer.headers["Content-Disposition"] = f'attachment; filename="{file}"'
@@ -58,3 +56,22 @@ def _days(text: str) -> int:
         raise InvalidParameter(
             f"kept_days is {show(text)}; give a whole number of days such as 90", field="kept_days"
         ) from None
+
+
+@shows("/codebook.<form>", Role.READER)
+def codebook_of_survey(row: VersionRow, form: str) -> Response:
+    """Give the codebook; shares of small groups are merged for who may not export."""
+    if form not in codebooks.MEDIA_TYPES:
+        raise Refused("not-found", f"there is no codebook as {show(form)}; choose html, md or json")
+    parts = services()
+    shares = parts.analysis.shares(row, may_export=may_export(row))
+    parts.actions.looked(member().actor, "codebook", row.name, row.version)
+    document = codebooks.codebook(parts.surveys.published(row), shares)
+    body = codebooks.codebook_file(document, form)
+    answer = finished(Response(body, mimetype=codebooks.MEDIA_TYPES[form]))
+    if form == "html":
+        answer.headers["Content-Security-Policy"] = codebooks.codebook_policy()
+    else:
+        file = f"{row.name}-{row.version}-codebook.{form}"
+        answer.headers["Content-Disposition"] = f'attachment; filename="{file}"'
+    return answer
