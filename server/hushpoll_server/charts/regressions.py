@@ -12,10 +12,11 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from hushpoll_server.charts.figures import level
 from hushpoll_server.charts.labels import short_labels
 from hushpoll_server.charts.rows import Specification
 from hushpoll_server.charts.specifications import MEASURED, MOST_ROWS, Chart, as_too_noisy, base
-from hushpoll_server.translations.speech import in_marks, in_quotes, say, whole
+from hushpoll_server.translations.speech import in_quotes, say, whole
 from hushpoll_shared.qualifying.verdict import TOO_NOISY
 from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.wire.regression_documents import CoefficientDocument, RegressionDocument, Slope
@@ -141,7 +142,7 @@ def regression_chart(
         )
     finding = finding_of(document, questions)
     told = {
-        "level": in_marks(f"{100 * document['confidence']:g} %"),
+        "level": level(document["confidence"]),
         "number": whole(document["n"]),
     }
     scale = say("odds ratios, log scale") if ratios else say("slopes")

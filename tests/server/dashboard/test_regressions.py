@@ -198,7 +198,7 @@ def test_chart_names_what_intervals_that_hold_together_leave_out():
     assert (first["below"], first["noisy"]) == (False, False)
     assert (second["below"], second["noisy"]) == (True, True)
     assert chart.specification["title"]["subtitle"] == [
-        "n = 2,423; 95 % intervals; odds",
+        "n = 2,423; 95\u00a0% intervals; odds",
         "ratios, log scale",
     ]
     assert "2,423 reports" in chart.sentence
