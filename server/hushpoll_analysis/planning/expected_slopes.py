@@ -157,7 +157,7 @@ def noise(slope: Slope, n: int) -> float | None:
     from hushpoll_analysis.regression.inference import NOISY, TRUSTED
 
     one = _errors_of_one(slope)
-    own, largest = one.expected / n**0.5, one.largest / n**0.5
+    own, largest = (float(error / math.sqrt(n)) for error in (one.expected, one.largest))
     if one.hidden and largest > TRUSTED:
         return largest
     return own if own > NOISY else None

@@ -309,6 +309,7 @@ def _verdict(
 ) -> GoalVerdict:
     goal = resolved(goal, published)
     part = published.share_answering(needs(goal, published))
+    now = None
     if goal.value is None:
         if n is None:
             raise InvalidParameter(
@@ -318,8 +319,8 @@ def _verdict(
         now = outcome(goal, published, n, given)
         if now.noise is None:
             return GoalVerdict(goal, n, manifest.epsilon, now, None, None, None, part=part)
-    else:
-        now = None if n is None else outcome(goal, published, n, given, surveys=PRECISE)
+    elif n is not None:
+        now = outcome(goal, published, n, given, surveys=PRECISE)
 
     def met(draft: Published, people: int, surveys: int) -> bool:
         if goal.value is None:
