@@ -30,7 +30,7 @@ from hushpoll_server.survey_reports.content.group_shares import is_noisy
 from hushpoll_server.survey_reports.content.headlines import TOO_NOISY, headline_of, of_share
 from hushpoll_server.survey_reports.content.limits import limits_of
 from hushpoll_server.survey_reports.content.naming import as_text, in_texts
-from hushpoll_server.survey_reports.content.promise import PROTOCOL_NAMES, alike, promise_of
+from hushpoll_server.survey_reports.content.promise import PROTOCOL_NAMES, guarantees, promise_of
 from hushpoll_server.survey_reports.content.summaries import UNKNOWN, beside_shares
 from hushpoll_server.survey_reports.content.waves import trends_of
 from hushpoll_server.survey_reports.content.wording import SurveyWords
@@ -157,6 +157,7 @@ def _page_of(
     others = together[questions_end:crosses_end]
     names = words.names
     interval = ESTIMATOR_TERMS[basis.choices.estimator].no_interval is None
+    promise = promise_of(published)
     html = (
         _templates()
         .get_template("report.html")
@@ -166,8 +167,8 @@ def _page_of(
             facts=basis.facts,
             choices=basis.choices,
             results=results,
-            promise=promise_of(published),
-            alike=alike,
+            promise=promise,
+            guarantees=guarantees(published, promise["attributes"], words.names),
             epsilon=format_epsilon(published.epsilon),
             protocols=PROTOCOL_NAMES,
             words=words.wording,
