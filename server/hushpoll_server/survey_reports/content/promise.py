@@ -83,14 +83,15 @@ def guarantees(
         What attributes and select-alls are called.
     """
     if len(attributes) <= MOST_APART:
-        return [Guarantee((names[one["name"]],), one) for one in attributes]
+        return [Guarantee((names[str(one["name"])],), one) for one in attributes]
     selects = {name: select.name for select in published.selects for name in select.attributes}
     groups: dict[tuple[object, ...], list[JsonMembers]] = {}
     for one in attributes:
         groups.setdefault(tuple(one[of] for of in _GUARANTEE), []).append(one)
     found = []
     for group in groups.values():
-        asked = Counter(selects.get(one["name"], one["name"]) for one in group)
+        called = [str(one["name"]) for one in group]
+        asked = Counter(selects.get(name, name) for name in called)
         texts = (
             names[name] if number == 1 else f"{names[name]} ({number} ×)"
             for name, number in asked.items()

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache, partial
 from importlib import resources
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -48,6 +48,7 @@ from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.shown import cut_notes, shown_sections
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.languages import direction
 from hushpoll_shared.survey.budget import Split
 from hushpoll_shared.survey.follow_ups import NOT_ASKED
@@ -168,7 +169,9 @@ def _page_of(
             choices=basis.choices,
             results=results,
             promise=promise,
-            guarantees=guarantees(published, promise["attributes"], words.names),
+            guarantees=guarantees(
+                published, cast("list[JsonMembers]", promise["attributes"]), words.names
+            ),
             epsilon=format_epsilon(published.epsilon),
             protocols=PROTOCOL_NAMES,
             words=words.wording,
