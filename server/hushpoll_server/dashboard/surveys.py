@@ -37,7 +37,7 @@ from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.survey_reports.content.findings import Finding, findings_of
 from hushpoll_server.survey_reports.content.naming import in_texts
-from hushpoll_server.survey_reports.content.promise import alike
+from hushpoll_server.survey_reports.content.promise import guarantees
 from hushpoll_shared.qualifying.domains import where_words
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
@@ -114,7 +114,7 @@ def surveys() -> Response:
 def survey(row: VersionRow) -> Response:
     """Show one survey version."""
     parts = services()
-    overview = parts.overviews.overview(row)
+    overview, published = parts.overviews.overview(row), parts.surveys.published(row)
     parts.actions.looked(member().actor, "overview", row.name, row.version)
     shares, findings = _findings(row)
     return page(
@@ -123,8 +123,8 @@ def survey(row: VersionRow) -> Response:
         overview=overview,
         shares=shares,
         findings=findings,
-        alike=alike,
-        drawn=bool(parts.surveys.published(row).draws),
+        guarantees=guarantees(published, overview["attributes"], names_of(published)),
+        drawn=bool(published.draws),
         versions=[one.version for one in parts.surveys.all() if one.name == row.name],
         link=_link(row),
         code=_qr_code(row, inline=True),

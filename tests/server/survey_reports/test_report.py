@@ -23,7 +23,7 @@ from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_client.cli.reporting.report import report as report_command
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.figures import percent
-from hushpoll_server.survey_reports.content.promise import alike, promise_of
+from hushpoll_server.survey_reports.content.promise import guarantees, promise_of
 from hushpoll_server.survey_reports.files import pdf
 from hushpoll_server.survey_reports.files.bundle import MOST_BYTES, files_of, read_bundle
 from hushpoll_server.survey_reports.files.offline import remade
@@ -531,7 +531,10 @@ def test_options_of_a_select_all_are_one_chart_and_one_row_of_guarantees():
     published = Manifest.from_dict({**draft, "attributes": [drugs, age]}).resolve()
     choices = Choices.of(published)
     assert (choices.figures(published), choices.pictures) == (2, 31)
-    together, alone = alike(promise_of(published)["attributes"])
-    assert ([len(together), len(alone)], alone[0]["name"]) == ([30, 1], "age")
+    names = {one.name: one.name for one in published.attributes} | {"drugs": "Which?"}
+    told = guarantees(published, promise_of(published)["attributes"], names)
+    assert [one.questions for one in told] == [("Which? (30 ×)",), ("age",)]
     few = Manifest.from_dict({**draft, "attributes": [smokes, age]}).resolve()
-    assert [len(one) for one in alike(promise_of(few)["attributes"])] == [1, 1]
+    names = {"smokes": "Smoke?", "age": "Age?"}
+    told = guarantees(few, promise_of(few)["attributes"], names)
+    assert [one.questions for one in told] == [("Smoke?",), ("Age?",)]

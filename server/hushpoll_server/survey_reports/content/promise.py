@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Final
@@ -58,17 +60,50 @@ def promise_of(published: Published) -> JsonMembers:
     }
 
 
-def alike(attributes: Sequence[JsonMembers]) -> list[list[JsonMembers]]:
-    """Return the attributes of a promise, those of many with the same guarantee together.
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """A guarantee, and the questions that have it.
 
-    Up to `MOST_APART` stand each by itself.
+    Attributes
+    ----------
+    questions : tuple of str
+        A select-all is one, with the number of its options.
+    attribute : dict
+        The first of its attributes in a promise; the others differ in name and text alone.
+    """
+
+    questions: tuple[str, ...]
+    attribute: JsonMembers
+
+
+def guarantees(
+    published: Published, attributes: Sequence[JsonMembers], names: Mapping[str, str]
+) -> list[Guarantee]:
+    """Return the guarantees of a promise's attributes, in the order of the questionnaire.
+
+    Up to `MOST_APART` attributes have a guarantee each; of more, those of the same one share it.
+
+    Parameters
+    ----------
+    names : mapping of str to str
+        What attributes and select-alls are called.
     """
     if len(attributes) <= MOST_APART:
-        return [[one] for one in attributes]
+        return [Guarantee((names[str(one["name"])],), one) for one in attributes]
+    selects = {name: select.name for select in published.selects for name in select.attributes}
     groups: dict[tuple[object, ...], list[JsonMembers]] = {}
     for one in attributes:
         groups.setdefault(tuple(one[of] for of in _GUARANTEE), []).append(one)
-    return list(groups.values())
+    found = []
+    for group in groups.values():
+        called = [str(one["name"]) for one in group]
+        asked = Counter(selects.get(name, name) for name in called)
+        texts = (
+            names[name] if number == 1 else f"{names[name]} ({number} ×)"
+            for name, number in asked.items()
+        )
+        found.append(Guarantee(tuple(texts), group[0]))
+    return found
 
 
 def _attribute(published: Published, attribute: PublishedAttribute) -> JsonMembers:

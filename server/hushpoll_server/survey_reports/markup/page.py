@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache, partial
 from importlib import resources
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -30,7 +30,7 @@ from hushpoll_server.survey_reports.content.group_shares import is_noisy
 from hushpoll_server.survey_reports.content.headlines import TOO_NOISY, headline_of, of_share
 from hushpoll_server.survey_reports.content.limits import limits_of
 from hushpoll_server.survey_reports.content.naming import as_text, in_texts
-from hushpoll_server.survey_reports.content.promise import PROTOCOL_NAMES, alike, promise_of
+from hushpoll_server.survey_reports.content.promise import PROTOCOL_NAMES, guarantees, promise_of
 from hushpoll_server.survey_reports.content.summaries import UNKNOWN, beside_shares
 from hushpoll_server.survey_reports.content.waves import trends_of
 from hushpoll_server.survey_reports.content.wording import SurveyWords
@@ -47,6 +47,7 @@ from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.shown import cut_notes, shown_sections
+from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.languages import direction
 from hushpoll_shared.survey.option_texts import question_names
 from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
@@ -156,6 +157,7 @@ def _page_of(
     others = together[questions_end:crosses_end]
     names = words.names
     interval = ESTIMATOR_TERMS[basis.choices.estimator].no_interval is None
+    promise = promise_of(published)
     return (
         _templates()
         .get_template("report.html")
@@ -165,8 +167,10 @@ def _page_of(
             facts=basis.facts,
             choices=basis.choices,
             results=results,
-            promise=promise_of(published),
-            alike=alike,
+            promise=promise,
+            guarantees=guarantees(
+                published, cast("list[JsonMembers]", promise["attributes"]), words.names
+            ),
             epsilon=format_epsilon(published.epsilon),
             protocols=PROTOCOL_NAMES,
             words=words.wording,
