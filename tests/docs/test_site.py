@@ -170,6 +170,9 @@ def test_titles_have_the_words_that_users_of_other_tools_look_for(site: Path) ->
     for words in ("Select all that apply", "Excel", "GDPR", "SPSS", "Stata", "consent", "epsilon"):
         assert words.casefold() in titles.casefold(), words
     assert "r" in document["titleterms"]
+    # A search shows the main entries of the index first.
+    for words in ("logistic regression", "delete a respondent's answers", "epsilon"):
+        assert document["indexentries"][words][0][2] is True
 
 
 def test_pages_are_accessible_in_both_themes_and_the_search_finds_offline(site: Path) -> None:

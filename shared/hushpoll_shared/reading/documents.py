@@ -7,7 +7,7 @@ from typing import Any
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.reading.text_files import named, read_text
-from hushpoll_shared.spelling.canonical import parse_json
+from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 
 
 def read_document(path: Path, *, field: str, noun: str) -> Any:
@@ -46,4 +46,5 @@ def read_document(path: Path, *, field: str, noun: str) -> Any:
 
         return parse_yaml(text)
     except InvalidParameter as error:
-        raise type(error)(f"{named(path)}: {error}", field=error.field) from None
+        kind = InvalidJson if isinstance(error, InvalidJson) else InvalidParameter
+        raise kind(f"{named(path)}: {error}", field=error.field) from None

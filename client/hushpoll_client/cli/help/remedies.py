@@ -25,15 +25,16 @@ def with_remedy(error: click.UsageError) -> click.UsageError:
         return _with_what_is_missing(error)
     if not isinstance(error, click.BadParameter):
         return error
+    message = error.message
     kind = error.param.type if error.param is not None else None
     if isinstance(kind, click.IntRange | click.FloatRange):
-        refused, told, _ = error.message.partition(" is not in the range")
+        refused, told, _ = message.partition(" is not in the range")
         if told:
-            error.message = f"{refused}{told}; {_range(kind)}"
+            message = f"{refused}{told}; {_range(kind)}"
     for ending, remedy in _PATHS.items():
-        if error.message.endswith(ending):
-            error.message = f"{error.message.removesuffix('.')}; {remedy()}"
-    return error
+        if message.endswith(ending):
+            message = f"{message.removesuffix('.')}; {remedy()}"
+    return click.BadParameter(message, error.ctx, error.param, error.param_hint)
 
 
 def _with_what_is_missing(error: click.MissingParameter) -> click.MissingParameter:
