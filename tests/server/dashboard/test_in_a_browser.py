@@ -308,7 +308,8 @@ def test_analyst_trains_watches_it_end_compares_and_reads_the_card(server, open_
     page.get_by_role("button", name="Compare the chosen models").click()
     expect(page.get_by_role("heading", name="Settings")).to_be_visible()
     expect(page.locator("figure [role=img]")).to_have_count(1)
-    expect(page.get_by_role("row", name="n_estimators").get_by_text("differs")).to_be_visible()
+    differ = page.get_by_role("region", name="Settings that differ")
+    expect(differ.get_by_role("row", name="n_estimators")).to_be_visible()
     pages["compare"] = violations(page)
     assert page.evaluate(WIDER) <= 0
     with page.expect_download() as file:
