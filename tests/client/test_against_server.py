@@ -284,7 +284,7 @@ def test_survey_commands(hushpoll, draft, tmp_path):
     code, out, _ = hushpoll("survey", "publish", file)
     assert code == 0
     assert f"by-command version 1 is published\ndigest: {digest}\n" in out
-    assert "warning: education" in out
+    assert "warning: answers that leave the device in clear: education" in out
     code, out, _ = hushpoll("survey", "publish", file, "--json")
     assert (code, json.loads(out)["digest"]) == (0, digest)
     code, out, _ = hushpoll("survey", "show", "by-command")

@@ -54,7 +54,8 @@ class PublishWarning(Answer):
         "shared-device",
     ]
     attribute: str | None = Field(
-        None, description="The attribute it is about; absent where it is about the whole survey."
+        None,
+        description="The attribute it is about; absent where it is about several or the whole survey.",
     )
     message: str
 
