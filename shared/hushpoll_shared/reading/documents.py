@@ -39,7 +39,9 @@ def read_document(path: Path, *, field: str, noun: str) -> Any:
     text = read_text(path, field=field)
     try:
         if not text.strip():
-            raise InvalidParameter(f"{noun} is empty; write it, or give another file", field=field)
+            raise InvalidParameter(
+                f"{noun} is empty; write it, or give another file", field="manifest"
+            )
         if ending == ".json":
             return parse_json(text)
         from hushpoll_shared.reading.yaml_reader import parse_yaml
