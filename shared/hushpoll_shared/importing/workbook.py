@@ -297,9 +297,12 @@ def _row_of_xls(row: Iterable[object], boolean: int) -> list[str]:
 
 def _of_csv(text: str) -> Iterator[tuple[str, list[list[str]]]]:
     """Read one table of questions, or sheets whose names stand in the first column."""
-    csv.field_size_limit(MOST_BYTES)
     given = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
-    rows = [[cell.strip() for cell in row] for row in given]
+    usual = csv.field_size_limit(MOST_BYTES)  # of the whole process, so that it is put back
+    try:
+        rows = [[cell.strip() for cell in row] for row in given]
+    finally:
+        csv.field_size_limit(usual)
     first = next((row for row in rows if any(row)), [])
     if first and first[0] and (not any(first[1:]) or first[0].lower() in _READ):
         title = ""
