@@ -15,7 +15,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(
-    r"^(?:<!-- not run: (?P<reason>[^\n]+) -->\n)?```(?P<language>\w*)(?:\{[^\n]*)?\n(?P<body>.*?)^```$",
+    r"^(?:<!-- not run: (?P<reason>[^\n]+) -->\n)?"
+    r"```(?P<language>\w*)(?:\{[^\n]*)?\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 ELSEWHERE = {

@@ -55,7 +55,8 @@ class PublishWarning(Answer):
     ]
     attribute: str | None = Field(
         None,
-        description="The attribute it is about; absent where it is about several or the whole survey.",
+        description="The attribute it is about; "
+        "absent where it is about several or the whole survey.",
     )
     message: str
 
