@@ -262,14 +262,16 @@ def answers_of(
 def _unit(records: Records, name: str, names: Collection[str]) -> Unit:
     """Return what the records of a block say of its questions among `names`."""
     chosen = records.answering([name])
-    field = next(one for one in chosen.published.layout.fields if name in one.questions)
-    assert field.block is not None  # noqa: S101  (the attribute is perturbed)
-    found, cells = combinations_of(field.block, names)
-    oracle = field.block.oracle
-    patterns, places = patterns_of(oracle, chosen.of_field(field), cells)
+    field, block = next(
+        (one, one.block)
+        for one in chosen.published.layout.fields
+        if one.block is not None and name in one.questions
+    )
+    found, cells = combinations_of(block, names)
+    patterns, places = patterns_of(block.oracle, chosen.of_field(field), cells)
     if records.published.attribute(name).draw is not None:
         patterns, places = with_unasked(patterns, places, records.answer([name]))
-    return Unit(field.name, found.questions, patterns, places, oracle, found.numbers, cells)
+    return Unit(field.name, found.questions, patterns, places, block.oracle, found.numbers, cells)
 
 
 def _check(weights: npt.NDArray[np.float64], n: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from flask import Response, request
@@ -40,11 +41,19 @@ def sheet(row: VersionRow, form: str) -> Response:
         raise Refused("missing-extra", str(error)) from error
     except NotPrinted as error:
         raise Refused("unavailable", str(error), retry_after=RETRY_AFTER_SECONDS) from error
-    answer = finished(Response(body, mimetype=privacy_sheets.MEDIA_TYPES[form]))
+    answer = Response(body, mimetype=privacy_sheets.MEDIA_TYPES[form])
+    return _shown_or_saved(answer, row, "privacy", form, policy=privacy_sheets.sheet_policy)
+
+
+def _shown_or_saved(
+    answer: Response, row: VersionRow, name: str, form: str, *, policy: Callable[[], str]
+) -> Response:
+    """Let a browser show a page under its own policy, and save a file of another form."""
+    answer = finished(answer)
     if form == "html":
-        answer.headers["Content-Security-Policy"] = privacy_sheets.sheet_policy()
+        answer.headers["Content-Security-Policy"] = policy()
     else:
-        file = f"{row.name}-{row.version}-privacy.pdf"
+        file = f"{row.name}-{row.version}-{name}.{form}"
         answer.headers["Content-Disposition"] = f'attachment; filename="{file}"'
     return answer
 
@@ -68,10 +77,5 @@ def codebook_of_survey(row: VersionRow, form: str) -> Response:
     parts.actions.looked(member().actor, "codebook", row.name, row.version)
     document = codebooks.codebook(parts.surveys.published(row), shares)
     body = codebooks.codebook_file(document, form)
-    answer = finished(Response(body, mimetype=codebooks.MEDIA_TYPES[form]))
-    if form == "html":
-        answer.headers["Content-Security-Policy"] = codebooks.codebook_policy()
-    else:
-        file = f"{row.name}-{row.version}-codebook.{form}"
-        answer.headers["Content-Disposition"] = f'attachment; filename="{file}"'
-    return answer
+    answer = Response(body, mimetype=codebooks.MEDIA_TYPES[form])
+    return _shown_or_saved(answer, row, "codebook", form, policy=codebooks.codebook_policy)
