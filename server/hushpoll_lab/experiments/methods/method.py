@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from hushpoll_lab.experiments import fields
 from hushpoll_lab.experiments.methods.trial import ENDLESS, NONE, Trial
-from hushpoll_lab.postprocessing.parity_learner import ParityLearner
 from hushpoll_protocols import PROTOCOLS, format_epsilon, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
@@ -81,10 +80,10 @@ class Method:
         learner = self.recipe.learner
         if self.noiseless:
             return ENDLESS, "0", NONE
-        if self.perturbed and isinstance(learner, ParityLearner):
+        if self.perturbed and learner.calibration is not None:
             # The learner behind sees perturbed records; the rates need some people's rows in clear.
-            spent = 2 * float(learner.parameters["rate_epsilon"])
-            return (f"{spent:.6g}", "0", "basic") if spent else (ENDLESS, "0", NONE)
+            spent = learner.calibration.epsilon
+            return (ENDLESS, "0", NONE) if spent is None else (f"{spent:.6g}", "0", "basic")
         claim = learner.claim
         if self.perturbed or claim.epsilon is None:
             return ENDLESS, "0", NONE

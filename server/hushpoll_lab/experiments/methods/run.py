@@ -15,7 +15,6 @@ from hushpoll_lab.datasets.clear.rows import ClearRows
 from hushpoll_lab.experiments.methods.configuration import MethodsExperiment
 from hushpoll_lab.experiments.methods.method import Method
 from hushpoll_lab.experiments.methods.trial import Trial
-from hushpoll_lab.postprocessing.parity_learner import ParityLearner
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.published import Published
@@ -26,7 +25,7 @@ from hushpoll_training.evaluation.metric import Metric
 from hushpoll_training.evaluation.metrics import METRICS as CLASSIFIER_METRICS
 from hushpoll_training.evaluation.metrics import NEITHER, measure
 from hushpoll_training.learners.learner import FitOptions
-from hushpoll_training.models.model import Model, design, fit_records, take
+from hushpoll_training.models.model import fit_records, take
 from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.runs.cell import Stopwatch, perturbation
 
@@ -145,23 +144,20 @@ def _perturbed(
     experiment: MethodsExperiment, method: Method, rows: ClearRows, train: Rows, test: Rows,
     options: FitOptions, clock: Stopwatch,
 ) -> Scores:  # fmt: skip
-    """Fit to perturbed records; for parity, measure the rates on other rows in clear."""
+    """Fit to perturbed records; a learner that measures in clear does it on other rows."""
     published = publish(experiment, rows, method)
     codes = rows.survey_codes()
     learner = method.recipe.learner
-    parity = learner if isinstance(learner, ParityLearner) and not method.noiseless else None
-    held = np.zeros(train.size, np.bool_)
-    behind = learner.without_privacy() if method.noiseless else learner
-    if parity is not None:
-        held, behind = parity.held_out(train.size, options), parity.behind
+    clear = None
+    if method.noiseless:
+        learner = learner.without_privacy()
+    if learner.measures_in_clear:
+        held = learner.held_out(train.size, options)
+        train, clear = train[~held], take(codes, train[held])
     noise = perturbation(published, options.seed)
-    records = Records.trusted(published, encode_many(published, take(codes, train[~held]), noise))
+    records = Records.trusted(published, encode_many(published, take(codes, train), noise))
     clock.lap("perturb")
-    model: Model = fit_records(records, Recipe(behind, method.recipe.encoding), options)
-    if parity is not None:
-        known = take(codes, train[held])
-        clear = design(model.features, model.features.from_codes(known), known[rows.target])
-        model = replace(model, fitted=parity.post_process(model.fitted, clear, options))
+    model = fit_records(records, Recipe(learner, method.recipe.encoding), options, clear=clear)
     clock.lap("fit")
     return model.scores(take(codes, test))
 
