@@ -9,8 +9,8 @@ import click
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.kept_results import delete_command, job_line, list_command
 from hushpoll_client.cli.options import looking, statistic_command, timeout_option
-from hushpoll_shared.cli.fairness_options import cross_fitting_options
-from hushpoll_shared.cli.given_parameters import given_parameters
+from hushpoll_shared.cli.model_options import cross_fitting_options
+from hushpoll_shared.cli.named_values import named_values
 from hushpoll_shared.cli.statistic_commands import FAIRNESS
 from hushpoll_shared.cli.terminal import waiting
 from hushpoll_shared.wire.audit_documents import AuditDocument
@@ -54,8 +54,8 @@ def survey(
         return client.fairness(
             name,
             version,
-            parameters=given_parameters(params),
-            expected=given_parameters(expect) or None,
+            parameters=named_values(params),
+            expected=named_values(expect) or None,
             timeout=timeout,
             on_look=looking(say),
             **settings,

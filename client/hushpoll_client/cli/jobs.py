@@ -20,9 +20,8 @@ from hushpoll_client.cli.options import (
     version_option,
 )
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.out_file import out_option, replacing
-from hushpoll_shared.cli.terminal import emit_answer, usable, waiting
+from hushpoll_shared.cli.terminal import CommandGroup, emit_answer, usable, waiting
 from hushpoll_shared.spelling.text import show as show_text
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
 from hushpoll_shared.wire.documents import JOB_STATES, JobDocument

@@ -11,9 +11,8 @@ import click
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.kept_results import delete_command, job_line, list_command
 from hushpoll_client.cli.options import analyst_command, version_of, version_option
-from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.out_file import out_option, replacing
-from hushpoll_shared.cli.terminal import emit, emit_answer
+from hushpoll_shared.cli.terminal import CommandGroup, emit, emit_answer
 from hushpoll_shared.spelling.json_values import JsonObject
 
 

@@ -8,7 +8,7 @@ import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import statistic_command
-from hushpoll_shared.cli.given_labels import with_labels
+from hushpoll_shared.cli.category_labels import with_labels
 from hushpoll_shared.cli.statistic_commands import statistic_of
 from hushpoll_shared.querying.registry import all_queries
 from hushpoll_shared.spelling.json_values import JsonMembers

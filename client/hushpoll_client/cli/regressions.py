@@ -16,10 +16,10 @@ from hushpoll_client.cli.options import (
     version_of,
     version_option,
 )
-from hushpoll_shared.cli.regression_options import regression_options
+from hushpoll_shared.cli.model_options import regression_options
+from hushpoll_shared.cli.out_file import save_table
 from hushpoll_shared.cli.regression_text import regression_text
 from hushpoll_shared.cli.result_text import NO_QUESTIONS
-from hushpoll_shared.cli.table_out import save_table
 from hushpoll_shared.cli.terminal import emit_answer, usable, waiting
 from hushpoll_shared.reading.pairs import read_pair
 from hushpoll_shared.survey.option_texts import question_texts

@@ -26,9 +26,9 @@ from hushpoll_client.cli.options import (
 )
 from hushpoll_client.device.preview import build_preview
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
-from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import (
+    CommandGroup,
     agreed,
     emit,
     emit_answer,

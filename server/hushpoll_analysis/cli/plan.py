@@ -15,8 +15,8 @@ from hushpoll_analysis.planning.planner import DraftedOption, Outlook, as_drafte
 from hushpoll_analysis.planning.verdicts import verdicts
 from hushpoll_analysis.shuffling.guarantee import DELTA
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.cli.fairness_options import confidence_option
-from hushpoll_shared.cli.table_out import save_table, table_out_option
+from hushpoll_shared.cli.model_options import confidence_option
+from hushpoll_shared.cli.out_file import save_table, table_out_option
 from hushpoll_shared.cli.terminal import (
     COLUMNS,
     emit,

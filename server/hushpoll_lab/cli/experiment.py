@@ -44,11 +44,17 @@ from hushpoll_lab.experiments.results.summaries import (
 from hushpoll_lab.experiments.roles import OF_MANIFEST
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
-from hushpoll_shared.cli.command_groups import CommandGroup
-from hushpoll_shared.cli.fairness_options import params_option
-from hushpoll_shared.cli.given_parameters import given_parameters
-from hushpoll_shared.cli.table_out import save_table, table_out_option
-from hushpoll_shared.cli.terminal import FAILED, emit, json_option, rendered, reports_errors
+from hushpoll_shared.cli.model_options import params_option
+from hushpoll_shared.cli.named_values import named_values
+from hushpoll_shared.cli.out_file import save_table, table_out_option
+from hushpoll_shared.cli.terminal import (
+    FAILED,
+    CommandGroup,
+    emit,
+    json_option,
+    rendered,
+    reports_errors,
+)
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.randomization.budget import DRAFT_SPLITS, NAMED_SPLITS
 from hushpoll_training.cli.options import LearnerName
@@ -162,7 +168,7 @@ def run(
     settings |= {name: value for name, value in flags.items() if value is not None}
     if params:
         own = settings.get("params") or {}
-        settings["params"] = (own if isinstance(own, dict) else {}) | given_parameters(params)
+        settings["params"] = (own if isinstance(own, dict) else {}) | named_values(params)
     checked = _checked(settings, picked)
     shown: list[Remaining] = []
 

@@ -37,6 +37,7 @@ NETWORK: Final = 4
 COLUMNS: Final = 80
 """Most that a line of a result takes. It is what every terminal has, and the same in a pipe."""
 
+_LONGEST_SENTENCE: Final = 1000
 _LABEL: Final = 14
 """Columns that a text which is wrapped gets at least; with fewer it is hard to read."""
 
@@ -407,3 +408,17 @@ def waiting(description: str) -> Iterator[Callable[[str], None]]:
     ) as line:
         task = line.add_task(description, total=None, state="")
         yield lambda state: line.update(task, state=printable(state))
+
+
+class CommandGroup(click.Group):
+    """A group that cuts no summary off: click's own ends each at the width of a line."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each command with its first sentence, over as many lines as it takes."""
+        rows = []
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                rows.append((name, command.get_short_help_str(_LONGEST_SENTENCE)))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)

@@ -1,12 +1,13 @@
-"""Options of commands that audit fairness, on this machine or on a server (extra ``cli``)."""
+"""Options of commands that fit or audit a model, here or on a server (extra ``cli``)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
+from hushpoll_shared.cli.out_file import table_out_option
 from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.group_metrics import CONFIDENCE, FOLDS, LARGEST_CONFIDENCE, PROTECTED_INPUTS
 
@@ -75,3 +76,57 @@ def audit_options(command: _Command) -> _Command:
 def cross_fitting_options(command: _Command) -> _Command:
     """Add ``--params``, ``--folds`` and the `audit_options`."""
     return params_option(_FOLDS(audit_options(command)))
+
+
+_FAMILIES: Final = ("logit", "multinomial", "ordered", "linear")
+_ESTIMATORS: Final = ("reduced", "likelihood")
+
+
+def regression_options(command: _Command) -> _Command:
+    """Add the options of every regression."""
+    for option in reversed(
+        (
+            click.option(
+                "--formula",
+                required=True,
+                metavar="FORMULA",
+                help='OUTCOME ~ TERMS, such as \'smokes ~ age + C(region, ref="north") + '
+                "age:gender'; I(age/10), score(x), log(x) compute numbers.",
+            ),
+            click.option(
+                "--family",
+                type=click.Choice(_FAMILIES),
+                help="Model of the outcome.  [default: logit for two categories, multinomial for "
+                "more, linear for numbers]",
+            ),
+            click.option(
+                "--saturated",
+                is_flag=True,
+                help="Let each combination of values in clear have its own chances of the "
+                "perturbed predictors.",
+            ),
+            click.option(
+                "--robust",
+                is_flag=True,
+                help="Take standard errors from the sandwich, as with weights or clusters.",
+            ),
+            click.option(
+                "--estimator",
+                type=click.Choice(_ESTIMATORS),
+                help="likelihood is its maximum; reduced is that less its first-order bias.  "
+                "[default: reduced for records of a protocol, likelihood otherwise]",
+            ),
+            click.option(
+                "--at",
+                "stated",
+                multiple=True,
+                metavar="NAME=VALUE",
+                help="Also predict the chances if all rows had this value; several are stated "
+                "together.",
+            ),
+            confidence_option,
+            table_out_option,
+        )
+    ):
+        command = option(command)
+    return command

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hushpoll_shared.querying.query import Query
-from hushpoll_shared.survey.category_labels import labels
+from hushpoll_shared.reading.pairs import read_pairs
 from hushpoll_shared.survey.published import Published
 
 
@@ -30,7 +30,7 @@ def with_labels(
     Raises
     ------
     InvalidParameter
-        See :func:`hushpoll_shared.survey.category_labels.labels`.
+        See :func:`hushpoll_shared.cli.category_labels.labels`.
     """
     found = dict(given)
     for one in query.parameters():
@@ -40,3 +40,30 @@ def with_labels(
             of = before if spelling.earlier else survey
             found[one.name] = labels(texts, f"--{one.flag}", of, attribute)
     return found
+
+
+def labels(
+    texts: Sequence[str], option: str, survey: Callable[[], Published], attribute: str
+) -> dict[str, str]:
+    """Return the label of each category that is given one.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        ``CATEGORY=LABEL`` each.
+    option : str
+        Such as ``--map``.
+    survey : callable
+        Gives the survey; called only if there is a text.
+    attribute : str
+        Whose categories they are.
+
+    Raises
+    ------
+    InvalidParameter
+        If a text is no pair, or the attribute is unknown.
+    """
+    if not texts:
+        return {}
+    domain = survey().attribute(attribute).domain
+    return read_pairs(texts, field=option, form="CATEGORY=LABEL", names=domain)

@@ -1,6 +1,6 @@
-"""Reads a learner's parameters from a command line: ``name=value``, or files of JSON.
+"""Values with names on a command line: ``name=value``, or files of JSON.
 
-The program that trains checks names and bounds, on this machine or on a server.
+A learner's parameters are given so. The program that trains checks their names and bounds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
 from hushpoll_shared.reading.text_files import read_text
 
 
-def given_parameters(texts: Iterable[str]) -> dict[str, Any]:
+def named_values(texts: Iterable[str]) -> dict[str, Any]:
     """Read ``name=value`` texts and paths of JSON files; later ones win.
 
     Names and values are not checked.
