@@ -1,10 +1,11 @@
-"""Cross-tables: a heat map with its table, sentences and downloads."""
+"""Cross-tables of two questions, and joint tables of three: a heat map, its table and downloads."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, TypedDict, TypeVar
 
 import numpy as np
 from flask import Response
@@ -28,7 +29,7 @@ from hushpoll_server.dashboard.frame import (
     member,
     page,
 )
-from hushpoll_server.dashboard.select_alls import labels_of
+from hushpoll_server.dashboard.questions import labels_of
 from hushpoll_server.dashboard.surveys import (
     answered,
     asked_of,
@@ -36,6 +37,7 @@ from hushpoll_server.dashboard.surveys import (
     nothing_yet,
     of_survey,
     refusal_in_questions,
+    seen,
 )
 from hushpoll_server.dashboard.version_pages import shows
 from hushpoll_server.errors import Refused
@@ -43,7 +45,12 @@ from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.survey_reports.content.group_shares import shares_in_groups
-from hushpoll_server.survey_reports.content.headlines import GO_TOGETHER, TOO_NOISY, headline_of
+from hushpoll_server.survey_reports.content.headlines import (
+    GO_TOGETHER,
+    TOO_NOISY,
+    headline_of,
+    of_cell,
+)
 from hushpoll_server.survey_reports.markup.captions import foot_of
 from hushpoll_shared.qualifying.possible import cut_words
 from hushpoll_shared.qualifying.verdict import part_is_noisy
@@ -295,3 +302,130 @@ def grid(cells: Sequence[C]) -> list[tuple[str, list[C]]]:
         rows.setdefault(cell["a"], []).append(cell)
     drawn = list(rows.items())[:MOST_CELLS_A_SIDE]
     return [(category, row[:MOST_CELLS_A_SIDE]) for category, row in drawn]
+
+
+class _Cell(Cell):
+    """A cell with its share by maximum likelihood, where that was asked for."""
+
+    likelihood: float | None
+
+
+class _Part(TypedDict):
+    """The cells of the first two questions, a and b, for the chosen category of the third."""
+
+    a: str
+    b: str
+    third: str | None
+    categories: list[str]
+    chosen: str | None
+    cells: list[_Cell]
+    cut: str
+    confidence: float
+    n: int
+    noisy: bool
+
+
+@shows("/tables/<job_id>", Role.READER)
+def joint_table(row: VersionRow, job_id: str) -> Response:
+    """Show the first two questions of a finished table, for one category of the third."""
+    answer = _answer_of_job(row, job_id)
+    part = _part(answer)
+    chart = _chart_of_part(part, row)
+    return page(
+        "joint_table.html",
+        **of_survey(row, "cross-tables"),
+        job_id=job_id,
+        answer=answer,
+        part=part,
+        chart=chart,
+        svg=inline(chart, "shows"),
+        grid=grid(part["cells"]),
+        most=MOST_CELLS_A_SIDE,
+    )
+
+
+@shows("/tables/<job_id>/table.<form>", Role.READER)
+def joint_table_file(row: VersionRow, job_id: str, form: str) -> Response:
+    """Return the heat map of a part of a table, or all of the table, as a file."""
+    answer = _answer_of_job(row, job_id)
+    names = "-".join(answer["attributes"])
+    return download(
+        form,
+        f"{row.name}-{row.version}-{names}",
+        _chart_of_part(_part(answer), row),
+        table_of("joint-table", answer),
+        services().surveys.published(row),
+    )
+
+
+def _answer_of_job(row: VersionRow, job_id: str) -> dict[str, Any]:
+    """Return what the job has found, as the API gives it."""
+    parts = services()
+    job = parts.jobs.find(job_id)
+    if job.version_id != row.id or job.kind != "table":
+        raise Refused("not-found", f"there is no table {job_id[:32]!r} of this version")
+    answer: dict[str, Any] = json.loads(b"".join(parts.jobs.result(job)))
+    groups = parts.analysis.seen(row, may_export=may_export(row))
+    if groups is not None:
+        complete = answer["n"] == parts.releases.reports(row)
+        withheld = groups.why_not_kept(answer["attributes"], complete=complete)
+        if withheld:
+            raise Refused("forbidden", withheld)
+    parts.actions.looked(member().actor, "joint-tables", row.name, row.version)
+    return answer
+
+
+def _part(answer: Mapping[str, Any]) -> _Part:
+    """Return the cells in which the third question has the category that the address chooses."""
+    a, b, *third = answer["attributes"]
+    categories = list(dict.fromkeys(cell["categories"][-1] for cell in answer["cells"]))
+    chosen = choice("third", categories) if third else None
+    cells: list[_Cell] = [
+        {
+            "a": cell["categories"][0],
+            "b": cell["categories"][1],
+            "frequency": cell["frequency"],
+            "lower": cell["lower"],
+            "upper": cell["upper"],
+            "likelihood": cell.get("likelihood"),
+        }
+        for cell in answer["cells"]
+        if chosen is None or cell["categories"][2] == chosen
+    ]
+    return {
+        "a": a,
+        "b": b,
+        "third": third[0] if third else None,
+        "categories": categories,
+        "chosen": chosen,
+        "cells": cells,
+        "cut": cut_words(cells),
+        "confidence": answer["confidence"],
+        "n": answer["n"],
+        # a table that was made before there were verdicts has none
+        "noisy": part_is_noisy(answer.get("verdict"), "cells"),
+    }
+
+
+def _chart_of_part(part: _Part, row: VersionRow) -> Chart:
+    published = seen(row)
+    labels = labels_of(published)
+    a, b = labels.get(part["a"], part["a"]), labels.get(part["b"], part["b"])
+    chart = cross_table_chart(a, b, part["cells"], confidence=part["confidence"])
+    chart = as_too_noisy(chart) if part["noisy"] else chart
+    question = f"{a} By: {b}"
+    if part["third"] is not None:
+        question += f" Only: {labels.get(part['third'], part['third'])} {part['chosen']}"
+    foot = foot_of(published, part["n"], part["confidence"])
+    return told(chart, _title_of_part(part), question, *foot)
+
+
+def _title_of_part(part: _Part) -> str:
+    """Return the finding of a part of the table: its largest share."""
+    cells = [(one["frequency"], one["lower"], one["upper"], one) for one in part["cells"]]
+    told = [one for one in cells if one[0] is not None]
+    if part["noisy"] or not told:
+        return TOO_NOISY
+    value, lower, upper, top = max(told, key=lambda one: one[0] or 0.0)
+    answers = [top["a"], top["b"], *filter(None, [part["chosen"]])]
+    return of_cell(answers, value or 0.0, lower, upper)

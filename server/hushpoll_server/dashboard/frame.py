@@ -28,7 +28,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.answering import DASHBOARD_PATH, REFUSED_BODY_HEADER
 from hushpoll_server.charts.figures import FILTERS
-from hushpoll_server.dashboard.select_alls import names_of
+from hushpoll_server.dashboard.questions import in_questions, names_of
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.logs import get_logger, where
@@ -279,7 +279,7 @@ for shown_as in (
     *(shown_coefficient, p_value_text),
 ):
     dashboard.add_app_template_filter(shown_as)
-for in_words_of_questions in (in_texts, as_text):
+for in_words_of_questions in (in_texts, as_text, in_questions):
     dashboard.add_app_template_filter(in_words_of_questions)
 for name, filter_ in FILTERS.items():
     dashboard.add_app_template_filter(filter_, name)

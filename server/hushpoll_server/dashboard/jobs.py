@@ -7,15 +7,16 @@ from typing import Any
 
 from flask import Response, request, url_for
 
-from hushpoll_server.dashboard.forms.asking import ask_for, given_in_form
+from hushpoll_server.dashboard.forms import ask_for, given_in_form
 from hushpoll_server.dashboard.frame import choice, dashboard, finished, member, page, private, see
-from hushpoll_server.dashboard.select_alls import labels_of, named_by, names_of
+from hushpoll_server.dashboard.questions import labels_of, named_by, names_of
 from hushpoll_server.dashboard.surveys import of_survey, seen
 from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.jobs.kinds import KINDS
 from hushpoll_server.services.people.roles import Role
+from hushpoll_server.services.results.kept_results import KeptResults
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import ENDED, JobRow
@@ -146,3 +147,13 @@ def _reached_job(job_id: str, *, own: bool = False) -> tuple[JobRow, VersionRow]
     theirs = own and job.token_id == member().id
     member().require(row.name, Role.READER if theirs else Role.ANALYST)
     return job, row
+
+
+def delete_result(
+    results: KeptResults[Any], row: VersionRow, job_id: str, *, page: str
+) -> Response:
+    """Delete one that has ended: the user's own, or any if the user is an admin of the survey."""
+    job = results.of_version(row, job_id)
+    scope = "admin" if member().may(row.name, Role.ADMIN) else results.scope
+    results.delete(job, Grant(member().id, frozenset({scope})), actor=member().actor)
+    return see(url_for(f"dashboard.{page}", name=row.name, version=row.version))

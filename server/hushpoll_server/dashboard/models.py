@@ -12,7 +12,7 @@ from hushpoll_server.charts.figures import level, percent
 from hushpoll_server.charts.rows import BoundedShare, Share
 from hushpoll_server.charts.specifications import Chart, estimates_chart
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms.asking import ask_for, given_in_form, learners_in_form
+from hushpoll_server.dashboard.forms import ask_for, given_in_form, learners_in_form
 from hushpoll_server.dashboard.frame import (
     choice,
     member,
@@ -20,7 +20,7 @@ from hushpoll_server.dashboard.frame import (
     page,
     see,
 )
-from hushpoll_server.dashboard.kept_results import delete_result
+from hushpoll_server.dashboard.jobs import delete_result
 from hushpoll_server.dashboard.surveys import may_export, of_survey
 from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused

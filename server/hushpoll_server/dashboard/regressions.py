@@ -12,15 +12,15 @@ from hushpoll_analysis.regression.terms.writing import formula_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.regressions import finding_of, regression_chart, slopes_of
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms.asking import ask_for, given_in_form
+from hushpoll_server.dashboard.forms import ask_for, given_in_form
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     member,
     page,
     see,
 )
-from hushpoll_server.dashboard.kept_results import delete_result
-from hushpoll_server.dashboard.select_alls import labels_of, named_by
+from hushpoll_server.dashboard.jobs import delete_result
+from hushpoll_server.dashboard.questions import labels_of, named_by
 from hushpoll_server.dashboard.surveys import may_export, of_survey
 from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused

@@ -28,8 +28,13 @@ from hushpoll_server.dashboard.frame import (
     see,
     words_of_refusal,
 )
-from hushpoll_server.dashboard.querying.fields import in_questions
-from hushpoll_server.dashboard.select_alls import found_by, labels_of, names_of, questions_of
+from hushpoll_server.dashboard.questions import (
+    found_by,
+    in_questions,
+    labels_of,
+    names_of,
+    questions_of,
+)
 from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Final
 
-from hushpoll_server.dashboard.forms.form import comes_back
+from hushpoll_server.dashboard.forms import comes_back
 from hushpoll_server.dashboard.frame import View, dashboard, member, private
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role

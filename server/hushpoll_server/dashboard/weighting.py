@@ -18,7 +18,7 @@ from hushpoll_server.charts.figures import percent
 from hushpoll_server.charts.rows import Share
 from hushpoll_server.charts.specifications import Chart, as_too_noisy, estimates_chart, told
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms.form import OF_VALUES, Fault
+from hushpoll_server.dashboard.forms import OF_VALUES, Fault
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     choice,
@@ -27,7 +27,7 @@ from hushpoll_server.dashboard.frame import (
     page,
     sentence,
 )
-from hushpoll_server.dashboard.select_alls import labels_of
+from hushpoll_server.dashboard.questions import labels_of
 from hushpoll_server.dashboard.surveys import asked_of, may_export, of_survey
 from hushpoll_server.dashboard.version_pages import shows
 from hushpoll_server.errors import Refused

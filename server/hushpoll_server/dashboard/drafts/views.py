@@ -33,10 +33,10 @@ from hushpoll_server.dashboard.drafts.form import (
     moment_of,
 )
 from hushpoll_server.dashboard.drafts.given_manifest import given_manifest, given_questionnaire
-from hushpoll_server.dashboard.drafts.item_fields import items_of
 from hushpoll_server.dashboard.drafts.outlook import BUSY, outlook_of
 from hushpoll_server.dashboard.drafts.question_fields import CONTROLS as QUESTION_CONTROLS
 from hushpoll_server.dashboard.drafts.question_fields import PARTS as QUESTION_PARTS
+from hushpoll_server.dashboard.drafts.question_fields import items_of
 from hushpoll_server.dashboard.drafts.translation_fields import names_of_items, open_tables
 from hushpoll_server.dashboard.frame import (
     LIVE_POLICY,

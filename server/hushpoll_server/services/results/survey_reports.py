@@ -35,7 +35,7 @@ from hushpoll_server.survey_reports.files.pdf import NotPrinted, require_pdf
 from hushpoll_server.survey_reports.files.report import FORMS, Report
 from hushpoll_server.survey_reports.sources.basis import Basis
 from hushpoll_server.survey_reports.sources.choices import MOST_CELLS, Choices
-from hushpoll_server.survey_reports.sources.needed import Needed
+from hushpoll_server.survey_reports.sources.report_counts import Needed
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.spelling.canonical import canonical_json, parse_json

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from hushpoll_server.survey_reports.content.results import results_of
+from hushpoll_server.survey_reports.content.report_results import results_of
 from hushpoll_server.survey_reports.files.bundle import bundle_of
 from hushpoll_server.survey_reports.files.pdf import LONGEST_SECONDS, pdf_of
 from hushpoll_server.survey_reports.markup.figures import Draw, Figure, figures_of

@@ -1,16 +1,17 @@
-"""Estimates: charts with their tables, sentences and downloads."""
+"""Estimates: charts with their tables, sentences and downloads; a question over all versions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NotRequired
+from typing import Any, Final, NamedTuple, NotRequired
 
 from flask import Response, request
+from markupsafe import Markup
 
 from hushpoll_analysis.ordered.answered import has_shares_among
 from hushpoll_analysis.ordered.bins import binned, has_bins
 from hushpoll_analysis.ordered.scales import is_ordered
-from hushpoll_server.charts.rows import Share
+from hushpoll_server.charts.rows import BoundedShare, Share
 from hushpoll_server.charts.specifications import (
     Chart,
     as_too_noisy,
@@ -23,18 +24,18 @@ from hushpoll_server.dashboard.frame import (
     choice,
     page,
 )
-from hushpoll_server.dashboard.relating.subgroups import (
-    chosen_group,
-    shares_among,
-    size_of_group,
-    table_among,
-)
-from hushpoll_server.dashboard.select_alls import (
+from hushpoll_server.dashboard.questions import (
     found_by,
     gathered,
     labels_of,
     matrix_tables,
     questions_of,
+)
+from hushpoll_server.dashboard.subgroups import (
+    chosen_group,
+    shares_among,
+    size_of_group,
+    table_among,
 )
 from hushpoll_server.dashboard.surveys import (
     answered,
@@ -42,12 +43,13 @@ from hushpoll_server.dashboard.surveys import (
     may_export,
     nothing_yet,
     of_survey,
+    seen,
 )
 from hushpoll_server.dashboard.version_pages import shows
-from hushpoll_server.dashboard.waves import OverVersions, over_versions
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
+from hushpoll_server.services.results.waves import waves_of
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.survey_reports.content.findings import headline_row
 from hushpoll_server.survey_reports.content.headlines import (
@@ -58,8 +60,9 @@ from hushpoll_server.survey_reports.content.headlines import (
 )
 from hushpoll_server.survey_reports.content.numbers import bins_chart, chart_of_mean, rows_of_bins
 from hushpoll_server.survey_reports.content.summaries import UNKNOWN, beside_shares
-from hushpoll_server.survey_reports.content.waves import bounded, mean_of, shares_tell
+from hushpoll_server.survey_reports.content.waves import bounded, mean_of, shares_tell, trend_of
 from hushpoll_server.survey_reports.markup.captions import foot_of, how_to_read_bands
+from hushpoll_server.survey_reports.markup.shown import html_of_bands
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.qualifying.possible import CUT, Ends, cut_words
 from hushpoll_shared.qualifying.verdict import part_is_noisy
@@ -70,6 +73,58 @@ from hushpoll_shared.queries.parts.rows import ends_of
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.option_texts import options_of
 from hushpoll_shared.survey.published import Published
+
+LABEL_ID = "shows-waves"
+
+
+class OverVersions(NamedTuple):
+    """What the page shows: the finding, the picture, and what it shows in a sentence."""
+
+    title: str
+    picture: Markup
+    sentence: str
+
+
+def over_versions(
+    row: VersionRow,
+    name: str,
+    own: BoundedShare,
+    *,
+    n: int,
+    confidence: float,
+    ends: tuple[float, float] | None = None,
+) -> OverVersions | None:
+    """Return one number of a question in each version that asks it with the same answers.
+
+    Parameters
+    ----------
+    row : VersionRow
+        The version that is looked at.
+    own : mapping
+        The share of an answer, or the mean, of that version.
+    n : int
+        How many answered it there.
+    confidence : float
+        Of each interval.
+    ends : (float, float), optional
+        Of the scale of a mean, the lower first.
+
+    Returns
+    -------
+    OverVersions or None
+        None where fewer than two versions can tell it.
+    """
+    others = [one for one in services().surveys.all() if one.name == row.name and one.id != row.id]
+    waves = waves_of(
+        row, others, [name], confidence=confidence, seen=seen, over=lambda _: True, ask=answered
+    )
+    found = trend_of(name, own, waves, version=row.version, n=n, answer=own["category"], ends=ends)
+    if found is None:
+        return None
+    return OverVersions(
+        found.title, html_of_bands(found.chart.panels, LABEL_ID), found.chart.sentence
+    )
+
 
 SORTS: Final = {"order": "the questionnaire", "share": "share, largest first", "name": "name"}
 DETAILS: Final = {"bins": "put together", "all": "each by itself"}

@@ -15,14 +15,14 @@ from hushpoll_server.charts.differences import differences_chart
 from hushpoll_server.charts.rows import Difference
 from hushpoll_server.charts.specifications import Chart, as_too_noisy, told
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms.form import OF_VALUES, Fault
+from hushpoll_server.dashboard.forms import OF_VALUES, Fault
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     choice,
     member,
     page,
 )
-from hushpoll_server.dashboard.select_alls import labels_of
+from hushpoll_server.dashboard.questions import labels_of
 from hushpoll_server.dashboard.surveys import (
     NOTHING_YET,
     answered,

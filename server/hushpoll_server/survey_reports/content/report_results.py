@@ -19,8 +19,8 @@ from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import Held, OfCounts, Source
 from hushpoll_analysis.results import result_of
 from hushpoll_server.survey_reports.content.group_shares import group_shares_of
-from hushpoll_server.survey_reports.sources.answers import ReportAnswers
 from hushpoll_server.survey_reports.sources.basis import Basis
+from hushpoll_server.survey_reports.sources.report_counts import ReportAnswers
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.cross_tables import CrossTable

@@ -1,10 +1,11 @@
-"""Select-alls and matrices on pages: what belongs to one question, by the question and its text."""
+"""Questions on pages: what they are called, found by, and gathered: select-alls and matrices."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from hushpoll_shared.survey.option_texts import (
     asked_text,
@@ -13,6 +14,9 @@ from hushpoll_shared.survey.option_texts import (
 )
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.matrices import Matrix
+
+_ARTICLES: Final = {"An ": "A ", "an ": "a "}
+_ATTRIBUTE: Final = re.compile(r"(\b[Aa]n |\b)([Aa])ttribute(s?)\b")
 
 
 def labels_of(published: Published) -> dict[str, str]:
@@ -67,6 +71,16 @@ def named_by(words: str, questions: Mapping[str, str]) -> str:
         return words
     found = found_by(wanted, questions)
     return found[0] if len(found) == 1 else words
+
+
+def in_questions(text: str) -> str:
+    """Return a sentence about attributes as people read it, who know them as questions."""
+    return _ATTRIBUTE.sub(_question, text)
+
+
+def _question(found: re.Match[str]) -> str:
+    article, first, plural = found.groups()
+    return f"{_ARTICLES.get(article, article)}{'Q' if first == 'A' else 'q'}uestion{plural}"
 
 
 def gathered(entries: Sequence[Mapping[str, Any]], published: Published) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Users and tokens, for admins of every survey: who may do what, and who did what."""
+"""Pages for admins of every survey: users and tokens, and how the server does."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from flask import Response, request, url_for
 
-from hushpoll_server.dashboard.forms.form import comes_back
+from hushpoll_server.dashboard.forms import comes_back
 from hushpoll_server.dashboard.frame import dashboard, member, page, private, see
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -25,7 +25,7 @@ MOST_CHOICES: Final = 50
 def people() -> Response:
     """List users, API tokens and the newest lines of the action log."""
     _require_administrator()
-    return _page()
+    return _people_page()
 
 
 @dashboard.post("/people")
@@ -90,7 +90,7 @@ def issue_token() -> Response:
         surveys=surveys or None,
     )
     parts.actions.record(member().actor, "issued-token", subject=issued.id)
-    return _page(issued=issued.token)
+    return _people_page(issued=issued.token)
 
 
 @dashboard.post("/tokens/<token_id>/revoke")
@@ -105,7 +105,7 @@ def revoke_token(token_id: str) -> Response:
     return see(url_for("dashboard.people"))
 
 
-def _page(**more: Any) -> Response:
+def _people_page(**more: Any) -> Response:
     parts = services()
     tokens = [
         {
@@ -144,3 +144,24 @@ def _check_survey(survey: str) -> None:
 def _require_administrator() -> None:
     if not member().administers:
         raise Refused("forbidden", "this needs an administrator of every survey; ask one")
+
+
+LOOK_AGAIN_SECONDS: Final = 5
+# Below this share of the disk, the page warns.
+LITTLE_ROOM: Final = 0.1
+
+
+@dashboard.get("/operations")
+@private
+def operations() -> Response:
+    """Show how the server does, and keep the figures up to date while the page is seen."""
+    if not member().administers:
+        raise Refused("forbidden", "this needs an administrator of every survey; ask one")
+    look = services().operations.look()
+    free, whole = look["disk_free_bytes"], look["disk_bytes"]
+    return page(
+        "operations.html",
+        o=look,
+        little_room=whole is not None and free is not None and free < LITTLE_ROOM * whole,
+        goes_on=LOOK_AGAIN_SECONDS,
+    )

@@ -11,9 +11,9 @@ from flask import Response, url_for
 from hushpoll_server.charts.rows import RefusedDay
 from hushpoll_server.charts.specifications import Chart, refusals_chart
 from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms.asking import ask_for
+from hushpoll_server.dashboard.forms import ask_for
 from hushpoll_server.dashboard.frame import finished, member, page, see
-from hushpoll_server.dashboard.select_alls import labels_of
+from hushpoll_server.dashboard.questions import labels_of
 from hushpoll_server.dashboard.surveys import may_export, of_survey
 from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused

@@ -1,15 +1,16 @@
-"""Report: choose what is shown, take it away, and publish it once the survey is over."""
+"""A survey's results to take away or to publish, and what it is on paper: sheet and codebook."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final
 
 from flask import Response, request, url_for
 from werkzeug.datastructures import MultiDict
 
-from hushpoll_protocols.errors import HushpollError, InvalidParameter
+from hushpoll_protocols.errors import HushpollError, InvalidParameter, MissingExtra
+from hushpoll_server.dashboard.estimates import ESTIMATORS
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     finished,
@@ -17,9 +18,8 @@ from hushpoll_server.dashboard.frame import (
     page,
     see,
 )
+from hushpoll_server.dashboard.questions import labels_of, named_by, names_of
 from hushpoll_server.dashboard.regressions import shown_of
-from hushpoll_server.dashboard.results import ESTIMATORS
-from hushpoll_server.dashboard.select_alls import labels_of, named_by, names_of
 from hushpoll_server.dashboard.surveys import NOTHING_YET, may_export, of_survey, seen
 from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
@@ -27,11 +27,14 @@ from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.survey_reports.content.naming import in_texts
+from hushpoll_server.survey_reports.files.pdf import NotPrinted
 from hushpoll_server.survey_reports.files.report import FORMS
 from hushpoll_server.survey_reports.markup.page import style_hash
+from hushpoll_server.survey_reports.sheets import codebook as codebooks
+from hushpoll_server.survey_reports.sheets import privacy_sheet as privacy_sheets
 from hushpoll_server.translations.speech import ENGLISH, LANGUAGE_NAMES
 from hushpoll_shared.querying.registry import query_at
-from hushpoll_shared.reading.decimal_texts import parse_number
+from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.option_texts import question_names
@@ -235,3 +238,63 @@ def _number(given: Mapping[str, str]) -> float:
         raise InvalidParameter(
             f"confidence is {show(text)}; give a number such as 0.95", field="confidence"
         ) from None
+
+
+RETRY_AFTER_SECONDS: Final = 10
+
+
+@shows("/privacy-sheet.<form>", Role.READER)
+def sheet(row: VersionRow, form: str) -> Response:
+    """Give two pages for an ethics board or a data-protection officer; nothing of reports."""
+    if form not in privacy_sheets.MEDIA_TYPES:
+        raise Refused("not-found", f"there is no privacy sheet as {show(form)}; choose html or pdf")
+    days = request.args.get("kept_days", "").strip()
+    try:
+        body = privacy_sheets.privacy_sheet(
+            services().surveys.published(row),
+            form,
+            language=request.args.get("language") or None,
+            kept_days=_days(days) if days else None,
+        )
+    except MissingExtra as error:
+        raise Refused("missing-extra", str(error)) from error
+    except NotPrinted as error:
+        raise Refused("unavailable", str(error), retry_after=RETRY_AFTER_SECONDS) from error
+    answer = Response(body, mimetype=privacy_sheets.MEDIA_TYPES[form])
+    return _shown_or_saved(answer, row, "privacy", form, policy=privacy_sheets.sheet_policy)
+
+
+def _shown_or_saved(
+    answer: Response, row: VersionRow, name: str, form: str, *, policy: Callable[[], str]
+) -> Response:
+    """Let a browser show a page under its own policy, and save a file of another form."""
+    answer = finished(answer)
+    if form == "html":
+        answer.headers["Content-Security-Policy"] = policy()
+    else:
+        file = f"{row.name}-{row.version}-{name}.{form}"
+        answer.headers["Content-Disposition"] = f'attachment; filename="{file}"'
+    return answer
+
+
+def _days(text: str) -> int:
+    try:
+        return parse_whole(text)
+    except ValueError:
+        raise InvalidParameter(
+            f"kept_days is {show(text)}; give a whole number of days such as 90", field="kept_days"
+        ) from None
+
+
+@shows("/codebook.<form>", Role.READER)
+def codebook_of_survey(row: VersionRow, form: str) -> Response:
+    """Give the codebook; shares of small groups are merged for who may not export."""
+    if form not in codebooks.MEDIA_TYPES:
+        raise Refused("not-found", f"there is no codebook as {show(form)}; choose html, md or json")
+    parts = services()
+    shares = parts.analysis.shares(row, may_export=may_export(row))
+    parts.actions.looked(member().actor, "codebook", row.name, row.version)
+    document = codebooks.codebook(parts.surveys.published(row), shares)
+    body = codebooks.codebook_file(document, form)
+    answer = Response(body, mimetype=codebooks.MEDIA_TYPES[form])
+    return _shown_or_saved(answer, row, "codebook", form, policy=codebooks.codebook_policy)
