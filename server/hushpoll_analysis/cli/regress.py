@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from hushpoll_analysis.cli.weight_options import weights_of_records
+from hushpoll_analysis.cli.weighting import weights_of_records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.model_options import regression_options
 from hushpoll_shared.cli.out_file import save_table

@@ -16,12 +16,12 @@ from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfCounts, OfRecords, Source
 from hushpoll_analysis.relations.block_independence import has_rare_cells, law_of_table
+from hushpoll_analysis.relations.chi_square import dependence
 from hushpoll_analysis.relations.independence import (
     IndependenceTest,
     has_rare_answers,
     run_test,
 )
-from hushpoll_analysis.relations.powers import dependence
 from hushpoll_analysis.relations.reference_distribution import TABLES
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import foreseen

@@ -39,8 +39,7 @@ from hushpoll_analysis.regression.combinations import combinations_of
 from hushpoll_analysis.regression.outcomes import LOGIT, family_of
 from hushpoll_analysis.regression.survey import checked_formula
 from hushpoll_analysis.regression.terms.design import Design, design_of
-from hushpoll_analysis.regression.terms.formulas import Formula, is_scored
-from hushpoll_analysis.regression.terms.writing import formula_of
+from hushpoll_analysis.regression.terms.formulas import Formula, formula_of, is_scored
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.kernels import perturb

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, get_args
 
 from hushpoll_analysis.ordered.scales import scale_of
-from hushpoll_analysis.planning.blocks.follow_ups import answers_of, part_asked, sizes_of_cells
 from hushpoll_analysis.planning.expected_means import Means
 from hushpoll_analysis.planning.expected_slopes import LARGEST, Slope, check_slope
+from hushpoll_analysis.planning.follow_ups import answers_of, part_asked, sizes_of_cells
 from hushpoll_analysis.records.answering import audited, require_answered
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_protocols.errors import InvalidParameter

@@ -17,8 +17,7 @@ import numpy.typing as npt
 from hushpoll_analysis.auditing.expected_audits import SURVEYS, finds, share_of_surveys
 from hushpoll_analysis.auditing.power import AuditAssumptions, smallest_gap
 from hushpoll_analysis.ordered.scales import scale_of
-from hushpoll_analysis.planning.blocks.follow_ups import part_asked, sizes_of_cells
-from hushpoll_analysis.planning.blocks.outcomes import of_blocks
+from hushpoll_analysis.planning.block_outcomes import of_blocks
 from hushpoll_analysis.planning.expected_estimates import (
     Side,
     difference_power,
@@ -34,6 +33,7 @@ from hushpoll_analysis.planning.expected_means import (
 )
 from hushpoll_analysis.planning.expected_pairs import Groups, association_power, gap_power
 from hushpoll_analysis.planning.expected_slopes import LARGEST, noise, slope_power
+from hushpoll_analysis.planning.follow_ups import part_asked, sizes_of_cells
 from hushpoll_analysis.planning.goals import (
     SLOPE,
     Goal,

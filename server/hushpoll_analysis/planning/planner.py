@@ -17,11 +17,6 @@ from typing import Any, Final, TypedDict, cast
 
 from hushpoll_analysis.auditing.power import LEVEL, AuditAssumptions, audit_powers
 from hushpoll_analysis.estimates.combination_sums import variance_coefficients
-from hushpoll_analysis.planning.blocks.shares_of_sets import (
-    Share,
-    share_width,
-    smallest_of_shares,
-)
 from hushpoll_analysis.planning.expected_estimates import (
     Side,
     expected_interval_width,
@@ -29,9 +24,14 @@ from hushpoll_analysis.planning.expected_estimates import (
 )
 from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.outcomes import outcome
+from hushpoll_analysis.planning.shares_of_sets import (
+    Share,
+    share_width,
+    smallest_of_shares,
+)
 from hushpoll_analysis.records.answering import audited, of_respondents, require_answered
 from hushpoll_analysis.records.laws import law_of, members_of_categories
-from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
+from hushpoll_analysis.shuffling import DELTA, shuffle_guarantee
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile

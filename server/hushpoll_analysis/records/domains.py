@@ -145,7 +145,7 @@ class Domain:
 def asked_group(where: Where | None, published: Published) -> tuple[str, str] | None:
     """Return the perturbed attribute and the category that conditions name; None where none is.
 
-    `hushpoll_analysis.results.in_domain` has refused more than one.
+    `hushpoll_analysis.query_results.in_domain` has refused more than one.
     """
     for name, categories in (where or {}).items():
         if published.attribute(name, field=FIELD).oracle is not None:

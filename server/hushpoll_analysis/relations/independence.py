@@ -45,7 +45,7 @@ from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations import chi_square
 from hushpoll_analysis.relations.block_independence import InBlock
-from hushpoll_analysis.relations.powers import dependence
+from hushpoll_analysis.relations.chi_square import dependence
 from hushpoll_analysis.relations.reference_distribution import TABLES, PairingTest
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import foreseen, verdict_of

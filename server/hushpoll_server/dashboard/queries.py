@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from flask import Response, request, url_for
 
-from hushpoll_analysis.results import RESULTS
+from hushpoll_analysis.query_results import RESULTS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.dashboard.forms import OF_VALUES, Fault
 from hushpoll_server.dashboard.frame import (

@@ -7,8 +7,7 @@ from typing import Final
 from flask import Response, request, url_for
 
 from hushpoll_analysis.regression.survey import checked_formula, limits_of
-from hushpoll_analysis.regression.terms.formulas import is_scored, read_formula
-from hushpoll_analysis.regression.terms.writing import formula_of
+from hushpoll_analysis.regression.terms.formulas import formula_of, is_scored, read_formula
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.regressions import finding_of, regression_chart, slopes_of
 from hushpoll_server.dashboard.figures import download, inline

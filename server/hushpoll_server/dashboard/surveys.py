@@ -12,7 +12,7 @@ from flask import Response, abort, redirect, request, url_for
 from markupsafe import Markup
 
 from hushpoll_analysis.ordered.scales import is_ordered
-from hushpoll_analysis.results import RESULTS
+from hushpoll_analysis.query_results import RESULTS
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.charts.days import releases_chart
 from hushpoll_server.charts.rows import ReleasedDay

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hushpoll_analysis.poisoning.report_shape import ALPHA
+from hushpoll_analysis.report_shape import ALPHA
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.body_size import BodySize
 from hushpoll_server.services.surveys.mail_texts import MailText

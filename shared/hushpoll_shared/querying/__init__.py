@@ -46,7 +46,7 @@ their numbers is in :mod:`hushpoll_shared.qualifying`, rows that several share a
     # server/hushpoll_analysis/estimates/largest.py
     def largest(query: Largest, source: Source) -> LargestShare: ...
 
-    # server/hushpoll_analysis/results.py: one line of RESULTS
+    # server/hushpoll_analysis/query_results.py: one line of RESULTS
     Largest: largest,
 
 The verdict needs nothing else: the same function is asked for the intervals that the expected

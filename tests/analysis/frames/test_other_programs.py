@@ -13,9 +13,9 @@ import pytest
 import svy
 
 from hushpoll_analysis.estimates.frequencies import frequencies
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords
-from hushpoll_analysis.results import result_of
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_analysis.survey_design.estimation import weighted_shares
 from hushpoll_analysis.survey_design.labelled_files import write_labelled

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import Records, RecordStream
-from hushpoll_analysis.poisoning.report_shape import ALPHA, bernstein, popcount_law, report_shape
+from hushpoll_analysis.report_shape import ALPHA, bernstein, popcount_law, report_shape
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import perturb

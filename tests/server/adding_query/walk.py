@@ -17,8 +17,8 @@ import requests
 from hushpoll_shared.queries.largest_share import Largest, LargestShare
 
 from hushpoll_analysis import Records
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.source import OfRecords
-from hushpoll_analysis.results import result_of
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.commandline import main
 from hushpoll_fleet.demo.processes import Server

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords
-from hushpoll_analysis.results import result_of
 from hushpoll_protocols import SecureBits
 from hushpoll_server.survey_reports.content.findings import (
     findings_of,

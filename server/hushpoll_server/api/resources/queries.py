@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Response
 
-from hushpoll_analysis.results import RESULTS
+from hushpoll_analysis.query_results import RESULTS
 from hushpoll_server.api.models.common import VersionPath
 from hushpoll_server.api.models.tidy import TidyAnswer, TidyQuery
 from hushpoll_server.api.routes import VERSION, Routes

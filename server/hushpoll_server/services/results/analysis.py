@@ -18,6 +18,7 @@ import numpy as np
 
 from hushpoll_analysis.estimates.cross_table import CrossTable, joint_shares
 from hushpoll_analysis.multiplicity.dependencies import check_pairs, rare_pairs
+from hushpoll_analysis.query_results import in_domain, result_of, result_within
 from hushpoll_analysis.records.answering import answering
 from hushpoll_analysis.records.counts import count_pairs
 from hushpoll_analysis.records.grouped_source import OfGroups
@@ -25,7 +26,6 @@ from hushpoll_analysis.records.hidden_groups import SMALLEST, ClearGroups
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import Source
-from hushpoll_analysis.results import in_domain, result_of, result_within
 from hushpoll_protocols import InvalidParameter, SecureBits
 from hushpoll_protocols.estimation.likelihood import NotConverged
 from hushpoll_protocols.registry import PROTOCOLS

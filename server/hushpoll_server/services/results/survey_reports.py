@@ -11,13 +11,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.answering import answering, require_answered
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.fields import fields_of
 from hushpoll_analysis.records.grouped_source import OfGroups
 from hushpoll_analysis.records.hidden_groups import ClearGroups
 from hushpoll_analysis.regression.terms.formulas import read_formula
-from hushpoll_analysis.results import result_of
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_server.charts.drawing import Drawing, NotDrawn
 from hushpoll_server.errors import Refused

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypedDict
 
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.source import Source
-from hushpoll_analysis.results import result_of
 from hushpoll_server.charts.figures import level
 from hushpoll_server.charts.rows import Cell
 from hushpoll_server.charts.specifications import (

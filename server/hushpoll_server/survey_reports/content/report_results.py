@@ -13,11 +13,11 @@ from hushpoll_analysis.estimates.frequencies import frequencies_from_counts
 from hushpoll_analysis.ordered.answered import has_shares_among
 from hushpoll_analysis.ordered.bins import binned, has_bins
 from hushpoll_analysis.ordered.scales import is_ordered
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts
 from hushpoll_analysis.records.domains import Domain
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import Held, OfCounts, Source
-from hushpoll_analysis.results import result_of
 from hushpoll_server.survey_reports.content.group_shares import group_shares_of
 from hushpoll_server.survey_reports.sources.basis import Basis
 from hushpoll_server.survey_reports.sources.report_counts import ReportAnswers

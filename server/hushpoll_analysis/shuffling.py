@@ -31,11 +31,238 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.shuffling.amplification import Randomizer, check_crowd, shuffled_epsilon
 from hushpoll_protocols import FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published
+
+N_MAX: Final = 10**9
+"""Largest crowd for which the incomplete beta function was checked; a larger one counts as this."""
+
+DELTA_MIN: Final = 1e-30
+MARGIN: Final = 1e-9
+_ROUNDING: Final = 1e-12
+_PAIR_BLOCKS: Final = 200
+_REST_BLOCKS: Final = 64
+_PRECISION: Final = 1e-4
+_FAR: Final = 8.0
+"""Logarithms below which the divergence is too far off, or lost in its margin, to interpolate."""
+
+_LEFT_OUT: Final = 1e-4
+"""Share of delta that the tails that are left out may have together, more or less."""
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Randomizer:
+    """The parameters of a randomizer that the bound needs; p = q = `ratio`.
+
+    Attributes
+    ----------
+    ratio : Fraction
+        Bound of Pr[z | x]/Pr[z | x'] over all records z and answers; above 1.
+    distance : Fraction or float
+        Bound of the total variation distance of two answers' records, in (0, 1]; what exceeds
+        (ratio - 1)/(ratio + 1), which no two laws with this ratio do, counts as that.
+    """
+
+    ratio: Fraction
+    distance: Fraction | float
+
+    def __post_init__(self) -> None:
+        if not self.ratio > 1:
+            raise InvalidParameter(
+                f"ratio is {float(self.ratio)}; it must be above 1, the ratio of a record's "
+                "probabilities under two answers",
+                field="ratio",
+            )
+        if not 0 < self.distance <= 1:
+            raise InvalidParameter(
+                f"distance is {float(self.distance)}, outside (0, 1]; give a total variation "
+                "distance",
+                field="distance",
+            )
+
+    @property
+    def epsilon(self) -> float:
+        """ln(ratio), rounded up."""
+        # exact for ratios next to 1, and of numbers too large for a float
+        above = Fraction(self.ratio - 1)
+        if above < 1:
+            return math.nextafter(math.log1p(float(above) * (1 + _ROUNDING)), math.inf)
+        log = math.log(self.ratio.numerator) - math.log(self.ratio.denominator)
+        return log * (1 + _ROUNDING) + _ROUNDING
+
+    @property
+    def alpha(self) -> float:
+        """alpha, rounded up."""
+        most = (self.ratio - 1) / (self.ratio + 1)
+        distance = min(Fraction(self.distance), most)
+        return float(distance / (self.ratio - 1)) * (1 + _ROUNDING)
+
+
+def shuffled_epsilon(randomizer: Randomizer, n: int, delta: float) -> float:
+    """Return an epsilon such that n shuffled messages are (epsilon, delta)-private.
+
+    Neighbouring crowds have the same size, and one person's answer differs.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        The same for everybody.
+    n : int
+        Messages that are shuffled together, at least 1.
+    delta : float
+        In [1e-30, 1).
+
+    Returns
+    -------
+    float
+        At least 0, and at most the local epsilon, at which delta is 0. Rounded up.
+
+    Raises
+    ------
+    InvalidParameter
+        An argument is outside its interval.
+    """
+    check_crowd(n, delta)
+    low, high = 0.0, randomizer.epsilon
+    above, below = _surplus(randomizer, n, low, delta), -math.inf
+    if above <= 0:
+        return low
+    while high - low > _PRECISION * high:
+        # where the logarithm would be 0 if it were straight between the two ends
+        part = 0.5 if below == -math.inf else above / (above - below)
+        middle = low + min(max(part, 0.02), 0.98) * (high - low)
+        surplus = _surplus(randomizer, n, middle, delta)
+        if surplus > 0:
+            low, above = middle, surplus
+        else:
+            high, below = middle, surplus if surplus > -_FAR else -math.inf
+    return high
+
+
+def _surplus(randomizer: Randomizer, n: int, epsilon: float, delta: float) -> float:
+    """Return ln(divergence/delta)."""
+    bound = divergence(randomizer, n, epsilon, left_out=delta)
+    return math.log(bound / delta) if bound > 0 else -math.inf
+
+
+def check_crowd(n: object, delta: object) -> None:
+    """Refuse a crowd below 1 and a delta outside [1e-30, 1)."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise InvalidParameter(
+            f"n is {n!r}; it must be an integer of at least 1, the reports that are shuffled "
+            "together",
+            field="n",
+        )
+    if isinstance(delta, bool) or not isinstance(delta, float | int) or not DELTA_MIN <= delta < 1:
+        raise InvalidParameter(
+            f"delta is {delta!r}, outside (0, 1); give a probability well below 1/n, such as 1e-6, "
+            f"and at least {DELTA_MIN:g}",
+            field="delta",
+        )
+
+
+def divergence(randomizer: Randomizer, n: int, epsilon: float, *, left_out: float = 1e-9) -> float:
+    """Return an upper bound of sup_A (Pr0[A] - e^epsilon Pr1[A]); 0 from ln(ratio) on.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        The same for everybody.
+    n : int
+        Messages, at least 1; above `N_MAX` the bound is that of `N_MAX`.
+    epsilon : float
+        At least 0.
+    left_out : float
+        Size of the divergence that matters, in (0, 1); tails a good deal smaller are not resolved,
+        and are added whole.
+    """
+    n = min(n, N_MAX)
+    inverse = float(1 / randomizer.ratio)
+    alpha = randomizer.alpha
+    if epsilon >= randomizer.epsilon:
+        return 0.0
+    # 1 - e/p, e - 1/p and e - 1, with their digits next to an epsilon of 0; the first rounded up
+    gap, rest = float(1 - 1 / randomizer.ratio), math.expm1(epsilon)
+    up, down = max(gap - rest * inverse, 0.0) + _ROUNDING * gap, rest + gap
+    # p = q: a pair has probability 2 alpha; B and G times q, to stay within floats
+    pair = min(2 * alpha, 1.0)
+    third = max(inverse * (1 - alpha) - alpha, 0.0)
+    # by Chernoff's bounds, outside of these is a small part of the divergence that matters
+    small, mean = -math.log(left_out * _LEFT_OUT * inverse), n * pair
+    first = max(math.floor(mean - math.sqrt(2 * small * mean)), 1)
+    last = min(math.ceil(mean + small / 3 + math.sqrt(small**2 / 9 + 2 * small * mean)), n)
+    # below the first block, where a message of the first kind gives at most `up`
+    total = float(_below(np.array(first - 1.0), n, pair)) * up * (first - 1) / n
+    # above the last: E[C; C > last] = n pair Pr[C' >= last], C' of n - 1
+    total += up * pair * float(_at_least(np.array(float(last)), np.array(n - 1.0), pair))
+    edges = np.unique(np.linspace(first, last + 1, _PAIR_BLOCKS + 1).astype(np.int64))
+    low, high = edges[:-1].astype(np.float64), edges[1:].astype(np.float64) - 1
+    chance = _between(edges - 1, n, pair)
+    others = third / max(1 - pair, third, 1e-300)
+    # the count of the third kind in n - high messages, rounded down to the start of a block; where
+    # blocks start does not matter for the bound, and below the second one by Chernoff is little
+    middle = (n - high) * others
+    reach = math.sqrt(-2 * math.log(left_out * _LEFT_OUT))
+    places = np.linspace(-reach, reach, _REST_BLOCKS)
+    starts = np.floor((middle[:, None] + np.sqrt(middle)[:, None] * places).clip(min=0))
+    starts = np.concatenate([np.zeros((len(middle), 1)), starts], axis=1)
+    reached = _at_least(starts, (n - high)[:, None], others)
+    weight = reached - np.concatenate([reached[:, 1:], np.zeros((len(low), 1))], axis=1)
+    # up N - down (C - N) - rest M in terms of C - N, which keeps its digits where e is huge
+    gained, lost = up * low[:, None], rest * starts * (low / high)[:, None]
+    limit = (gained - lost + _ROUNDING * (gained + lost)) / (up + down)
+    term = (up + down) * (high / low)[:, None] * _excess(low[:, None], limit) / n
+    total += float(chance @ (weight.clip(min=0) * term).sum(axis=1))
+    return total / inverse * (1 + MARGIN)
+
+
+def _excess(trials: Array, limit: Array) -> Array:
+    """Return E[(s - N)_+] of N binomial with chance 1/2 and a limit s, with a margin upwards."""
+    inside = limit > 0
+    whole = np.where(inside, np.minimum(np.floor(limit), trials), 0.0)
+    # by symmetry N <= j is as likely as N >= trials - j
+    below = np.where(inside, _half(trials - whole, trials), 0.0)
+    before = np.where(inside, _half(trials - whole, np.maximum(trials - 1, 0)), 0.0)
+    gain, cost = limit * below, trials / 2 * before
+    margin = MARGIN * (gain + cost)
+    return np.asarray(np.where(inside, np.maximum(gain - cost, 0.0) + margin, 0.0))
+
+
+def _half(least: Array, trials: Array) -> Array:
+    """Return Pr[N >= least] of N binomial with chance 1/2."""
+    return _at_least(least, trials, 0.5)
+
+
+def _at_least(least: Array, trials: Array, chance: float) -> Array:
+    # slow to import, and a server starts without it
+    from scipy.special import betainc
+
+    some = (least > 0) & (least <= trials)
+    a, b = np.where(some, least, 1.0), np.where(some, trials - least + 1, 1.0)
+    tail = betainc(a, b, chance)
+    return np.asarray(np.where(least <= 0, 1.0, np.where(some, tail, 0.0)))
+
+
+def _between(edges: npt.NDArray[np.int64], n: int, chance: float) -> Array:
+    """Return Pr[edges[i] < N <= edges[i + 1]], from the nearer tail."""
+    at = edges.astype(np.float64)
+    below = np.where(at < 0, 0.0, _below(at, n, chance))
+    above = _at_least(at + 1, np.full(at.shape, float(n)), chance)
+    return np.asarray(
+        np.where(at[1:] < n * chance, np.diff(below), -np.diff(above)).clip(min=0) + 1e-300
+    )
+
+
+def _below(at: Array, n: int, chance: float) -> Array:
+    from scipy.special import betaincc
+
+    k = np.clip(at, 0, n - 1)
+    return np.asarray(np.where(at < n, betaincc(k + 1, n - k, chance), 1.0))
+
 
 DELTA: Final = 1e-6
 """Taken where none is given."""
@@ -48,8 +275,6 @@ _CHOICES: Final = 256
 """Kinds of choices of a device, of which the distances are computed one by one."""
 
 _UP: Final = 1 + 1e-9
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
