@@ -24,8 +24,7 @@ from hushpoll_analysis.survey_design.design import CellValues, SurveyDesign, che
 from hushpoll_analysis.survey_design.estimation import shares_from_counts, weighted_shares
 from hushpoll_analysis.survey_design.several import weighted_shares_of_several
 from hushpoll_analysis.verdicts.expected import Expected
-from hushpoll_fleet.behaviour.plan import Behaviour
-from hushpoll_fleet.behaviour.poisoning import poisoned
+from hushpoll_fleet.behaviour import Behaviour, poisoned
 from hushpoll_protocols import InvalidParameter, MalformedRecord
 from hushpoll_shared import Manifest, Published
 from hushpoll_shared.cli.result_text import text_of_result
