@@ -27,8 +27,7 @@ from hushpoll_analysis.survey_design.estimation import (
     weighted_shares_of_several,
 )
 from hushpoll_analysis.verdicts.expected import Expected
-from hushpoll_fleet.behaviour.plan import Behaviour
-from hushpoll_fleet.behaviour.poisoning import poisoned
+from hushpoll_fleet.behaviour import Behaviour, poisoned
 from hushpoll_protocols import InvalidParameter, MalformedRecord
 from hushpoll_shared import Manifest, Published
 from hushpoll_shared.cli.result_text import text_of_result

@@ -140,7 +140,7 @@ FAULTS = (
     ),
     Fault(
         "a uniform index is rejected one word too late",
-        f"{ORACLES}/subsets.py",
+        f"{ORACLES}/bits.py",
         "or word >= limit:", "or word > limit:",
         ("tests/protocols/test_boundaries.py",),
     ),

@@ -8,7 +8,6 @@ from __future__ import annotations
 from hushpoll_client.analyst.drafts import DraftCalls
 from hushpoll_client.analyst.jobs import JobCalls
 from hushpoll_client.analyst.kept_results import KeptResultCalls
-from hushpoll_client.analyst.models import ModelCalls
 from hushpoll_client.analyst.reports import ReportCalls
 from hushpoll_client.analyst.results import ResultCalls
 from hushpoll_client.analyst.statistics import StatisticCalls
@@ -23,7 +22,6 @@ class AnalystClient(
     StatisticCalls,
     ReportCalls,
     JobCalls,
-    ModelCalls,
     KeptResultCalls,
 ):
     """Bearer-token access to a server.

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from hushpoll_client.config import ClientConfig, Endpoint
-from hushpoll_client.delivery.answers import Answer
-from hushpoll_client.delivery.transport import Transport
+from hushpoll_client.delivery.transport import Answer, Transport
 from hushpoll_protocols.errors import TransportError
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result

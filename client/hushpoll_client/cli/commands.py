@@ -72,7 +72,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         "Get the paper's data sets, cleaned as the paper did.",
     ),
     "codebook": Row(
-        "hushpoll_client.cli.reporting.codebook:codebook",
+        "hushpoll_client.cli.sheets:codebook",
         "cli",
         "Write each question, how it was sent, and its shares.",
     ),
@@ -88,13 +88,13 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         "Keep a manifest on a server while it is written.",
         {
             "import": Row(
-                "hushpoll_client.cli.drafting.importing:import_draft",
+                "hushpoll_client.cli.drafts:import_draft",
                 "cli",
                 "Make a draft of an XLSForm or of a survey of SurveyJS.",
             )
         }
         | {
-            name: Row(f"hushpoll_client.cli.drafting.drafts:{attribute}", "cli", summary)
+            name: Row(f"hushpoll_client.cli.drafts:{attribute}", "cli", summary)
             for name, attribute, summary in (
                 ("begin", "begin", "Begin the next version of a published survey."),
                 ("check", "check", "Name all faults for which the server would refuse a manifest."),
@@ -128,17 +128,17 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         "Estimate group fairness, from records or from predictions.",
         {
             "survey": Row(
-                "hushpoll_client.cli.fairness:survey",
+                "hushpoll_client.cli.kept_results:audit_survey",
                 "cli",
                 "Let the server audit a collected survey.",
             ),
             "list": Row(
-                "hushpoll_client.cli.fairness:list_audits",
+                "hushpoll_client.cli.kept_results:list_audits",
                 "cli",
                 "List the audits that a server keeps.",
             ),
             "delete": Row(
-                "hushpoll_client.cli.fairness:delete_audit",
+                "hushpoll_client.cli.kept_results:delete_audit",
                 "cli",
                 "Delete an audit that a server keeps.",
             ),
@@ -195,7 +195,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         "Show, export, send or withdraw what this device has answered.",
     ),
     "model": Row(
-        "hushpoll_client.cli.models:model",
+        "hushpoll_client.cli.kept_results:model",
         "cli",
         "List, show, fetch and delete models that a server has trained.",
     ),
@@ -239,17 +239,17 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
                 "Fit one to a table of your own whose columns were randomised by a known law.",
             ),
             "survey": Row(
-                "hushpoll_client.cli.regressions:survey",
+                "hushpoll_client.cli.kept_results:regress_survey",
                 "cli",
                 "Let a worker fit one to the records of a survey; the word survey may be left out.",
             ),
             "list": Row(
-                "hushpoll_client.cli.regressions:list_regressions",
+                "hushpoll_client.cli.kept_results:list_regressions",
                 "cli",
                 "List the regressions that a server keeps.",
             ),
             "delete": Row(
-                "hushpoll_client.cli.regressions:delete_regression",
+                "hushpoll_client.cli.kept_results:delete_regression",
                 "cli",
                 "Delete a regression that a server keeps.",
             ),
@@ -260,12 +260,12 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         "Compare groups, relate questions, and show changes.",
         {
             "all": Row(
-                "hushpoll_client.cli.relations:dependencies",
+                "hushpoll_client.cli.queries:dependencies",
                 "cli",
                 "Test all pairs of attributes for independence, with few false discoveries.",
             ),
             "table": Row(
-                "hushpoll_client.cli.relations:table",
+                "hushpoll_client.cli.queries:table",
                 "cli",
                 "Let a worker make the joint table of two or three attributes.",
             ),
@@ -277,12 +277,12 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         "Tell whether a hosted page runs the scripts of a release.",
     ),
     "privacy-sheet": Row(
-        "hushpoll_client.cli.reporting.privacy_sheet:privacy_sheet",
+        "hushpoll_client.cli.sheets:privacy_sheet",
         "cli",
         "Write two pages on a survey's privacy, to hand to a board.",
     ),
     "report": Row(
-        "hushpoll_client.cli.reporting.report:report",
+        "hushpoll_client.cli.reports:report",
         "cli",
         "Write a survey's results to one file to print.",
     ),
@@ -296,7 +296,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
             )
         }
         | {
-            name: Row(f"hushpoll_client.cli.reporting.public_results:{attribute}", "cli", summary)
+            name: Row(f"hushpoll_client.cli.reports:{attribute}", "cli", summary)
             for name, attribute, summary in (
                 ("list", "list_publications", "List what was published of a survey."),
                 ("publish", "publish", "Let everybody read chosen results, without sign-in."),
@@ -345,7 +345,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
         "Search the learner's parameters, on folds of the training rows.",
     ),
     "weight": Row(
-        "hushpoll_client.cli.weighting:weight",
+        "hushpoll_client.cli.queries:weight",
         "cli",
         "Weight shares by strata, margins or weights of the population.",
     ),

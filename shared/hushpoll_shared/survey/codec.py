@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hushpoll_protocols import Bits, FrequencyOracle, InvalidParameter, MalformedRecord
+from hushpoll_protocols.bits import uniform_subset
 from hushpoll_protocols.record_forms import BitForm, pack, unpack
-from hushpoll_protocols.subsets import uniform_subset
 from hushpoll_shared.spelling.text import is_name, show
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 from hushpoll_shared.survey.questions.follow_ups import (
@@ -333,7 +333,7 @@ class Layout:
             A code of every attribute, as from `code_answers`, and nothing else.
         bits : Bits
             Source of randomness, consumed in record order: of a draw first its mask, by
-            :func:`~hushpoll_protocols.subsets.uniform_subset`, and then what its chosen blocks
+            :func:`~hushpoll_protocols.bits.uniform_subset`, and then what its chosen blocks
             need; nothing for the others.
 
         Returns

@@ -43,8 +43,7 @@ def honest(published, n, rng):
 
 def faked(published, behaviour, n, seed=0):
     """Records of the fleet's own poisoners."""
-    from hushpoll_fleet.behaviour.plan import Behaviour
-    from hushpoll_fleet.behaviour.poisoning import poisoned
+    from hushpoll_fleet.behaviour import Behaviour, poisoned
 
     rng = random.Random(seed)
     return np.array(

@@ -1,4 +1,4 @@
-"""``hushpoll privacy-sheet``: two pages on a survey, for those who have to approve of it."""
+"""A survey described in a file: ``hushpoll privacy-sheet`` and ``hushpoll codebook``."""
 
 from __future__ import annotations
 
@@ -8,31 +8,33 @@ from typing import Any, Final
 
 import click
 
-from hushpoll_client.cli.options import analyst, optional_url_option, version_option
-from hushpoll_client.cli.reporting.report import FORMATS
-from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.cli.options import (
+    analyst,
+    analyst_command,
+    optional_url_option,
+    version_of,
+    version_option,
+)
+from hushpoll_client.cli.reports import FORMATS, check_ending
+from hushpoll_protocols.errors import MissingExtra
 from hushpoll_shared.cli.out_file import out_option, replacing
-from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
+from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.drafts.manifest import Manifest, load_document
 from hushpoll_shared.survey.published import Published
 
 _MANIFESTS: Final = frozenset({".yaml", ".yml", ".json"})
+_CODEBOOKS: Final = {".html": "html", ".md": "md", ".json": "json"}
 _SHEET: Final = "hushpoll_server.survey_reports.sheets.privacy_sheet"
-
-
-def _ending(out: Path) -> None:
-    if out.suffix.lower() not in FORMATS:
-        raise InvalidParameter(
-            f"--out is {str(out)!r}, whose ending names no sheet; give a file that ends in .html "
-            "or .pdf",
-            field="out",
-        )
 
 
 @click.command("privacy-sheet")
 @click.argument("survey")
 @version_option
-@out_option("File to write; it ends in .html or .pdf. [default: NAME-privacy.html]", check=_ending)
+@out_option(
+    "File to write; it ends in .html or .pdf. [default: NAME-privacy.html]",
+    check=check_ending("sheet", FORMATS, ".html or .pdf"),
+)
 @click.option(
     "--language",
     help="Language of the sheet: en, de, fr or es. [default: the survey's own, or else en]",
@@ -96,3 +98,29 @@ def _survey(survey: str, version: int | None, url: str | None) -> tuple[Publishe
         )
     with analyst(url, None) as client:
         return client.show(survey, version), False
+
+
+@click.command()
+@click.argument("name")
+@version_option
+@out_option(
+    "File to write; it ends in .html, .md or .json. [default: NAME-codebook.html]",
+    check=check_ending("codebook", _CODEBOOKS, ", ".join(_CODEBOOKS)),
+)
+@analyst_command
+def codebook(
+    client: AnalystClient, name: str, version: int | None, out: Path | None, as_json: bool
+) -> None:
+    """Write the codebook of the survey NAME.
+
+    It has every question in every language, its codes, block, protocol, epsilon and law, how to
+    de-bias what is exported, and the shares of the last release with their intervals.
+    """
+    number = version_of(client, name, version)
+    path = out or Path(f"{name}-codebook.html")
+    with waiting(f"codebook of {name}"), replacing(path) as file:
+        size = client.codebook_file(
+            name, number, file.write, format=_CODEBOOKS[path.suffix.lower()]
+        )
+    document = {"survey": name, "version": number, "file": str(path), "bytes": size}
+    emit(document, f"The codebook of {name} version {number} is in {path}.", as_json=as_json)

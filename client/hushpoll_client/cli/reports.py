@@ -1,8 +1,8 @@
-"""``hushpoll report``: one file with a survey's results, from a server or from a bundle."""
+"""``hushpoll report`` writes a survey's results to a file; ``hushpoll results`` publishes them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -13,16 +13,26 @@ from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import wait_for
 from hushpoll_client.cli.options import (
     analyst,
+    analyst_command,
     authorized,
     looking,
     optional_url_option,
     timeout_option,
     token_option,
+    version_of,
     version_option,
 )
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.cli.out_file import out_option, replacing
-from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_errors, waiting
+from hushpoll_shared.cli.terminal import (
+    FAILED,
+    agreed,
+    emit,
+    emit_answer,
+    json_option,
+    reports_errors,
+    waiting,
+)
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.querying.registry import query_at
 from hushpoll_shared.reading.pairs import read_list
@@ -32,17 +42,23 @@ from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
+_NAME = click.argument("name")
 FORMATS: Final = {".html": "html", ".pdf": "pdf"}
 _OFFLINE: Final = "hushpoll_server.survey_reports.files.offline"
 
 
-def _ending(out: Path) -> None:
-    if out.suffix.lower() not in FORMATS:
-        raise InvalidParameter(
-            f"--out is {str(out)!r}, whose ending names no report; give a file that ends in .html "
-            "or .pdf",
-            field="out",
-        )
+def check_ending(noun: str, formats: Mapping[str, str], endings: str) -> Callable[[Path], None]:
+    """Return what refuses a file whose ending names none of the formats."""
+
+    def check(out: Path) -> None:
+        if out.suffix.lower() not in formats:
+            raise InvalidParameter(
+                f"--out is {str(out)!r}, whose ending names no {noun}; give a file that ends in "
+                f"{endings}",
+                field="out",
+            )
+
+    return check
 
 
 def choice_options(command: _Command) -> _Command:
@@ -92,7 +108,10 @@ def chosen_tables(crosses: Iterable[str]) -> list[list[str]]:
 @click.command()
 @click.argument("name", required=False)
 @version_option
-@out_option("File to write; it ends in .html or .pdf. [default: NAME.html]", check=_ending)
+@out_option(
+    "File to write; it ends in .html or .pdf. [default: NAME.html]",
+    check=check_ending("report", FORMATS, ".html or .pdf"),
+)
 @click.option(
     "--bundle",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -253,3 +272,111 @@ def _made_again(source: Path, out: Path | None, *, as_json: bool) -> None:
     emit(document, f"{text}.", as_json=as_json)
     if made.different:
         raise click.exceptions.Exit(FAILED)
+
+
+@click.command()
+@_NAME
+@version_option
+@choice_options
+@click.option(
+    "--so-far",
+    is_flag=True,
+    help="Publish results of a survey that still runs: of randomised questions alone.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@analyst_command
+def publish(
+    client: AnalystClient,
+    name: str,
+    version: int | None,
+    attributes: tuple[str, ...],
+    crosses: tuple[str, ...],
+    estimator: str | None,
+    confidence: float | None,
+    fairness: bool,
+    so_far: bool,
+    trend: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Publish results of the survey NAME: everybody may read them, without sign-in.
+
+    The survey is closed, or with --so-far it still runs.
+
+    The page and its files are kept as they are now. Results that are published already give way.
+    The command warns of tables with a group of fewer than 10 reports in clear.
+    """
+    number = version_of(client, name, version)
+    results = "results so far" if so_far else "results"
+    _confirm(f"Show the {results} of {name} version {number} to everybody?", yes)
+    given = {"estimator": estimator, "confidence": confidence}
+    answer = client.publish_results(
+        name,
+        number,
+        attributes=attributes,
+        cross_tables=chosen_tables(crosses),
+        fairness=fairness,
+        so_far=so_far,
+        trend=trend,
+        **{key: value for key, value in given.items() if value is not None},  # type: ignore[arg-type]
+    )
+    emit_answer(answer, lambda told: _published(told, client.url), as_json=as_json)
+
+
+def _published(told: dict[str, Any], server: str) -> str:
+    page = server + told["address"]
+    lines = [f"The results of {told['survey']} version {told['version']} are public: {page}"]
+    # A server of an earlier release gives none.
+    lines += [f"Warning: {warning}." for warning in told.get("warnings", [])]
+    return "\n".join(lines)
+
+
+@click.command()
+@_NAME
+@version_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@analyst_command
+def withdraw(
+    client: AnalystClient, name: str, version: int | None, yes: bool, as_json: bool
+) -> None:
+    """Take the published results of the survey NAME back; their files are deleted.
+
+    From then on their address says that they were taken back. Who has saved them keeps them.
+    """
+    number = version_of(client, name, version)
+    _confirm(f"Take the published results of {name} version {number} back?", yes)
+    client.take_results_back(name, number)
+    emit_answer(
+        {"survey": name, "version": number, "state": "taken-back"},
+        lambda told: f"The results of {told['survey']} version {told['version']} are taken back.",
+        as_json=as_json,
+    )
+
+
+@click.command("list")
+@_NAME
+@version_option
+@analyst_command
+def list_publications(client: AnalystClient, name: str, version: int | None, as_json: bool) -> None:
+    """List the publications of the survey NAME, also those that were taken back."""
+    number = version_of(client, name, version)
+    emit_answer({"publications": client.public_results(name, number)}, _listed, as_json=as_json)
+
+
+def _confirm(question: str, yes: bool) -> None:
+    if not yes:
+        agreed(question)
+
+
+def _listed(answer: dict[str, Any]) -> str:
+    return "\n".join(map(_line, answer["publications"])) or "No results were published."
+
+
+def _line(told: dict[str, Any]) -> str:
+    back = told["taken_back_at"]
+    state = "public" if back is None else f"taken back {back}"
+    tables = "".join(f"  {' by '.join(pair)}" for pair in told["cross_tables"])
+    return (
+        f"{told['address']}  {state}  published {told['published_at']} by "
+        f"{told['published_by']}  {', '.join(told['attributes'])}{tables}"
+    )
