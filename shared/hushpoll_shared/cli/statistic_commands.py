@@ -23,9 +23,9 @@ from hushpoll_shared.cli.table_out import table_bytes, table_out_option
 from hushpoll_shared.cli.terminal import check_answer, emit_answer, usable
 from hushpoll_shared.cli.tidy_text import tidy_text
 from hushpoll_shared.cli.weighting import weighted_shares_text
-from hushpoll_shared.estimators import CONFIDENCES
+from hushpoll_shared.jobs.analyses import Table
 from hushpoll_shared.queries.estimates import Estimates
-from hushpoll_shared.querying.options import options_of
+from hushpoll_shared.querying.options import option_of, options_of
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.tables.result_table import ResultTable
@@ -34,13 +34,7 @@ from hushpoll_shared.tables.table_files import format_of
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-_CONFIDENCE: Final = click.option(
-    "--confidence",
-    type=click.FloatRange(*CONFIDENCES),
-    default=0.95,
-    show_default=True,
-    help="Confidence of the intervals.",
-)
+_CONFIDENCE: Final = option_of(Table, "confidence", "Confidence of the intervals.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,15 @@
-"""The parameters of a query as the arguments and options of a command (extra ``cli``)."""
+"""The parameters of queries and jobs as arguments and options of commands (extra ``cli``)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import click
 
-from hushpoll_shared.querying.query import Parameter, Query
+from hushpoll_shared.querying.query import Parameter, Query, Request, parameters_of
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 _NAMED: Final = re.compile(r"`([^`]+)`")
@@ -23,7 +24,13 @@ def options_of(query: type[Query[Any]], *, on_file: bool) -> tuple[Option, ...]:
     return tuple(_option(one, parameters) for one in parameters if not (on_file and one.elsewhere))
 
 
-def _option(one: Parameter, others: Sequence[Parameter]) -> Option:
+def option_of(request: type[Request], name: str, means: str, **settings: Any) -> Option:
+    """Return what adds one parameter of a job to a command, whose help says what it means here."""
+    (one,) = (one for one in parameters_of(request) if one.name == name)
+    return _option(replace(one, means=means), (), **settings)
+
+
+def _option(one: Parameter, others: Sequence[Parameter], **more: Any) -> Option:
     spelling = one.spelling
     repeated = spelling is not None and (spelling.pairs != () or spelling.joiner is not None)
     if one.positional:
@@ -36,6 +43,7 @@ def _option(one: Parameter, others: Sequence[Parameter]) -> Option:
     if one.kind is bool:
         return click.option(flag, one.name, is_flag=True, help=means)
     settings: dict[str, Any] = {"type": _kind(one), "help": means, "required": one.required}
+    settings |= more
     if spelling is not None:
         settings |= {"metavar": spelling.metavar, "multiple": repeated}
         settings["callback"] = _joined(one) if repeated else None
